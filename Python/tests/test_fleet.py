@@ -183,6 +183,21 @@ def test_results_of_different_programs_are_not_added() -> None:
         report + other
 
 
+def test_what_had_nothing_to_compare_has_not_passed() -> None:
+    none = fleet.SoakReport((), 0, (), 0, {}, {})
+    assert not none.passed and "nothing was checked" in str(none)
+    assert not fleet.ScenariosReport(()).passed
+
+
+def test_a_part_whose_run_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = {"event": "result", "worlds": 5, "verdict": "stopped", "text": "5 worlds; stopped by SIGTERM"}
+    monkeypatch.setattr(_fleet_work, "_run", lambda *_: {"output": json.dumps(result)})
+    job = {"profile": None, "first": 0, "seeds": 5, "shard": "1/1", "forbid": (), "report": False}
+    job |= {"start": 0, "stop": 5}
+    with pytest.raises(_fleet_work.Lost, match="stopped by SIGTERM"):
+        _fleet_work.soak(job)
+
+
 def test_scenarios_keep_their_order_and_say_what_failed() -> None:
     report = fleet.scenarios(["flicker", "ghost"], clients=["SoundClient", "naive"])
     assert [(each.scenario, each.client) for each in report.results] == [

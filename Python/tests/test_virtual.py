@@ -51,3 +51,12 @@ def test_a_timeout_is_of_virtual_time_and_says_what_was_told(easim_virtual: Test
         assert str(error) == "no 'connect' within 3600 s; the app's events so far: nothing"
     assert time.monotonic() - began < 60
     assert easim_virtual.now() == 3600
+
+
+def test_the_requests_that_changed_something_are_known(easim_virtual: TestWorld) -> None:
+    lamp = easim_virtual.add("echo")
+    lamp.plug()
+    easim_virtual.advance(seconds=1)
+    asked = [change["request"] for change in easim_virtual.changes()]
+    assert asked == ["accessory.add", "accessory.plug", "time.advance"]
+    assert "accessory.plug accessory=" in easim_virtual.timeline()

@@ -342,8 +342,7 @@ def the_lanes_are_what_the_events_say(setting):
         app = site.rpc("app.launch", name="EADemo")["app"]
         opened(browser, site)
         site.rpc("accessory.plug", accessory="a1")
-        site.until(lambda: site.rpc("app.accessories", app=app)["accessories"]
-                   and site.rpc("app.accessories", app=app)["accessories"][0]["protocols"], "the app sees the whole accessory")
+        site.until(lambda: any(one["protocols"] for one in site.rpc("app.accessories", app=app)["accessories"]), "the app sees the whole accessory")
         session = site.rpc("app.open", app=app, protocol="com.lawaken.iap2")["session"]
         browser.wait("return easim.lanes.drawn.some((one) => one.lane.startsWith('app') && one.kind === 'session')", what="the session is drawn")
         time.sleep(0.3)

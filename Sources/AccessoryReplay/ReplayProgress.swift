@@ -11,6 +11,8 @@ public struct ReplayProgress: Equatable, Sendable {
     public var protocolName: String
     /// Bytes of the other end that came as recorded.
     public var received: Int
+    /// How many of these were not compared, as the mask says.
+    public var masked = 0
     /// Bytes that this end of the recording sends.
     public var sent: Int
     /// The first difference; nil when everything passed as recorded.
@@ -26,13 +28,17 @@ public struct ReplayProgress: Equatable, Sendable {
   /// How many sessions the recording has.
   public let count: Int
 
-  init(_ recording: Recording) { count = recording.sessions.count }
+  /// How many bytes of the other end were compared.
+  public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
+
+  /// Nothing played yet.
+  public init(_ recording: Recording) { count = recording.sessions.count }
 
   mutating func add(_ player: SessionPlayer, _ role: Recording.End, _ difference: ReplayDifference?, at now: Instant) {
     sessions.append(
       Session(
         number: player.recorded.number, protocolName: player.recorded.protocolName, received: player.received,
-        sent: player.recorded.bytes(from: role).count, difference: difference, end: now))
+        masked: player.masked, sent: player.recorded.bytes(from: role).count, difference: difference, end: now))
   }
 
   mutating func add(_ difference: ReplayDifference) { differences.append(difference) }

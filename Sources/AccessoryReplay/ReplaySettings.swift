@@ -27,6 +27,9 @@ public struct ReplaySettings: Sendable {
   /// How much later than recorded the other end may send what is due; nil for any time.
   public var patience: Duration?
 
+  /// How long bytes are looked for after the last recorded one of a session; those that come are a difference.
+  public var settle = Duration.milliseconds(200)
+
   /// At recorded speed, every byte as recorded.
   public init() {}
 }

@@ -25,6 +25,18 @@ public final class ReplayedAccessory {
   public private(set) var progress: ReplayProgress
   /// Whether the recording was played to its end, or differed.
   public private(set) var isOver = false
+  /// What it waits for from the device and its app, in words; nil when nothing is due from them.
+  public var waitsFor: String? {
+    guard !isOver else { return nil }
+    if let player = players.first(where: { $0.completed == nil }) {
+      let session = "session \(player.recorded.number) (\(player.recorded.protocolName))"
+      if player.awaited > 0 { return "\(player.awaited.counted("byte")) from the app in \(session)" }
+      if case .closed(by: .device, at: _) = player.recorded.ending { return "the app to close \(session)" }
+      return nil
+    }
+    if !wasIdentified { return "a device to connect" }
+    return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
+  }
   /// Why it cannot be plugged in at its place.
   public var failure: String? { accessory?.failure }
 
@@ -41,6 +53,8 @@ public final class ReplayedAccessory {
   private var waiting: [Recording.Session] = []
   private var players: [SessionPlayer] = []
   private var wasIdentified = false
+  /// When the last session was through.
+  private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
   /// An accessory that is not plugged in. `report` receives its events.
@@ -70,6 +84,7 @@ public final class ReplayedAccessory {
       return
     }
     waiting = recording.attachments[index].sessions
+    lastEnd = loop.now
     wasIdentified = false
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, patience: patience,
@@ -90,6 +105,7 @@ public final class ReplayedAccessory {
     report(event)
     if case .identification = event.kind, event.side == .accessory {
       wasIdentified = true
+      lastEnd = loop.now
       settle()
     }
   }
@@ -101,7 +117,7 @@ public final class ReplayedAccessory {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]
     let last = attachment.sessions.map { $0.last }.max() ?? attachment.accepted ?? attachment.begin
-    after(attachment.end - last) { $0.leave() }
+    after(attachment.end - last, since: lastEnd) { $0.leave() }
   }
 
   private func leave() {
@@ -122,9 +138,12 @@ public final class ReplayedAccessory {
     }
   }
 
-  private func after(_ delay: Duration, _ body: @escaping (ReplayedAccessory) -> Void) {
+  private func after(
+    _ delay: Duration, since begin: Instant? = nil, _ body: @escaping (ReplayedAccessory) -> Void
+  ) {
     timer?.cancel()
-    timer = loop.schedule(after: settings.speed.played(delay)) { [weak self] in
+    let passed = begin.map { loop.now - $0 } ?? .zero
+    timer = loop.schedule(after: max(.zero, settings.speed.played(delay) - passed)) { [weak self] in
       if let self, !isOver { body(self) }
     }
   }
@@ -159,6 +178,7 @@ public final class ReplayedAccessory {
   private func ended(_ player: SessionPlayer, _ difference: ReplayDifference?) {
     players.removeAll { $0 === player }
     progress.add(player, .accessory, difference, at: loop.now)
+    lastEnd = max(lastEnd, player.completed ?? loop.now)
     if let difference {
       report(TimelineEvent(time: loop.now, side: .accessory, kind: .warning("\(difference)")))
       isOver = true

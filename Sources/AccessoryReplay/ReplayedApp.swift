@@ -106,8 +106,9 @@ public final class ReplayedApp: AppHandler {
       isOver = true
       return
     }
-    if loop.now > since.now || player.recorded.last > since.recorded {
-      since = (loop.now, max(since.recorded, player.recorded.last))
+    let end = player.completed ?? loop.now
+    if end > since.now || player.recorded.last > since.recorded {
+      since = (max(since.now, end), max(since.recorded, player.recorded.last))
     }
     openSessions()
     guard !isOver, next == attachments[index].sessions.count, ended.count == next else { return }

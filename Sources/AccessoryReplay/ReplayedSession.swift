@@ -36,6 +36,8 @@ struct ReplayedSession {
   private var nextMask = 0
   private var next = 0
   private(set) var received = 0
+  /// How many of these were not compared.
+  private(set) var maskedCount = 0
   /// The last bytes that came, for the context of a difference.
   private var recent: [UInt8] = []
   /// When the last action was done, and when the bytes that the next one needs had come.
@@ -57,7 +59,9 @@ struct ReplayedSession {
       last = step.time
     }
     if case .closed(by: role, at: let time) = recorded.ending {
-      plans.append(Plan(action: .close, after: count, delay: settings.speed.played(time - last)))
+      // A close that came too soon would hide bytes that are still on their way.
+      let delay = max(settings.speed.played(time - last), settings.settle)
+      plans.append(Plan(action: .close, after: count, delay: delay))
     }
     self.plans = plans
     let other: Recording.End = role == .accessory ? .device : .accessory
@@ -102,6 +106,7 @@ struct ReplayedSession {
       }
       while nextMask < masked.count, masked[nextMask].upperBound <= received { nextMask += 1 }
       let isMasked = nextMask < masked.count && masked[nextMask].contains(received)
+      if isMasked { maskedCount += 1 }
       if !isMasked, got != expected[received] {
         return difference(
           .byte(expected: expected[received], got: got), got: bytes.extracting(index..<bytes.byteCount))

@@ -7,32 +7,42 @@ import IAP2
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
   private let patience: Duration?
+  private let settle: Duration
   private let loop: any EventLoop
   private var session: Session?
   private var unsent: ArraySlice<UInt8> = []
   private var isClosing = false
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
+  private var settling: LoopTimer?
+  /// When the last thing of the recording happened.
+  private(set) var completed: Instant?
   /// Called once: when everything passed as recorded and the session ended as recorded, or at the first difference.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
   /// How many bytes came as recorded.
   var received: Int { machine.received }
+  /// How many of these were not compared.
+  var masked: Int { machine.maskedCount }
+  /// How many bytes are still to come before this end does more; 0 while it does something itself.
+  var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
     _ recorded: Recording.Session, as role: Recording.End, _ settings: ReplaySettings, on loop: any EventLoop,
     done: @escaping (SessionPlayer, ReplayDifference?) -> Void
   ) {
     machine = ReplayedSession(recorded, as: role, settings, at: loop.now)
-    (patience, self.loop, self.done) = (settings.patience, loop, done)
+    (patience, settle, self.loop, self.done) = (settings.patience, settings.settle, loop, done)
     timer = loop.makeTimer { [weak self] in self?.advance() }
     watchdog = loop.makeTimer { [weak self] in self?.patienceIsOver() }
+    settling = loop.makeTimer { [weak self] in self?.finish(nil) }
   }
 
   deinit {
     timer?.cancel()
     watchdog?.cancel()
+    settling?.cancel()
   }
 
   /// Begins on a session that was just opened; its handler is this object.
@@ -45,11 +55,15 @@ final class SessionPlayer: SessionHandler {
   // MARK: SessionHandler
 
   func sessionIsReadable(_ session: Session) {
+    read(session)
+    advance()
+  }
+
+  private func read(_ session: Session) {
     session.read { bytes in
       if done != nil, !isClosing, let difference = machine.receive(bytes, at: loop.now) { finish(difference) }
       return bytes.byteCount
     }
-    advance()
   }
 
   func sessionIsWritable(_ session: Session) { advance() }
@@ -57,6 +71,7 @@ final class SessionPlayer: SessionHandler {
   func session(_ session: Session, endedWith end: SessionEnd) {
     self.session = nil
     timer?.cancel()
+    read(session)
     finish(machine.ended("\(end)"))
   }
 
@@ -77,8 +92,12 @@ final class SessionPlayer: SessionHandler {
         return session.close("as recorded")
       case nil:
         if let deadline = machine.deadline { timer?.arm(at: deadline) }
-        if machine.isComplete, machine.recorded.ending == .open { return finish(nil) }
-        return watch()
+        guard machine.isComplete, machine.recorded.ending == .open else { return watch() }
+        if completed == nil {
+          completed = loop.now
+          settling?.arm(at: loop.now + settle)
+        }
+        return
       }
     }
   }
@@ -98,6 +117,7 @@ final class SessionPlayer: SessionHandler {
     guard let done else { return }
     self.done = nil
     watchdog?.cancel()
+    settling?.cancel()
     done(self, difference)
   }
 }

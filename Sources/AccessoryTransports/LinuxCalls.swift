@@ -22,6 +22,10 @@ import Glibc
 @_extern(c) func clinux_peer_credentials(
   _ socket: Int32, _ pid: UnsafeMutablePointer<Int32>?, _ user: UnsafeMutablePointer<UInt32>?
 ) -> Int32
+@_extern(c) func clinux_tcp_owner(
+  _ family: Int32, _ host: UnsafeRawPointer?, _ port: UInt16, _ peerHost: UnsafeRawPointer?, _ peerPort: UInt16,
+  _ user: UnsafeMutablePointer<UInt32>?, _ inode: UnsafeMutablePointer<UInt32>?
+) -> Int32
 @_extern(c) func clinux_accept(
   _ listener: Int32, _ address: UnsafeMutablePointer<sockaddr>?, _ length: UnsafeMutablePointer<socklen_t>?
 ) -> Int32

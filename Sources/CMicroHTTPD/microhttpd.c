@@ -8,6 +8,9 @@
 #define FUNCTIONS(F)                                                                                                       \
   F(enum MHD_Result, MHD_run, (struct MHD_Daemon * daemon), (daemon))                                                      \
   F(void, MHD_stop_daemon, (struct MHD_Daemon * daemon), (daemon))                                                         \
+  F(enum MHD_Result, MHD_add_connection,                                                                                   \
+    (struct MHD_Daemon * daemon, MHD_socket client, const struct sockaddr *name, socklen_t size),                          \
+    (daemon, client, name, size))                                                                                          \
   F(enum MHD_Result, MHD_get_timeout, (struct MHD_Daemon * daemon, MHD_UNSIGNED_LONG_LONG * left), (daemon, left))         \
   F(void, MHD_suspend_connection, (struct MHD_Connection * connection), (connection))                                     \
   F(void, MHD_resume_connection, (struct MHD_Connection * connection), (connection))                                      \
@@ -44,17 +47,24 @@ const char *cmicrohttpd_load(void) {
 }
 
 struct MHD_Daemon *cmicrohttpd_start(
-    int listener, MHD_AcceptPolicyCallback accept, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done,
+    MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done, MHD_NotifyConnectionCallback changed,
     void *context, unsigned connections, unsigned seconds, size_t memory) {
   return late_MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, accept, context, handle, context,
-      MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handle, context,
       MHD_OPTION_CONNECTION_LIMIT, connections,
       MHD_OPTION_CONNECTION_TIMEOUT, seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,
       MHD_OPTION_STRICT_FOR_CLIENT, 1,
       MHD_OPTION_NOTIFY_COMPLETED, done, context,
+      MHD_OPTION_NOTIFY_CONNECTION, changed, context,
       MHD_OPTION_END);
+}
+
+enum MHD_Result cmicrohttpd_add(struct MHD_Daemon *daemon, int socket) {
+  struct sockaddr_storage name = {0};
+  socklen_t size = sizeof name;
+  getpeername(socket, (struct sockaddr *)&name, &size);
+  return MHD_add_connection(daemon, socket, (struct sockaddr *)&name, size);
 }
 
 int cmicrohttpd_socket(struct MHD_Connection *connection) {

@@ -39,8 +39,7 @@ public enum Hex {
   public static func number<Number: FixedWidthInteger & UnsignedInteger>(
     _ value: Number, digits: Int = Number.bitWidth / 4, uppercase: Bool = true
   ) -> String {
-    let text = String(value, radix: 16, uppercase: uppercase)
-    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    String(value, radix: 16, uppercase: uppercase).zeroPadded(to: digits)
   }
 
   /// Reads pairs of hex digits; white space is allowed between pairs.

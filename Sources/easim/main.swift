@@ -20,7 +20,8 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
   }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
     let near = Suggestion.nearHint(for: name, in: CommandSpec.all.map(\.name))
-    console.err("easim: unknown command '\(name)'\(near)\n       run 'easim --help' for a list of commands")
+    console.complain(
+      "unknown command '\(Excerpt.of(name))'\(near)", advice: "run 'easim --help' for a list of commands")
     return .usage
   }
   do {
@@ -28,23 +29,20 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
     console.out(HelpText.text(for: command))
     return .done
   } catch let error as UsageError {
-    console.err("easim \(command.name): \(error.message)\n       run 'easim \(command.name) --help' for help")
+    console.complain(error.message, advice: "run 'easim \(command.name) --help' for help")
     return .usage
   } catch let refusal as AccessoryTarget.Refusal {
-    console.err("easim \(command.name): \(refusal.message)")
+    console.complain(refusal.message)
     return refusal.code
   } catch TransportError.remoteNotAllowed(let address) {
     let option = command.hasOption("--allow-remote") ? ": use --allow-remote" : ""
-    console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address))\(option)")
+    console.complain("\(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
   } catch let error as TransportError where error.isAboutUsers {
-    console.err("easim \(command.name): \(error)\(command.hasOption("--any-user") ? ": --any-user" : "")")
-    return .usage
-  } catch let error as SourceProblems {
-    console.err("\(error)")
+    console.complain("\(error)\(command.hasOption("--any-user") ? ": --any-user" : "")")
     return .usage
   } catch {
-    console.err("easim \(command.name): \(error)")
+    console.complain("\(error)")
     return .usage
   }
 }
@@ -53,7 +51,7 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
 private func easim(_ words: [String]) -> ExitCode {
   let console = Console()
   if let complaint = CommandWords.complaint {
-    console.err("easim: \(complaint)")
+    console.complain(complaint)
     return .usage
   }
   let code = execute(words, console)

@@ -6,7 +6,7 @@ import Testing
 @testable import AccessoryBluetooth
 
 /// The program `easim` on a private D-Bus.
-@Suite struct BluetoothNameTests {
+@Suite(.waits) struct BluetoothNameTests {
   @Test(arguments: [["list", "bt:"], ["pair", "bt:hci0", "--timeout", "500ms"]])
   func theNameOfADeviceIsShownHarmlessly(_ words: [String]) throws {
     let lab = try BluetoothLab()

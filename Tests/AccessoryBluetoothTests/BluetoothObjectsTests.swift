@@ -108,6 +108,19 @@ import Testing
     #expect(BluetoothError(BusError.remote(name: name, message: message), adapter: "hci1") == meaning)
   }
 
+  /// What is installed already is only started, by what starts services on the machine.
+  @Test func aServiceIsInstalledOnlyWhereItIsMissing() {
+    #expect(SystemService.bus.start { _ in false } == "sudo apt-get install dbus && sudo service dbus start")
+    #expect(SystemService.bus.start { $0.hasSuffix("/dbus-daemon") } == "sudo service dbus start")
+    #expect(
+      SystemService.bluetooth.start { $0 == "/run/systemd/system" }
+        == "sudo apt-get install bluez && sudo systemctl start bluetooth")
+    #expect(SystemService.bluetooth.start { _ in true } == "sudo systemctl start bluetooth")
+    for error in [BluetoothError.noBus("why"), .noService, .noLibrary("why")] {
+      #expect(error.description.hasSuffix(error.remedy ?? "nothing"))
+    }
+  }
+
   @Test func whatCanBeFixedSaysHow() {
     #expect(
       "\(BluetoothError.adapterOff("hci0"))"

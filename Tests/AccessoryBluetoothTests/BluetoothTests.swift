@@ -2,13 +2,14 @@ import AccessoryCables
 import AccessoryCore
 import AccessoryTransports
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
 /// Both roles with a mock of BlueZ on a private D-Bus.
-@Suite struct BluetoothTests {
+@Suite(.waits) struct BluetoothTests {
   private let whole = ["connect [\"com.example.echo\"]"]
 
   @Test func aHostDialsAnAccessoryThatItIsPairedWith() throws {
@@ -253,10 +254,10 @@ import Testing
     lab.stopService()
     let seen = try #require(try lab.medium().look(at: .bluetooth(.init())))
     #expect(seen.accessories.isEmpty && seen.problems.count == 1)
-    #expect(seen.problems.first?.contains("systemctl start bluetooth") == true)
+    #expect(seen.problems.first?.contains(SystemService.bluetooth.start()) == true)
     let host = try LabHost(lab)
     lab.run(until: { host.dialer.trouble != nil })
-    #expect(host.dialer.trouble?.description.contains("systemctl start bluetooth") == true)
+    #expect(host.dialer.trouble?.description.contains(SystemService.bluetooth.start()) == true)
     try lab.startService()
     try lab.blueZ.pairAdapters()
     let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
@@ -300,7 +301,7 @@ import Testing
   }
 }
 
-@Suite struct PairingTests {
+@Suite(.waits) struct PairingTests {
   private let address = "00:AA:01:00:00:05"
 
   private final class Log {

@@ -1,10 +1,11 @@
 import AccessoryCore
+import TestSupport
 import Testing
 
 @testable import AccessoryBluetooth
 
 /// What devices in range, and other programs on the system bus, may do.
-@Suite struct BluetoothTrustTests {
+@Suite(.waits) struct BluetoothTrustTests {
   @Test func aHostThatConnectsAgainReplacesItsDeadConnection() throws {
     let lab = try BluetoothLab()
     try lab.blueZ.pairAdapters()

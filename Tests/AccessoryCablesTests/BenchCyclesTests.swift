@@ -7,10 +7,11 @@ import AccessorySimulator
 import AccessoryTransports
 import Certificates
 import Glibc
+import TestSupport
 import Testing
 
 /// In its own process, so that its descriptors can be counted.
-@Suite struct BenchCyclesTests {
+@Suite(.waits) struct BenchCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
     await #expect(processExitsWith: .success) { try BenchCycles().play() }
   }

@@ -6,9 +6,10 @@ import AccessorySimulator
 import AccessoryTransports
 import Certificates
 import Glibc
+import TestSupport
 import Testing
 
-@Suite struct BenchDialerTests {
+@Suite(.waits) struct BenchDialerTests {
   /// A device whose events are kept as words.
   final class Host {
     let device: Device

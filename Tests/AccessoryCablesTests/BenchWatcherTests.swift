@@ -3,11 +3,12 @@ import AccessoryHost
 import AccessorySimulator
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryCables
 
-@Suite struct BenchWatcherTests {
+@Suite(.waits) struct BenchWatcherTests {
   /// A bench with S1 on it, whose arrival a watcher has reported.
   struct Scene {
     let lab: BenchLab
@@ -145,7 +146,8 @@ import Testing
     let lab = try BenchLab()
     try lab.directory.make()
     chmod(lab.directory.path, 0o777)
-    #expect(throws: BenchError.writableByAll(lab.directory.path)) { try lab.watcher().start() }
+    let error = BenchError.writable(lab.directory.path, by: .everybody, isBench: true)
+    #expect(throws: error) { try lab.watcher().start() }
   }
 
   func contents(_ path: String) throws -> [UInt8] {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// From an address to what opens it.
-@Suite struct MediumTableTests {
+@Suite(.waits) struct MediumTableTests {
   private static let usb = ["usb:", "usbip:127.0.0.1:3240", "gadget:"]
 
   private func device(on loop: any EventLoop) -> Device {

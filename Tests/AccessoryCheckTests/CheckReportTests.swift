@@ -1,5 +1,4 @@
 import AccessoryCables
-import AccessoryCheck
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
@@ -7,6 +6,8 @@ import Certificates
 import Foundation
 import TestSupport
 import Testing
+
+@testable import AccessoryCheck
 
 /// Reports, selections and the list of cases.
 @Suite struct CheckReportTests {
@@ -72,7 +73,7 @@ import Testing
     var parts = try Self.parts(3)
     var sum = parts.removeLast()
     for part in parts { try sum.add(part) }
-    #expect(sum.shards == .whole && sum.unfinished == nil && !sum.passed)
+    #expect(sum.shards == .whole && sum.unfinished == nil && sum.verdict.word == "failed")
     #expect(sum.results.map(\.rule) == whole.results.map(\.rule))
     #expect(sum.results.map(\.isFinding) == whole.results.map(\.isFinding))
     #expect(sum.findings.map(\.rule.number) == [702])
@@ -96,8 +97,61 @@ import Testing
     var part = try Self.parts(2, only: "201-204")[0]
     part.ending = .gone("no cable")
     #expect(part.unfinished == "shard 1/2: the accessory did not come back: no cable")
-    part.ending = .stopped
-    #expect(part.unfinished == "shard 1/2 was stopped after 2 of 2 cases")
+    part.ending = .stopped(by: "SIGTERM")
+    #expect(part.unfinished == "shard 1/2 was stopped by SIGTERM after 2 of 2 cases")
+    #expect(part.verdict == .stopped(by: "SIGTERM"))
+    #expect(part.junit.contains("<failure message=\"shard 1/2 was stopped by SIGTERM after 2 of 2 cases\"/>"))
+    #expect(part.html().contains("<strong>Stopped</strong>: stopped by SIGTERM"))
+    #expect(part.wholeText.contains("stopped: stopped by SIGTERM"))
+    #expect(try CheckReport(tree: JSON5.read(part.json.text, file: "r.json")) == part)
+  }
+
+  @Test func aCheckThatJudgedNothingIsEmptyUnlessThatIsAllowed() throws {
+    var report = try Self.report([], only: "601,702")
+    #expect(report.verdict == .passed)
+    report.results = report.results.map { CheckResult(rule: $0.rule, outcome: .skipped("no"), time: .zero) }
+    #expect(report.verdict == .empty("no case was judged: all 2 were skipped"))
+    #expect(report.junit.contains("<failure message=\"no case was judged: all 2 were skipped\"/>"))
+    #expect(report.html().contains("<strong>Empty</strong>: no case was judged"))
+    #expect(report.json.text.contains("\"passed\":false,\"verdict\":\"empty\""))
+    report.allowsEmpty = true
+    #expect(report.verdict == .passed && !report.junit.contains("<failure"))
+    #expect(try CheckReport(tree: JSON5.read(report.json.text, file: "r.json")) == report)
+  }
+
+  @Test func anAttackThatWasNotSurvivedIsAFailureInEachForm() throws {
+    var report = try Self.report([], only: "601,702")
+    var hostile = HostileReport()
+    hostile.attacks = 3
+    hostile.failures = [.init(seed: 4, text: "no answer", steps: [], bytes: [])]
+    report.hostile = hostile
+    #expect(report.verdict == .failed(["3 hostile attacks, 1 not survived"]))
+    #expect(report.junit.contains("<failure message=\"3 hostile attacks, 1 not survived\"/>"))
+    #expect(report.html().contains("<strong>Failed</strong>"))
+  }
+
+  @Test(arguments: [
+    ("\"passed\":true", "\"passed\":false", "passed: says false"),
+    ("\"held\":2", "\"held\":3", "held: says number 3"),
+    ("\"findings\":0", "\"findings\":1", "findings: says number 1"),
+    ("\"result\":\"held\"", "\"result\":\"finding\"", "passed: says true"),
+    ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case is there twice, or was not planned"),
+    (
+      "\"place\"", "\"planned\":[601,702,801],\"place\"",
+      "cases: there are 2, but a complete run of those planned has 3"
+    ),
+    ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: says true"),
+    (
+      "\"cases\":",
+      "\"hostile\":{\"attacks\":0,\"failures\":[{\"seed\":1,\"text\":\"\",\"steps\":[],\"bytes\":\"\"}]},\"cases\":",
+      "hostile: 1 of 0 attacks failed"
+    ),
+  ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) throws {
+    let text = try Self.report([], only: "601,702").json.text
+    let wrong = text.replacing(old, with: new)
+    #expect(wrong != text)
+    let error = #expect(throws: SourceProblems.self) { try CheckReport(tree: JSON5.read(wrong, file: "r.json")) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains(complaint), "\(error.map { "\($0)" } ?? "")")
   }
 
   @Test(arguments: [

@@ -8,14 +8,33 @@ import Testing
   @Test func theDocumentIsWhatTheMethodsSay() throws {
     let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
     #expect(errors == nil, "\(errors ?? "")")
-    let methods = ControlPage.methods(results: try play())
+    let silent = try CommittedText.difference("docs/control.md", part: "silent", from: ControlPage.silent)
+    #expect(silent == nil, "\(silent ?? "")")
+    let methods = ControlPage.methods(results: try play(ControlDesk().client()))
     let difference = try CommittedText.difference("docs/control.md", part: "methods", from: methods)
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// Runs every example in the order of the document, with what it needs before it.
-  private func play() throws -> [String: String] {
+  /// Every method that changes something makes a notice, and no other does.
+  @Test func whatChangesSomethingIsNoticed() throws {
     let client = ControlDesk().client()
+    let watcher = client.desk.client()
+    _ = try watcher.result("events.subscribe")
+    _ = try play(client)
+    let noticed = Set(try watcher.notices("change").compactMap { $0["request"]?.word })
+    let played = ControlMethods.all.filter { $0.exampleResult == nil && $0.effect == .changes }.map(\.name)
+    #expect(noticed == Set(played + ["time.advance"]))
+    #expect(
+      ControlMethods.all.filter { $0.effect == .reads }.map(\.name) == [
+        "rpc.discover", "server.info", "client.detach", "events.subscribe", "events.unsubscribe", "events.list",
+        "library.list", "world.list", "accessory.list", "fault.list", "app.list", "app.accessories", "session.write",
+        "session.read", "session.state", "packet.list", "packet.get", "host.list", "capture.list", "capture.read",
+        "job.wait", "job.state", "job.list", "job.report", "job.kept", "job.keptReport",
+      ])
+  }
+
+  /// Runs every example in the order of the document, with what it needs before it.
+  private func play(_ client: DeskClient) throws -> [String: String] {
     var results: [String: String] = [:]
     for method in ControlMethods.all {
       try prepare(method.name, client)

@@ -58,6 +58,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [("scenario.run", "{\"scenario\":\"flicker\"}"), ("soak.run", "{\"seed\":1,\"seeds\":1000000}")])
+  func aJobThatWasCancelledHasNotPassedInAnyForm(method: String, params: String) throws {
+    let client = ControlDesk().client()
+    _ = try client.result(method, params)
+    _ = try client.result("job.cancel", "{\"job\":\"j1\"}")
+    #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
+    #expect(try report(of: "j1", as: "html", client).contains("<h1>Stopped</h1>"))
+    #expect(try report(of: "j1", as: "xml", client).contains("<failure message"))
+    #expect(try report(of: "j1", as: "text", client).contains("cancel"))
+    guard method == "soak.run" else { return }
+    #expect(try report(of: "j1", as: "json", client).contains("\"passed\":false,\"verdict\":\"stopped\""))
+  }
+
   @Test func seededWorldsArePlayedBetweenOtherRequests() throws {
     let desk = ControlDesk()
     let (client, other) = (desk.client(), desk.client())

@@ -10,7 +10,7 @@ import Testing
     var plan = BurstPlan()
     plan.extent = .bursts(count)
     plan.pace = .rate(burstsPerSecond: 40)
-    plan.reconnects = true
+    (plan.reconnects, plan.allowsLost) = (true, true)
     plan.allowsOverdue = true
     plan.warmUp = .milliseconds(200)
     let rig = try LoadRig(plan, faults: ["loss,chance=3%"], seed: seed)
@@ -80,7 +80,11 @@ import Testing
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":100000001"),
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":0"), ("\"slices\":[[", "\"slices\":[[1,1],["),
       ("\"kind\":\"lost\"", "\"kind\":\"found\""), ("\"sites\":[", "\"sites\":[5,"),
-      ("\"passed\":true", "\"passed\":1"),
+      ("\"passed\":true", "\"passed\":1"), ("\"passed\":true", "\"passed\":false"),
+      ("\"verdict\":\"passed\"", "\"verdict\":\"failed\""), ("\"ending\":\"done\"", "\"ending\":\"failed\""),
+      ("\"allowsLost\":true", "\"allowsLost\":false"), ("\"completed\":39", "\"completed\":40"),
+      ("\"unaskedBytes\":0", "\"unaskedBytes\":1"), ("\"mismatches\":{}", "\"mismatches\":{\"lost\":1}"),
+      ("\"count\":40", "\"count\":41"), ("\"begun\":", "\"begun\":0,\"was\":"),
       ("\"packetsSent\":", "\"packetsSend\":"), ("\"faults\":[", "\"faults\":[1,"),
     ] {
       let broken = text.replacing(whole, with: spoiled, maxReplacements: 1)
@@ -152,11 +156,11 @@ import Testing
   @Test func theJUnitFormNamesEachFailure() throws {
     var report = try Self.report()
     #expect(report.junit().contains("failures=\"0\""))
-    report.passed = false
     report.ending = "something <came> back & more"
     report.addError(.different, 2, "\"byte\" 1\u{1}")
     let xml = report.junit(BaselineComparison(of: report, with: BurstReport(BurstPlan()), tolerance: 0))
     #expect(xml.contains("<failure message=\"something &lt;came&gt; back &amp; more\"/>"))
+    #expect(report.verdict.word == "failed")
     #expect(xml.contains("<failure message=\"2; the first: &quot;byte&quot; 1\u{FFFD}\"/>"))
     #expect(xml.contains("name=\"baseline: errors\""))
     #expect(!xml.contains("\u{1}"))
@@ -182,7 +186,7 @@ import Testing
     report.require([try BurstLimit("p99>1ns")])
     let html = report.html()
     let place = try #require(html.range(of: "<h1>Failed</h1>"))
-    let reason = try #require(html.range(of: "<li>p99&gt;1ns: "))
+    let reason = try #require(html.range(of: "<li>p99 ≤ 1 ns: "))
     #expect(place.lowerBound < reason.lowerBound)
     #expect(try reason.upperBound < #require(html.range(of: "<h2>")).lowerBound)
   }

@@ -298,7 +298,7 @@ import Testing
     ("{ count: 1, script: [{ send: '' }] }", "script[0].send"),
     ("{ count: 1, script: [{ send: 'a', weight: 2 }] }", "weight"),
     ("{ count: 1, script: [{ send: 'a', expect: 'txt:b' }] }", "expected echo, none, text:…"),
-    ("{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }", "not a regular expression"),
+    ("{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }", "the regex is wrong at character 1: this ( has no )"),
     ("{ count: 1, script: [{ send: 'a', expect: 'file:x' }] }", "a plan has no file"),
     ("{ count: 1, script: [{ send: 'a', expect: 'echo', read: 5 }] }", "leave this out"),
     ("{ count: 1, script: [{ send: 'a', read: 'soon' }] }", "expected a number of bytes"),

@@ -61,7 +61,7 @@ import Testing
     #expect(failure(folder.path + "/") == "\(folder.path)/ cannot be read: Is a directory")
     #expect(failure("missing.json5") == "missing.json5 cannot be read: No such file or directory")
     #expect(
-      failure("/dev/zero") == "/dev/zero has more than 1048576 bytes, the most it may have")
+      failure("/dev/zero") == "/dev/zero cannot be read: it has more than 1048576 bytes, the most it may have")
   }
 
   @Test func aPipeIsWaitedFor() async throws {

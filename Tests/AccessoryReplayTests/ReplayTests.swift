@@ -128,6 +128,88 @@ import Testing
     view.close()
   }
 
+  /// The recorded session was closed by the app, or was open until the end.
+  private func recordings() throws -> [Recording] {
+    let (closed, _) = try record(profile())
+    var open = closed
+    open.attachments[0].sessions[0].ending = .open
+    return [closed, open]
+  }
+
+  private static var quick: ReplaySettings {
+    var settings = ReplaySettings()
+    settings.speed = .max
+    return settings
+  }
+
+  @Test(arguments: [0, 1]) func aByteAfterTheLastAnswerIsADifference(ending: Int) throws {
+    let recording = try recordings()[ending]
+    for (settle, difference) in [
+      (Duration.milliseconds(200), ReplayDifference.Kind?.some(.excess(bytes: 1))), (.zero, nil),
+    ] {
+      let rig = ReplayRig()
+      var (settings, count) = (Self.quick, 0)
+      settings.settle = settle
+      let behavior = ClosureBehavior { bytes, session, context in
+        session.write(bytes)
+        count += bytes.byteCount
+        guard count == 19 else { return }
+        context.loop.schedule(after: .milliseconds(150)) { session.write([UInt8(7)].span.bytes) }
+      }
+      let accessory = rig.world.add(try profile(), behavior: { _ in behavior })
+      try accessory.plugIn()
+      let (app, view) = rig.launch(recording, settings)
+      try rig.run { app.isOver }
+      #expect(app.progress.first?.kind == difference, "settle \(settle)")
+      #expect(app.progress.isAsRecorded == (difference == nil))
+      view.close()
+    }
+  }
+
+  @Test(arguments: [0, 1]) func aByteAfterTheLastRequestIsADifference(ending: Int) throws {
+    let recording = try recordings()[ending]
+    let rig = ReplayRig()
+    let app = AskingApp(Self.requests + ["!"], in: rig)
+    let accessory = try rig.plug(recording, Self.quick)
+    try rig.run { accessory.isOver }
+    #expect(accessory.progress.first?.kind == .excess(bytes: 1))
+    #expect(accessory.progress.isAsRecorded == false)
+    accessory.unplug()
+    _ = app
+  }
+
+  @Test func whatTheAccessoryWaitsForIsKnown() throws {
+    let (recording, _) = try record(profile())
+    let rig = ReplayRig()
+    let accessory = try rig.plug(recording)
+    #expect(accessory.waitsFor == "a device to connect")
+    try rig.loop.advance(by: .seconds(5))
+    #expect(accessory.waitsFor == "an app to open session 1 (com.example.echo)")
+    accessory.unplug()
+    #expect(accessory.waitsFor == nil)
+    let second = ReplayRig()
+    let app = AskingApp(["hello", "how"], in: second)
+    let other = try second.plug(recording)
+    try second.loop.advance(by: .seconds(1))
+    #expect(app.answers == "hello")
+    #expect(other.waitsFor == "11 bytes from the app in session 1 (com.example.echo)")
+    other.unplug()
+  }
+
+  @Test func maskedBytesAreNotCountedAsCompared() throws {
+    let (recording, _) = try record(profile())
+    var settings = Self.quick
+    var entry = ReplayMask.Entry()
+    (entry.offset, entry.count) = (0, 5)
+    settings.mask.entries = [entry]
+    let rig = ReplayRig()
+    let (app, view) = rig.launch(recording, settings)
+    try rig.plug(profile())
+    try rig.run { app.isOver }
+    #expect(app.progress.isAsRecorded && app.progress.compared == 14)
+    view.close()
+  }
+
   @Test func anAppThatAsksSomethingElseIsNamed() throws {
     let (recording, _) = try record(profile())
     let rig = ReplayRig()

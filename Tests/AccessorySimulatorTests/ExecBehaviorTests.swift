@@ -9,7 +9,7 @@ import Testing
 
 /// Real programs on the loop of real time. One after another, because they count this process's descriptors and
 /// children.
-@Suite(.serialized) struct ExecBehaviorTests {
+@Suite(.waits, .serialized) struct ExecBehaviorTests {
   private static let hangLimit = Duration.seconds(30)
   private let loop: EpollLoop
 

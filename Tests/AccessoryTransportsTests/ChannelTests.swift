@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
-@Suite struct ChannelTests {
+@Suite(.waits) struct ChannelTests {
   @Test(arguments: ChannelSuite.cases(for: ChannelFactories.all))
   func behavesAsEveryChannel(example: ChannelSuite.Case) throws {
     try example.run()

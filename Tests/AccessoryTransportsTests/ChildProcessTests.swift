@@ -8,7 +8,7 @@ import Testing
 
 /// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec
 /// behaviour cover sessions.
-@Suite struct ChildProcessTests {
+@Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
   init() throws {

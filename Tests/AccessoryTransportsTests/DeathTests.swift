@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Every death of the other end is noticed, in every state of a channel: on real descriptors, in memory, and behind faults.
-@Suite struct DeathTests {
+@Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
     try example.run()

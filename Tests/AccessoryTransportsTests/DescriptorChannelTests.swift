@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a channel over a descriptor does beyond the suite, with a bare socket as the other end.
-@Suite struct DescriptorChannelTests {
+@Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
   let other: RawSocket

@@ -6,7 +6,7 @@ import Testing
 @testable import AccessoryTransports
 
 /// Streams over stdin, stdout and sockets: every kind of descriptor, in both directions, without waiting for any.
-@Suite(.serialized) struct DescriptorStreamTests {
+@Suite(.waits, .serialized) struct DescriptorStreamTests {
   private let loop: EpollLoop
   private let place = TemporaryFolder()
   private static let payload = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }

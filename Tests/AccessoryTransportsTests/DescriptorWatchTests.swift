@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct DescriptorWatchTests {
+@Suite(.waits) struct DescriptorWatchTests {
   let loop: EpollLoop
 
   init() throws { loop = try EpollLoop(seed: 1) }

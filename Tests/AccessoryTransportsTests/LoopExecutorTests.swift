@@ -1,8 +1,9 @@
 import AccessoryCore
 import AccessoryTransports
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopExecutorTests {
+@Suite(.waits, .timeLimit(.minutes(10))) struct LoopExecutorTests {
   /// An actor that lives on a loop.
   actor Counter {
     nonisolated let loop: EpollLoop

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Two accessories at one path: the lock beside it decides.
-@Suite struct PathLockTests {
+@Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var lock: String { path + ".lock" }

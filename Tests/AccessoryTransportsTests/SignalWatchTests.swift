@@ -1,9 +1,10 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
-@Suite struct SignalWatchTests {
+@Suite(.waits) struct SignalWatchTests {
   @Test func signalsArriveOnTheLoopAndDoNotEndTheProcess() throws {
     let loop = try EpollLoop()
     var heard: [Int32] = []

@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryTransports
 
 /// The user at the other end of a TCP connection, by the kernel's tables.
-@Suite struct TCPPeerTests {
+@Suite(.waits) struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)
   static let heading =
@@ -108,6 +109,17 @@ import Testing
     }
     try #require(isConnected)
     try body(client, listener)
+  }
+
+  /// Without reading a table, which takes milliseconds.
+  @Test func theKernelIsAskedForTheOneSocket() throws {
+    try connected { client, listener in
+      let near = try #require(TCPEndpoint(SocketAddress.filled { getsockname(client, $0, $1) }.address))
+      let far = try #require(TCPEndpoint(SocketAddress.filled { getpeername(client, $0, $1) }.address))
+      #expect(near.owner(connectedTo: far) == TCPSocketTable.Owner(user: geteuid(), hasProcess: true))
+      #expect(far.owner(connectedTo: near)?.hasProcess == false, "nobody has accepted it yet")
+      #expect(TCPEndpoint(host: near.host, port: near.port ^ 1).owner(connectedTo: far) == nil)
+    }
   }
 
   @Test func eitherEndFindsTheOther() throws {

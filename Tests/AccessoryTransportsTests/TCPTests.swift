@@ -1,11 +1,12 @@
 import AccessoryCore
 import ChannelSuite
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryTransports
 
-@Suite struct TCPTests {
+@Suite(.waits) struct TCPTests {
   /// Any free port of this machine.
   static let anyPort = Address.tcp(host: "127.0.0.1", port: 0)
 

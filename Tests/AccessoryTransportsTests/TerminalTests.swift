@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct PtyTests {
+@Suite(.waits) struct PtyTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/line" }
   var address: Address { .pty(path: path) }
@@ -217,7 +217,7 @@ import Testing
 }
 
 /// A pty in place of a serial line: the test holds the far end.
-@Suite struct SerialTests {
+@Suite(.waits) struct SerialTests {
   let loop: EpollLoop
   let farEnd: DescriptorChannel
   let line: String

@@ -1,9 +1,10 @@
 import AccessoryCore
 import AccessoryTransports
+import TestSupport
 import Testing
 
 /// What timers hold on to, and when they let go.
-@Suite struct TimerLifetimeTests {
+@Suite(.waits) struct TimerLifetimeTests {
   /// Something whose end can be seen.
   final class Thing {
     var timer: LoopTimer?

@@ -3,7 +3,7 @@ import AccessoryTransports
 import TestSupport
 import Testing
 
-@Suite struct TransportsTests {
+@Suite(.waits) struct TransportsTests {
   @Test(arguments: ["bench:", "usb:", "usbip:127.0.0.1:3240", "gadget:dummy_udc.0"])
   func whatIsNoStreamIsSentElsewhere(text: String) throws {
     let address = try Address(parsing: text)

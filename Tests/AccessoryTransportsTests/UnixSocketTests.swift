@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct UnixSocketTests {
+@Suite(.waits) struct UnixSocketTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var address: Address { .unix(path: path) }

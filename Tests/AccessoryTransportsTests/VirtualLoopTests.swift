@@ -1,8 +1,9 @@
 import AccessoryCore
 import AccessoryTransports
+import TestSupport
 import Testing
 
-@Suite struct VirtualLoopTests {
+@Suite(.waits) struct VirtualLoopTests {
   let loop = VirtualLoop(seed: 3, turnsPerInstant: 1_000)
 
   @Test func timeBeginsAtZeroAndJumpsFromDeadlineToDeadline() throws {

@@ -81,7 +81,7 @@ import Testing
   @Test func withoutAControllerTheModuleIsNamed() {
     #expect(
       throws: VirtualHostController.Problem(
-        description: "this kernel has no virtual USB host controller: sudo modprobe vhci-hcd")
+        description: "this kernel has no virtual USB host controller: \(KernelModule.virtualHost.remedy)")
     ) { try VirtualHostController(folder: "/nonexistent/vhci_hcd.0") }
   }
 }

@@ -1,13 +1,14 @@
 import AccessoryCore
 import AccessoryTransports
 import ChannelSuite
+import TestSupport
 import Testing
 
 @testable import AccessoryUSB
 
 /// The server notices the death of a client in every state: the accessory loses its cable, and the next client gets the
 /// device.
-@Suite struct USBIPDeathTests {
+@Suite(.waits) struct USBIPDeathTests {
   /// What the client has left undone.
   enum Leaving: String, CaseIterable {
     /// Nothing.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim run --behavior` as it is typed.
-@Suite(.waitsForPrograms) struct BehaviorTests {
+@Suite(.waits) struct BehaviorTests {
   let place = TemporaryFolder()
 
   @Test func aProgramAnswersAndItsComplaintsAreOnTheTimeline() throws {

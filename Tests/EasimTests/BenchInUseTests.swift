@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The bench with many at it: simulators, hosts and onlookers in processes of their own, some of them killed.
-@Suite(.waitsForPrograms) struct BenchInUseTests {
+@Suite(.waits) struct BenchInUseTests {
   let bench = BenchPlace()
 
   @Test func whatIsPluggedInIsListedWatchedSentToAndGone() throws {

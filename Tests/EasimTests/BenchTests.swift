@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two processes that need no address: the bench is where they meet.
-@Suite(.waitsForPrograms) struct BenchTests {
+@Suite(.waits) struct BenchTests {
   let place = TemporaryFolder()
 
   func easim(_ words: String...) throws -> Program {
@@ -20,6 +20,17 @@ import Testing
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
     #expect(try easim("list").wait().ending == .exit(3))
+  }
+
+  /// With another runtime directory the bench is another one: the list says which, and why that may be.
+  @Test func aListOfNothingSaysWhereItLooked() throws {
+    place.makeFolder("runtime")
+    let list = try Program(
+      path: BuiltProducts.easim, ["list"], environment: ["EASIM_BENCH": "", "XDG_RUNTIME_DIR": place.file("runtime")]
+    ).wait()
+    #expect(list.ending == .exit(3))
+    #expect(list.err.contains("looked on the bench \(place.file("runtime"))/easim"), "\(list.err)")
+    #expect(list.err.contains("another EASIM_BENCH, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
   }
 
   @Test func aListOfOneProtocolHasOnlyThoseThatOfferIt() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--capture`, and what `easim decode` reads of it.
-@Suite struct CaptureTests {
+@Suite(.waits) struct CaptureTests {
   let place = TemporaryFolder()
 
   private func text(_ name: String) -> String { String(decoding: place.bytes(name) ?? [], as: UTF8.self) }

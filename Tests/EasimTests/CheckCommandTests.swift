@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim check` in a process of its own, against accessories in others.
-@Suite(.waitsForPrograms) struct CheckCommandTests {
+@Suite(.waits) struct CheckCommandTests {
   let place = TemporaryFolder()
   /// Judged quickly: most of it by the first attachment.
   /// Without the cases that time the accessory, which a busy machine makes late.
@@ -60,7 +60,24 @@ import Testing
     let remains = try check.wait()
     #expect(remains.ending == .exit(1), "\(remains.out)\(remains.err)")
     #expect(remains.err.contains("stopped by Ctrl-C after "))
-    #expect(remains.out.contains(" held, "))
+    #expect(remains.out.contains(" held, ") && remains.out.contains("stopped: stopped by Ctrl-C"))
+    try accessory.interrupt()
+  }
+
+  @Test func aCheckThatJudgedNothingPassesOnlyWhereThatIsAllowed() throws {
+    let accessory = try Accessory("echo", on: .unix, in: place)
+    // A case that runs with --hostile only.
+    let hostile = try easimCheck(["--list", "--json"]).outLines.map { try StrictJSON(reading: $0) }
+      .first { $0["hostile"] == .truth(true) }
+    let number = try #require(hostile?["number"]?.number)
+    let words = [accessory.address, "--only", "\(Int(number))", "--report", place.file("c.json")]
+    let check = try easimCheck(words + ["--json"])
+    #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
+    let result = try StrictJSON(reading: try #require(check.outLines.last))
+    #expect(result["passed"] == .truth(false) && result["verdict"]?.text == "empty")
+    #expect(try Program.run("report", "show", place.file("c.json")).ending == .exit(1))
+    #expect(try Program.run("report", "show", place.file("c.json"), "--allow-empty").ending == .exit(0))
+    #expect(try easimCheck(words + ["--allow-empty"]).ending == .exit(0))
     try accessory.interrupt()
   }
 
@@ -83,6 +100,6 @@ import Testing
   func aWrongOptionIsAUsageError(_ words: [String]) throws {
     let check = try easimCheck(words)
     #expect(check.ending == .exit(2), "\(check.err)")
-    #expect(check.err.hasPrefix("easim check: "), "\(check.err)")
+    #expect(check.err.hasPrefix("easim: "), "\(check.err)")
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// `easim check` over USB/IP: libusb's side of the cable on a device that umockdev plays, and behind it the accessory of
 /// `easim run --on usbip:`. The kernel lane has the same with a real kernel.
-@Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
+@Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
   /// Judged by what the wire carries and not by when, so that a busy machine changes nothing.
   private static let cases = [
     "--only", "101,201-211,301,501-502,504-507,601,603,621-638,701-703,712,801", "--pace", "0ms", "--echo", "yes",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim console` by a pipe, as a script uses it.
-@Suite(.waitsForPrograms) struct ConsoleTests {
+@Suite(.waits) struct ConsoleTests {
   let place = TemporaryFolder()
 
   /// Runs the console with these lines as its input.
@@ -63,7 +63,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let console = try run(["open", "string hello", "expect text:help"], at: accessory.address)
     #expect(console.ending == .exit(1))
-    #expect(console.out.contains("error: ✗ the reply is not as expected"))
+    #expect(console.out.contains("easim: ✗ the reply is not as expected"))
     try accessory.interrupt()
   }
 
@@ -120,7 +120,7 @@ import Testing
     #expect(
       console.outLines == [
         "No Accessories Connected (looked at \(nowhere))",
-        "error: no session within 50ms: No Accessories Connected (looked at \(nowhere))",
+        "easim: no session within 50ms: No Accessories Connected (looked at \(nowhere))",
       ])
   }
 
@@ -128,7 +128,7 @@ import Testing
     let nowhere = "unix:\(place.file("nobody.sock"))"
     let console = try run(["lsit", "list"], at: nowhere)
     #expect(console.ending == .exit(2))
-    #expect(console.outLines.first == "error: unknown command 'lsit', did you mean 'list'?")
+    #expect(console.outLines.first == "easim: unknown command 'lsit', did you mean 'list'?")
     #expect(console.outLines.count == 2)
   }
 
@@ -147,7 +147,7 @@ import Testing
     try console.line("session on com.lawaken.iap2 ended: the other end closed the channel")
     try console.line("disconnected: ")
     type("string x")
-    try console.line("error: no session is open")
+    try console.line("easim: no session is open")
     type("quit")
     #expect(try console.wait().ending == .exit(1))
   }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `easim demo` as a new user runs it.
-@Suite(.waitsForPrograms) struct DemoTests {
+@Suite(.waits) struct DemoTests {
   @Test func theDemoShowsTheFlickerInOrderAndEndsWithZero() throws {
     let demo = try Program.run("demo")
     #expect(demo.ending == .exit(0))

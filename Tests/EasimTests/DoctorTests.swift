@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `easim doctor`: what is around easim rather than in it.
-@Suite(.waitsForPrograms) struct DoctorTests {
+@Suite(.waits) struct DoctorTests {
   let bench = BenchPlace()
 
   @Test func everythingThatTheTestsUseWorks() throws {
@@ -29,6 +29,13 @@ import Testing
     #expect(remedy == "chmod 700 \(bench.path)")
     #expect(try bench.bash(String(remedy)).ending == .exit(0))
     #expect(try bench.run("doctor").ending == .exit(0), "and it does")
+  }
+
+  @Test func aFolderThatIsMoreThanABenchIsLeftAlone() throws {
+    bench.place.makeFolder("bench", mode: 0o1777)
+    let sick = try bench.run("doctor")
+    #expect(sick.ending == .exit(1))
+    #expect(sick.out.contains("\n     export EASIM_BENCH=\"$(mktemp -d)\"\n") && !sick.out.contains("chmod"))
   }
 
   /// The bench's path may come from anywhere, and the command is there to be pasted.

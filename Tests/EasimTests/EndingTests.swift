@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How processes end: interrupted, killed, alone, too late, or at an address that is in use.
-@Suite(.waitsForPrograms) struct EndingTests {
+@Suite(.waits) struct EndingTests {
   let place = TemporaryFolder()
 
   @Test(arguments: Accessory.Medium.allCases, [SIGINT, SIGTERM])

@@ -5,7 +5,7 @@ import Testing
 
 /// Profiles that run programs, as `easim` treats them: announced, checked, refused when others can write them, and ended
 /// with easim, however it dies.
-@Suite(.waitsForPrograms) struct ExecTests {
+@Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 
   /// A profile with a behaviour, in the folder of this test.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim extcap`: how Wireshark lists and records the cables of running programs.
-@Suite(.waitsForPrograms) struct ExtcapTests {
+@Suite(.waits) struct ExtcapTests {
   let bench = BenchPlace()
 
   /// The interfaces that are listed, by the text that Wireshark shows.
@@ -79,6 +79,16 @@ import Testing
     #expect(try run.wait().ending == .killed(by: SIGKILL))
     #expect(try interfaces().isEmpty)
     #expect(!bench.place.names("bench").contains { $0.hasPrefix("capture-") })
+  }
+
+  @Test func aKilledProgramsSocketIsRemovedByTheNext() throws {
+    let killed = try bench.plugIn("echo")
+    killed.send(SIGKILL)
+    #expect(try killed.wait().ending == .killed(by: SIGKILL))
+    let next = try bench.plugIn("echo")
+    #expect(bench.place.names("bench").filter { $0.hasPrefix("capture-") } == ["capture-\(next.number).sock"])
+    next.send(SIGINT)
+    #expect(try next.wait().ending == .exit(0))
   }
 
   @Test func whatIsMissingOrGoneIsSaid() throws {

@@ -1,13 +1,14 @@
 import AccessoryControl
 import AccessoryCore
 import AccessoryTransports
+import Glibc
 import TestSupport
 import Testing
 
 @testable import easim
 
 /// The HTTP door with real sockets in one process.
-@Suite(.serialized) struct HTTPDoorTests {
+@Suite(.waits, .serialized) struct HTTPDoorTests {
   /// One connection of a client.
   private final class Visitor: ChannelHandler {
     private(set) var received: [UInt8] = []
@@ -54,14 +55,16 @@ import Testing
     let door: HTTPDoor
     private(set) var troubles: [HTTPDoor.Trouble] = []
 
-    init(_ change: (inout HTTPDoor.Limits) -> Void = { _ in }) throws {
+    init(
+      _ options: TransportOptions = TransportOptions(), _ change: (inout HTTPDoor.Limits) -> Void = { _ in }
+    ) throws {
       loop = try EpollLoop(seed: 7)
       server = ControlServer(ControlServer.Settings(), on: loop)
       var limits = HTTPDoor.Limits()
       change(&limits)
       let box = Box()
       door = try HTTPDoor(
-        server, host: "127.0.0.1", port: 0, allowsRemote: false, token: "secret", on: loop, limits: limits
+        server, host: "127.0.0.1", port: 0, options, token: "secret", on: loop, limits: limits
       ) { box.site?.troubles.append($0) }
       box.site = self
     }
@@ -146,7 +149,7 @@ import Testing
     let server = ControlServer(ControlServer.Settings(), on: loop)
     defer { server.stop() }
     #expect(throws: TransportError.remoteNotAllowed(.tcp(host: "0.0.0.0", port: 0))) {
-      _ = try HTTPDoor(server, host: "0.0.0.0", port: 0, allowsRemote: false, token: "secret", on: loop)
+      _ = try HTTPDoor(server, host: "0.0.0.0", port: 0, token: "secret", on: loop)
     }
   }
 
@@ -179,6 +182,61 @@ import Testing
     let site = try Site { $0.silence = 1 }
     let visitor = try site.visit("POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12")
     site.wait { visitor.isOver }
+  }
+
+  /// Each header arrives in time for the silence, and the request never does.
+  @Test func aRequestWhoseHeadersDribbleIsEnded() throws {
+    let site = try Site { $0.arrival = .milliseconds(300) }
+    for start in ["", site.request("GET /healthz", headers: "").replacing("Connection: close\r\n", with: "")] {
+      let visitor = try site.visit(start + "GET /healthz HTTP/1.1\r\n")
+      func dribble() {
+        guard !visitor.isOver else { return }
+        visitor.send("X: y\r\n")
+        site.loop.schedule(after: .milliseconds(20)) { dribble() }
+      }
+      dribble()
+      site.wait { visitor.isOver }
+      #expect(visitor.status == (start.isEmpty ? "" : "200"))
+    }
+  }
+
+  @Test func requestsWithTheTokenKeepTheirPlacesAndOthersMakeRoom() throws {
+    let site = try Site { $0.connections = 20 }
+    let reader = try site.visit(site.request("GET /events"))
+    site.wait { !reader.text.isEmpty }
+    let dribblers = try (0..<60).map { _ in try site.visit("GET /healthz HTTP/1.1\r\nX: ") }
+    site.wait { dribblers.count(where: \.isOver) == 41 }
+    #expect(try site.ask(site.request("POST /rpc", body: Self.rpc("world.list"))).status == "200")
+    #expect(!reader.isOver)
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func anotherUserIsTurnedAwayUnlessAllowed() throws {
+    for allowsOtherUsers in [false, true] {
+      var options = TransportOptions()
+      options.allowsOtherUsers = allowsOtherUsers
+      let site = try Site(options)
+      let visitor = try asUser(65_534) {
+        let visitor = try site.visit(site.request("GET /healthz"))
+        site.wait { visitor.channel != nil }
+        return visitor
+      }
+      site.wait { visitor.isOver }
+      #expect(visitor.status == (allowsOtherUsers ? "200" : ""))
+      guard case .refused(let reason, _)? = site.troubles.first else {
+        #expect(allowsOtherUsers)
+        continue
+      }
+      #expect(reason.contains("user 65534"))
+    }
+  }
+
+  /// Makes sockets as another user: the kernel notes the user of the thread with each.
+  private func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
+    typealias SetUser = @convention(c) (uid_t) -> Int32
+    let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
+    _ = setUser(user)
+    defer { _ = setUser(0) }
+    return try make()
   }
 
   @Test func eventsAreStreamed() throws {

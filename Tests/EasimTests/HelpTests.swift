@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--help` of every command, and every command line that is printed for users to copy.
-@Suite(.waitsForPrograms) struct HelpTests {
+@Suite(.waits) struct HelpTests {
   /// The commands that `easim --help` lists.
   static func commands() throws -> [String] {
     let lines = try Program.run("--help").outLines
@@ -31,6 +31,14 @@ import Testing
         "PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench"),
         "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))",
       ])
+  }
+
+  @Test func theHelpOfBurstNamesEveryPresetOfFaults() throws {
+    let listed = try Program.run("fault", "list", "--json").outLines.map { try StrictJSON(reading: $0) }
+    let presets = listed.filter { $0["faults"] != nil }.compactMap { $0["fault"]?.text }
+    #expect(presets.contains("bluetooth-hfp"))
+    let help = try Program.run("burst", "--help").out
+    #expect(help.contains("name of a kind of link: \(presets.joined(separator: ", "))."))
   }
 
   @Test func theVersionIsTheChangelogsNewest() throws {

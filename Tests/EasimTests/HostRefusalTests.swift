@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Accessories that a host cannot use: the command ends when that is known, says why and what to try, and exits with 6.
-@Suite(.waitsForPrograms) struct HostRefusalTests {
+@Suite(.waits) struct HostRefusalTests {
   let place = TemporaryFolder()
 
   @Test(arguments: [["send", "--10k"], ["info"], ["burst"]])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim run` against hosts that are silent, too many, or have names that play tricks on a terminal.
-@Suite(.waitsForPrograms) struct HostileHostTests {
+@Suite(.waits) struct HostileHostTests {
   let place = TemporaryFolder()
 
   private var path: String { place.file("s") }
@@ -120,6 +120,6 @@ import Testing
     send.send(SIGINT)
     let end = try send.wait()
     #expect(end.ending == .exit(1), "\(end.err)")
-    #expect(end.err == "easim send: --info-plist \(plist): stopped before it was read\n")
+    #expect(end.err == "easim: --info-plist \(plist): stopped before it was read\n")
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim info`, and what an Info.plist does to it and to `send`.
-@Suite(.waitsForPrograms) struct InfoTests {
+@Suite(.waits) struct InfoTests {
   let bench = BenchPlace()
 
   /// The glasses as a device printed them, but for the address and the connection ID.

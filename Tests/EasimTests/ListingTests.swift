@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim quirk list`, `easim fault list` and `easim profile new --behavior`, as they are typed.
-@Suite(.waitsForPrograms) struct ListingTests {
+@Suite(.waits) struct ListingTests {
   @Test(arguments: ["quirk", "fault"]) func aListHasEachKindWithAnExampleThatCanBePlayed(kind: String) throws {
     let listed = try Program.run(kind, "list", "--json")
     #expect(listed.ending == .exit(0))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The memory limits of docs/threat-model.md, with the largest input of each command. The kernel refuses more memory.
-@Suite(.waitsForPrograms) struct MemoryTests {
+@Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 
   /// The end of a shell script that has `mebibytes` MiB of writable memory for each of its programs.

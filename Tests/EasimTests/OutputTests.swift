@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Output without room, without a place, or without a reader.
-@Suite(.waitsForPrograms) struct OutputTests {
+@Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 
   /// Every way in which a command writes a result: text, JSON, help, a text as it is.
@@ -25,7 +25,7 @@ import Testing
   func aServerWhoseClientCannotBeHeardSaysSo(line: String, reason: String) throws {
     let end = try HelpTests.shell(line, in: place).wait()
     #expect(end.ending == .exit(2))
-    #expect(end.err == "easim serve: the client has ended: \(reason)\n")
+    #expect(end.err == "easim: the client has ended: \(reason)\n")
   }
 
   @Test func aTranscriptThatDoesNotFitIsToldByItsNameAndNotDone() throws {
@@ -55,8 +55,58 @@ import Testing
   @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
     #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
     let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
-    #expect(try HelpTests.shell(line, in: place).wait().ending == .exit(0))
+    #expect(try HelpTests.shell(line, in: place).wait().ending == .exit(2))
     #expect(place.bytes("closed") == place.bytes("whole"))
+  }
+
+  /// A script that closes stdout by mistake does not learn otherwise that the result is nowhere.
+  @Test(arguments: [
+    "profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker", "--version",
+  ])
+  func aResultForAClosedStdoutIsToldAndNotDone(words: String) throws {
+    let end = try HelpTests.shell("easim \(words) >&-", in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err == "easim: stdout: it is closed; the rest was not written\n")
+    #expect(try HelpTests.shell("easim \(words) >&- 2>&-", in: place).wait().ending == .exit(2))
+  }
+
+  @Test(arguments: ["profile new glasses", "demo --virtual --json", "man", "scenario show flicker"])
+  func aReaderThatLeavesEndsACommandQuietly(words: String) throws {
+    let end = try HelpTests.shell("{ easim \(words); echo code $? >&2; } | head -c 1", in: place).wait()
+    #expect(end.err == "code 0\n")
+  }
+
+  /// Whatever an error quotes: an option, an address, a word of a script, a key of a file.
+  @Test(arguments: [
+    "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
+    "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",
+    "easim run $L.json5", "easim run echo --on unix:$L", "easim run echo --quirk $L",
+    "easim check bench:#$L --timeout 1ms",
+    "echo \"{ $L: 1 }\" | easim profile check /dev/stdin", "easim burst unix:x --fault $L", "easim report show $L",
+    "echo \"{ accessory: { name: '$L' } }\" | easim profile check /dev/stdin", "easim scenario show $L",
+    "easim info unix:x --protocol $L --timeout 1ms", "easim ctl $L --control x", "easim decode $L",
+    "easim console unix:x --timeout $L", "echo $L | easim send unix:x --script /dev/stdin",
+  ])
+  func noErrorRepeatsALongNameWhole(line: String) throws {
+    let long = "L=$(head -c 100000 /dev/zero | tr '\\0' x); "
+    let end = try HelpTests.shell(long + line, in: place).wait()
+    #expect(end.ending != .exit(0))
+    #expect(end.err.utf8.count < 4_000, "\(end.err.prefix(8_000))")
+  }
+
+  @Test(arguments: [
+    "easim sned", "easim send", "easim burst unix:nobody --count 1 --timeout 1ms", "easim profile check missing.json5",
+    "echo '{ nme: 1,\n b: 2 }' | easim profile check /dev/stdin", "easim ctl world.list --control nothing",
+    "easim decode missing",
+    "printf 'txt 1\nhx 2\n' > script; easim send unix:x --script script",
+  ])
+  func everyErrorBeginsInOneWay(line: String) throws {
+    let end = try HelpTests.shell(line, in: place).wait()
+    #expect(end.ending != .exit(0))
+    #expect(!end.err.isEmpty)
+    for line in end.err.split(separator: "\n") {
+      #expect(line.hasPrefix("easim: ") || line.hasPrefix("       "), "\(line)")
+    }
   }
 
   @Test func aConsoleWithoutAStdinEndsAsWithAnEmptyOne() throws {

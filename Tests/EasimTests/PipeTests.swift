@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim pipe`, as a shell uses it.
-@Suite struct PipeTests {
+@Suite(.waits) struct PipeTests {
   private let bench = BenchPlace()
   private var place: TemporaryFolder { bench.place }
 
@@ -61,7 +61,7 @@ import Testing
     ),
     (
       "easim pipe ADDR --listen pty:x", 2,
-      "easim pipe: --listen pty:x: expected unix:PATH or tcp:HOST:PORT\n       run 'easim pipe --help' for help\n"
+      "easim: --listen pty:x: expected unix:PATH or tcp:HOST:PORT\n       run 'easim pipe --help' for help\n"
     ),
     ("easim pipe ADDR < /dev/null", 0, ""),
   ]

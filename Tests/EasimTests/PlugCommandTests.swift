@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// `easim plug` with servers of other kinds.
-@Suite(.waitsForPrograms) struct PlugCommandTests {
+@Suite(.waits) struct PlugCommandTests {
   @Test func aServerThatSaysNothingIsGivenUpWhenTheTimeIsUp() throws {
     let server = try OddServer()
     let plug = try Program.run("plug", server.address, "--timeout", "200ms")
     #expect(plug.ending == .exit(3))
-    #expect(plug.err == "easim plug: no accessory at \(server.address) within 200ms: it does not answer\n")
+    #expect(plug.err == "easim: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
   /// What it begins to say is a list of 4,096 devices.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// What a "verified" proves: an accessory that answers without looking is found out, in processes as a user starts them.
-@Suite(.waitsForPrograms) struct ProofOfEchoTests {
+@Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
   /// It sends 10,000 bytes that count, whatever it is sent.

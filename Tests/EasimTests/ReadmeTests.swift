@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// What the README shows is what runs.
-@Suite struct ReadmeTests {
+@Suite(.waits) struct ReadmeTests {
   /// The test that every app team wants: on the page it is the one that `Scripts/outside` runs, word for word.
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
     let page = try Repository.text("README.md")
@@ -11,5 +11,38 @@ import Testing
     let shown = "import ExternalAccessory\n" + page[begin.upperBound..<end.lowerBound]
     #expect(shown == (try Repository.text("Examples/AppTests/FlickerTests.swift")))
     #expect(shown.split(separator: "\n", omittingEmptySubsequences: false).count <= 25)
+  }
+
+  /// A page that shows other figures than the command prints is a finding; those that vary are marked by their kind.
+  @Test(arguments: [
+    ("", "46 held in 5.139 s", "47 held in 4.2 s", false), ("", "47 held in 5.139 s", "47 held in 4.2 s", false),
+    ("varies=times", "47 held in 5.139 s", "47 held in 4.2 s", true),
+    ("varies=times", "46 held in 5.139 s", "47 held in 4.2 s", false), ("", "47 held …", "47 held in 4.2 s", true),
+    ("", "47 held", "147 held", false), ("", "47 held", "47,000 held", false),
+    ("varies=times", "0.263  device", "12.031  device", true), ("varies=ids", "0.263  device", "12.031  device", false),
+    ("varies=times,ids", "0.2  on  connectionID 21", "0.3  on  connectionID 77", true),
+    ("varies=times", "0.2  on  connectionID 21", "0.3  on  connectionID 77", false),
+    ("varies=sizes", "3 sessions, 48 KiB", "3 sessions, 1,072 KiB", true), ("varies=figures", "1", "1", false),
+  ])
+  func figuresOfAPageAreComparedUnlessTheyAreMarked(
+    words: String, shown: String, printed: String, passes: Bool
+  ) throws {
+    let place = TemporaryFolder()
+    let page = place.write("```sh\necho '\(printed)'\n```\n```text \(words)\n\(shown)\n```\n", to: "page.md")
+    let check = try Program(
+      path: "/usr/bin/python3", ["\(Repository.root)/Scripts/check-docs", "--easim", BuiltProducts.easim, page]
+    ).wait()
+    #expect(check.ending == .exit(passes ? 0 : 1), "\(check.out)\(check.err)")
+    #expect(passes || check.out.contains("\(page):4: "), "\(check.out)")
+  }
+
+  @Test(arguments: [("#a-heading", true), ("page.md#a-heading", true), ("#heading", false), ("missing.md", false)])
+  func aLinkLeadsToAFileAndAHeading(link: String, passes: Bool) throws {
+    let place = TemporaryFolder()
+    let page = place.write("# A heading\n[here](\(link))\n", to: "page.md")
+    let check = try Program(
+      path: "/usr/bin/python3", ["\(Repository.root)/Scripts/check-docs", "--easim", BuiltProducts.easim, page]
+    ).wait()
+    #expect(check.ending == .exit(passes ? 0 : 1), "\(check.out)\(check.err)")
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Remote apps as processes of their own: `easim serve --control`, `easim ctl`, and a client that shares no code with us.
-@Suite struct RemoteAppProcessTests {
+@Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {
     let place = TemporaryFolder()
     let program: Program

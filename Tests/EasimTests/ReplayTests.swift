@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim replay`, in both roles, as a user runs it.
-@Suite struct ReplayTests {
+@Suite(.waits) struct ReplayTests {
   private let place = TemporaryFolder()
 
   /// A recording of two requests to an accessory that flickers.
@@ -87,10 +87,46 @@ import Testing
   @Test func ctrlCIsNoSuccess() throws {
     let golden = try record()
     let replay = try Program("replay", golden, "--on", address("r"))
-    try replay.line("+ plugged in")
+    try replay.line("waiting for a device to connect")
     replay.send(SIGINT)
     let end = try replay.wait()
     #expect(end.ending == .exit(1) && end.err.contains("easim: stopped by Ctrl-C; 0 of 1 session played"), "\(end.err)")
+  }
+
+  @Test func aReplayThatWasStoppedHasNotPassedInAnyForm() throws {
+    let golden = try record()
+    let reports = ["s.json", "s.html", "s.xml"].map { place.file($0) }
+    let replay = try Program(
+      path: BuiltProducts.easim,
+      ["replay", golden, "--on", address("r"), "--json"] + reports.flatMap { ["--report", $0] })
+    try replay.line("\"event\":\"attach\"")
+    replay.send(SIGTERM)
+    let end = try replay.wait()
+    #expect(end.ending == .exit(1))
+    let result = try #require(try EventLines(end.out).events("result").last)
+    #expect(result["passed"] == .truth(false) && result["verdict"]?.text == "stopped")
+    let texts = ["s.json", "s.html", "s.xml"].map { String(decoding: place.bytes($0) ?? [], as: UTF8.self) }
+    #expect(texts[0].contains("\"passed\":false,\"verdict\":\"stopped\""))
+    #expect(texts[1].contains("<h1>Stopped</h1>"))
+    #expect(texts[2].contains("<failure message=\"not played: stopped by SIGTERM\"/>"))
+  }
+
+  @Test func aRecordingWithoutASessionPassesOnlyWhereThatIsAllowed() throws {
+    let accessory = try Accessory("echo", on: .unix, in: place)
+    let file = place.file("empty.pcapng")
+    let info = try Program.run("info", accessory.address, "--capture", file)
+    #expect(info.ending == .exit(0), "\(info.err)")
+    let reports = ["e.json", "e.html", "e.xml"].map { place.file($0) }
+    let words = ["replay", file, "--at", accessory.address] + reports.flatMap { ["--report", $0] }
+    let replay = try Program(path: BuiltProducts.easim, words).wait()
+    #expect(replay.ending == .exit(1) && replay.out.contains("✗ the recording has no session"), "\(replay.out)")
+    let texts = ["e.json", "e.html", "e.xml"].map { String(decoding: place.bytes($0) ?? [], as: UTF8.self) }
+    #expect(texts[0].contains("\"passed\":false,\"verdict\":\"empty\""))
+    #expect(texts[1].contains("<h1>Empty</h1>"))
+    #expect(texts[2].contains("<failure message=\"the recording has no session\"/>"))
+    let allowed = try Program(path: BuiltProducts.easim, words + ["--allow-empty"]).wait()
+    #expect(allowed.ending == .exit(0), "\(allowed.out)\(allowed.err)")
+    try accessory.interrupt()
   }
 
   @Test func aMaskIsLearnedAndUsed() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two processes, one cable: `easim run` and `easim send` on every medium there is.
-@Suite(.waitsForPrograms) struct RunAndSendTests {
+@Suite(.waits) struct RunAndSendTests {
   let place = TemporaryFolder()
 
   @Test(arguments: Accessory.Medium.allCases, [false, true])

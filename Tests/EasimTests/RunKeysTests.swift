@@ -5,7 +5,7 @@ import Testing
 @testable import easim
 
 /// The keys of `easim run`: what they do, and on a terminal.
-@Suite(.waitsForPrograms) struct RunKeysTests {
+@Suite(.waits) struct RunKeysTests {
   @Test func theLineListsTheKeysAndTheFaults() {
     var keys = RunKeys(faults: ["latency", "loss"])
     #expect(keys.line(width: 100) == "u unplug   p plug   f flicker   1 latency on   2 loss on   q quit")

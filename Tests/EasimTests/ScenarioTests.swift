@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
-@Suite(.waitsForPrograms) struct ScenarioTests {
+@Suite(.waits) struct ScenarioTests {
   /// The scenarios that ship, as `easim scenario list` knows them.
   static let names = all.map(\.name)
 
@@ -117,7 +117,8 @@ import Testing
 
   /// The longest takes a minute. Not under a sanitizer: a program that takes ten
   /// times as long cannot keep the times that real accessories keep, and what it does is tested in virtual time.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws {
+  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
+  {
     let place = TemporaryFolder()
     let names = Self.all.filter { $0.seconds < 300 }.map(\.name)
     #expect(Set(Self.names).subtracting(names) == ["dead-after-a-day"])
@@ -125,7 +126,9 @@ import Testing
   }
 
   /// The day takes twenty seconds here, and every other time of the scenario is as much shorter.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo() throws {
+  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
+    throws
+  {
     let place = TemporaryFolder()
     var text = try Repository.text("profiles/scenarios/dead-after-a-day.json5")
     for (long, short) in [("24h", "20s"), ("10m", "5s"), ("1452m", "45s"), ("30m", "25s")] {
@@ -139,7 +142,8 @@ import Testing
   }
 
   /// What breaks a naive client is the same in real time.
-  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
+  @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil))
+  func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
     throws
   {
     let place = TemporaryFolder()

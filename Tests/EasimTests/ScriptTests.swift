@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The scripts, as far as they can be run without building anything.
-@Suite(.waitsForPrograms) struct ScriptTests {
+@Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()
   }
@@ -50,7 +50,7 @@ import Testing
 }
 
 /// Bringing a machine to the point where easim can be built, on machines made of a few fake programs.
-@Suite(.waitsForPrograms) struct SetUpTests {
+@Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
   /// Runs the set-up on a machine that has only these programs, each a line of shell, and what bash itself needs.

@@ -4,7 +4,7 @@ import Testing
 @testable import easim
 
 /// What `easim send` prints of replies, and how they are expected.
-@Suite(.waitsForPrograms) struct SendTests {
+@Suite(.waits) struct SendTests {
   private let place = TemporaryFolder()
 
   @Test func aTextThatComesBackIsPrintedAsText() throws {
@@ -51,13 +51,28 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("received  0000  68 65 6c 6c 6f") && $0.hasSuffix("hello") }, "\(send.out)")
   }
 
+  @Test func whatWasNotComparedIsSaidToBe() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let report = place.file("s.xml")
+    let send = try Program.run("send", accessory.address, "--10k", "--json", "--report", report)
+    #expect(send.ending == .exit(0))
+    let result = try #require(try EventLines(send.out).events("result").last)
+    #expect(result["text"]?.text == "10000 bytes sent, all acknowledged, 0 verified")
+    #expect(result["verified"] == .number(0))
+    #expect(String(decoding: place.bytes("s.xml") ?? [], as: UTF8.self).contains("skipped=\"1\""))
+    let echo = try Program.run("send", accessory.address, "--10k", "--json", "--expect", "echo")
+    #expect(try EventLines(echo.out).events("result").last?["verified"] == .number(10_000))
+    let some = try Program.run("send", accessory.address, "--text", "one", "--text", "four", "--expect", "echo")
+    #expect(some.out.contains("7 bytes sent, 7 bytes came back, 4 verified"), "\(some.out)")
+  }
+
   @Test func aScriptIsPlayedInOrder() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write(
       Array("# two requests\ntext A\\n\nexpect text:A\\n\n\nhex 02 03\nread 2\n".utf8), to: "script")
     let send = try Program.run("send", accessory.address, "--script", place.file("script"))
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    #expect(send.out.contains("4 bytes sent, 4 bytes came back as expected"))
+    #expect(send.out.contains("4 bytes sent, 4 bytes came back, 2 verified"))
   }
 
   @Test func everyMistakeOfAScriptIsReportedWithItsLine() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Runs that are divided into shards, and what `easim report merge` makes of their reports.
-@Suite(.waitsForPrograms) struct ShardedRunTests {
+@Suite(.waits) struct ShardedRunTests {
   private static func run(_ words: [String]) throws -> Program.Remains {
     try Program(path: BuiltProducts.easim, words).wait()
   }
@@ -68,7 +68,7 @@ import Testing
       "soak", "--seeds", "100000000", "--shard", "1/2", "--json", "--report", place.file("a.json"))
     try long.line("\"event\":\"progress\"")
     long.send(SIGINT)
-    #expect(try long.wait().ending == .exit(0))
+    #expect(try long.wait().ending == .exit(1))
     let merge = try Program.run("report", "merge", place.file("a.json"))
     #expect(merge.ending == .exit(1))
     #expect(merge.err.contains("a.json: shard 1/2 was stopped by Ctrl-C after "))
@@ -106,10 +106,24 @@ import Testing
       run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N says which shard this is"))
   }
 
-  @Test func aShardWithoutWorldsPasses() throws {
-    let run = try Program.run("soak", "--seeds", "2", "--shard", "1/8")
-    #expect(run.ending == .exit(0))
-    #expect(run.outLines.last?.hasPrefix("no world is in shard 1/8: every rule held; hash 0") == true)
+  @Test func aShardWithoutWorldsPassesOnlyWhereThatIsAllowed() throws {
+    let place = TemporaryFolder()
+    let words = ["soak", "--seeds", "2", "--shard", "1/8", "--report", place.file("empty.json")]
+    let run = try Self.run(words)
+    #expect(run.ending == .exit(1))
+    #expect(run.outLines.last?.hasPrefix("no world is in shard 1/8; hash 0") == true)
+    #expect(try Program.run("report", "show", place.file("empty.json")).ending == .exit(1))
+    #expect(try Program.run("report", "show", place.file("empty.json"), "--allow-empty").ending == .exit(0))
+    #expect(try Self.run(words + ["--allow-empty"]).ending == .exit(0))
+    #expect(try Program.run("report", "show", place.file("empty.json")).ending == .exit(0))
+  }
+
+  @Test func aPartWithoutAScenarioPassesOnlyWhereThatIsAllowed() throws {
+    let words = ["scenario", "run", "--all", "--shard", "1/1000", "--json"]
+    let run = try Self.run(words)
+    #expect(run.ending == .exit(1) && run.err.contains("no scenario is in shard 1/1000"), "\(run.err)")
+    #expect(try EventLines(run.out).events("result").map { $0["passed"] } == [.truth(false)])
+    #expect(try Self.run(words + ["--allow-empty"]).ending == .exit(0))
   }
 
   @Test func theShardsOfScenariosMergeIntoTheBytesOfTheSingleRun() throws {
@@ -131,6 +145,11 @@ import Testing
       #expect(!Self.text(place, "whole.\(form)").isEmpty)
       #expect(Self.text(place, "sum.\(form)") == Self.text(place, "whole.\(form)"))
     }
+    place.write(
+      Self.text(place, "whole.json").replacing("\"passed\":false,\"verdict\"", with: "\"passed\":true,\"verdict\""),
+      to: "forged.json")
+    let forged = try Program.run("report", "show", place.file("forged.json"))
+    #expect(forged.ending == .exit(2) && forged.err.contains("passed: says true"), "\(forged.err)")
     let some = try Program.run("report", "merge", place.file("2.json"), place.file("3.json"))
     #expect(some.err.contains("1 shard of 3 missing: 1/3;"))
   }
@@ -153,7 +172,7 @@ import Testing
     for shard in shards {
       let end = try shard.wait()
       #expect(end.ending == .exit(0), "\(end.out)\(end.err)")
-      #expect(end.err.contains("easim burst: bursts begin at 20"))
+      #expect(end.err.contains("easim: bursts begin at 20"))
     }
     let part = try Self.run(["report", "merge", place.file("1.json")])
     #expect(part.ending == .exit(1) && part.err.contains("1 shard of 2 missing: 2/2;"))
@@ -164,7 +183,8 @@ import Testing
     #expect(report["completed"] == .number(10) && report["runs"] == .number(1) && report["shards"] == nil)
     #expect(report["start"]?["plannedMicroseconds"]?.number == Double(planned * 1_000_000))
     let few = try Self.run(["burst"] + addresses + ["--shard", "1/7"])
-    #expect(few.ending == .exit(0) && few.err.contains("shard 1/7 has nothing to do"))
+    #expect(few.ending == .exit(1) && few.err.contains("shard 1/7 has nothing to do"))
+    #expect(try Self.run(["burst"] + addresses + ["--shard", "1/7", "--allow-empty"]).ending == .exit(0))
     let late = try Self.run(["burst"] + addresses + ["--start-at", "2020-01-01T00:00:00Z"])
     #expect(late.ending == .exit(2) && late.err.contains("--start-at: 2020-01-01T00:00:00Z was "))
     accessory.send(SIGINT)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim soak` as a user runs it.
-@Suite(.waitsForPrograms) struct SoakTests {
+@Suite(.waits) struct SoakTests {
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     for file in ["one", "two"] {
@@ -105,16 +105,27 @@ import Testing
     #expect(try Program.run("decode", place.file("again.pcapng")).out.contains("SYN"))
   }
 
-  @Test func ctrlCEndsItAndItStillReports() throws {
-    let soak = try Program("soak", "--for", "1h", "--json")
+  @Test(
+    arguments: [(SIGINT, "Ctrl-C"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")],
+    [["--for", "1h"], ["--seeds", "100000000"]])
+  func aSignalEndsItAndItReportsThatItHasNotPassed(signal: (number: Int32, name: String), extent: [String]) throws {
+    let place = TemporaryFolder()
+    let reports = ["s.json", "s.xml"].map { place.file($0) }
+    let soak = try Program(
+      path: BuiltProducts.easim, ["soak", "--json"] + extent + reports.flatMap { ["--report", $0] })
     try soak.line("\"event\":\"progress\"")
-    soak.send(SIGINT)
+    soak.send(signal.number)
     let end = try soak.wait()
-    #expect(end.ending == .exit(0))
+    #expect(end.ending == .exit(1))
     let result = try #require(try EventLines(end.out).events("result").last)
+    #expect(result["passed"] == .truth(false) && result["verdict"]?.text == "stopped")
     #expect(result["text"]?.text?.contains("every rule held") == true)
-    #expect(result["text"]?.text?.contains("stopped by Ctrl-C") == true)
+    #expect(result["text"]?.text?.contains("stopped by \(signal.name)") == true)
     #expect(result["worlds"]?.number ?? 0 > 0)
+    #expect(place.text("s.xml").contains("stopped by \(signal.name) after "))
+    let shown = try Program.run("report", "show", reports[0])
+    #expect(
+      shown.ending == .exit(1) && shown.outLines.last?.contains("stopped by \(signal.name)") == true, "\(shown.err)")
   }
 
   @Test func aTimeIsAnEnd() throws {

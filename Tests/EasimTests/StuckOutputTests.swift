@@ -4,7 +4,7 @@ import Testing
 
 /// Output that is not read: a pipe without a reader, a stopped terminal, a FIFO. Neither the cables nor Ctrl-C wait for
 /// it.
-@Suite(.waitsForPrograms) struct StuckOutputTests {
+@Suite(.waits) struct StuckOutputTests {
   let place = TemporaryFolder()
 
   private var address: String { "unix:\(place.file("s"))" }
@@ -173,7 +173,7 @@ import Testing
     for (name, burst) in bursts {
       let end = try burst.wait()
       #expect(end.ending == .exit(2))
-      #expect(end.err.hasPrefix("easim burst: \(name): no program opened it for reading within 10 s\n"), "\(end.err)")
+      #expect(end.err.hasPrefix("easim: \(name): no program opened it for reading within 10 s\n"), "\(end.err)")
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// The completion of bash, with real keys. Names are untrusted, so none may be run or expanded, and an inserted word
 /// must name exactly what was selected.
-@Suite(.waitsForPrograms) struct TabCompletionTests {
+@Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()
 
   @Test func whatTheTableKnowsIsOffered() throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// easim at both ends of USB: the host's libusb on a device that umockdev plays, and behind that device the USB/IP server
 /// of `easim run`, as a kernel's virtual host controller would ask it. The kernel lane has the same with a real kernel.
-@Suite(.waitsForPrograms, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
+@Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 
   static let frames = "com.example.camera.frames"

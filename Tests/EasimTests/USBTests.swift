@@ -4,7 +4,7 @@ import Testing
 
 /// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
 /// `easim run`.
-@Suite(.waitsForPrograms, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
+@Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 
   // MARK: Shapes
@@ -209,9 +209,10 @@ import Testing
   }
 
   /// Packets split up, with empty ones between them.
-  @Test(arguments: ["7", "512"]) func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String) throws {
+  @Test(arguments: [("7", bytes: "1000"), ("512", bytes: "10000")])
+  func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String, bytes: String) throws {
     let accessory = try Accessory(on: .unix, in: place)
-    let send = try mock("--split", size).run("send", "usb:", "--10k", "--expect", "echo")
+    let send = try mock("--split", size).run("send", "usb:", "--size", bytes, "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.err)")
     try accessory.interrupt()
   }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
-@Suite(.waitsForPrograms) struct UsageTests {
+@Suite(.waits) struct UsageTests {
   /// A wrong command line, and what the complaint must contain.
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),
@@ -147,7 +147,7 @@ import Testing
   @Test func anEmptyPathIsNamed() throws {
     let easim = try Program.run("decode", "")
     #expect(easim.ending == .exit(2))
-    #expect(easim.err.hasPrefix("easim decode: '': No such file or directory\n"))
+    #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
   /// Swift would replace these bytes, and another path would be opened, or other bytes sent.

@@ -11,7 +11,7 @@ import Testing
 /// What easim says about wrong files, options and command lines, held against the committed texts in `Golden`.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows what users will read.
-@Suite struct ErrorTextTests {
+@Suite(.waits) struct ErrorTextTests {
   private static let folder = "Tests/ErrorTextTests"
 
   private func check(_ name: String, _ entries: [(input: String, output: String)]) throws {

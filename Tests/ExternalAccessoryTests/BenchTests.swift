@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two processes: an unchanged app, and the accessory that `easim run` plays.
-@Suite struct BenchTests {
+@Suite(.waits) struct BenchTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {
     let bench = Bench()

@@ -1,5 +1,6 @@
 import ExternalAccessory
 import ExternalAccessorySimulation
+import TestSupport
 import Testing
 
 /// EADemo's alerts, A1 to A3, and its text for an empty list, A4: what its read-me says that the system and the app
@@ -100,7 +101,7 @@ import Testing
 
   /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does so
   /// again when the accessory is detached.
-  @Test func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
+  @Test(.waits) func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
     let bench = Bench()
     let address = "unix:\(bench.folder.file("echo.sock"))"
     let demo = try bench.start("EADemoClient", ["com.example.none", "10k"], ["EASIM_ENDPOINTS": address])

@@ -97,23 +97,6 @@ import Testing
     }
   }
 
-  /// A thread with a run loop that does not run.
-  private final class DeadLoop: @unchecked Sendable {
-    private let end = DispatchSemaphore(value: 0)
-
-    init(_ body: @escaping @Sendable () -> Void) {
-      let begun = DispatchSemaphore(value: 0)
-      Thread.detachNewThread { [end] in
-        body()
-        begun.signal()
-        end.wait()
-      }
-      begun.wait()
-    }
-
-    deinit { end.signal() }
-  }
-
   @Test func t25AScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

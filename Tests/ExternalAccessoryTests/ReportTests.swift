@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a failed test says of its world. The failures happen in a process of their own, which runs this very bundle.
-@Suite struct ReportTests {
+@Suite(.waits) struct ReportTests {
   /// What the tests of ``DeliberateFailures`` print.
   private func output(of test: String) throws -> String {
     let process = Process()
@@ -56,7 +56,7 @@ import Testing
 private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
 
 /// They fail, and are run by ``ReportTests`` alone.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
+@Suite(.waits, .enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
 struct DeliberateFailures {
   @Test func anExpectationFailsTwice() async throws {
     var settings = SimulatedWorld.Settings()

@@ -1,6 +1,7 @@
 import AccessoryHost
 import AccessoryWorlds
 import ExternalAccessory
+import TestSupport
 import Testing
 
 @testable import ExternalAccessorySimulation
@@ -13,7 +14,8 @@ import Testing
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
     let bench = Bench()
     let file = bench.folder.file("transcript")
-    let printed = try bench.run("easim", ["scenario", "run", name, "--json", "--transcript", file]).output
+    let command = ["scenario", "run", name, "--json", "--transcript", file]
+    let printed = try await onItsOwnThread { try bench.run("easim", command).output }
     let transcript = try String(contentsOfFile: file, encoding: .utf8)
 
     var settings = try SimulatedWorld.Settings(scenario: name)
@@ -43,7 +45,7 @@ import Testing
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let bench = Bench()
     let file = bench.folder.file("transcript")
-    _ = try bench.run("easim", ["scenario", "run", name, "--transcript", file])
+    _ = try await onItsOwnThread { try bench.run("easim", ["scenario", "run", name, "--transcript", file]) }
     let all = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     let expected = Array(all.prefix { !$0.contains(" EA00 ") })
     #expect(expected.count > 10 && expected.count < all.count)

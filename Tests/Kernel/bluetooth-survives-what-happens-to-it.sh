@@ -55,5 +55,5 @@ for command in list "info --timeout 2s" "send --10k --timeout 2s" "pair --timeou
   case $command in unpair*) where="bt:$accessory" ;; esac
   # shellcheck disable=SC2086
   ends_with 3 easim $command $where
-  grep -q 'systemctl start bluetooth' /tmp/ended || fail "$command: $(cat /tmp/ended)"
+  grep -Eq 'systemctl start bluetooth|service bluetooth start' /tmp/ended || fail "$command: $(cat /tmp/ended)"
 done

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The soak itself, for seconds: what takes hours finds out more, and this finds out whether it runs.
-@Suite struct RunTests {
+@Suite(.waits) struct RunTests {
   private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 
   private func start(_ words: String..., err: Pipe? = nil) throws -> (process: Process, out: Pipe) {
@@ -23,14 +23,14 @@ import Testing
     return (run.process.terminationStatus, String(decoding: bytes, as: UTF8.self))
   }
 
-  @Test(.timeLimit(.minutes(3))) func aFewSecondsOfItPassAndAreToldInATable() throws {
+  @Test func aFewSecondsOfItPassAndAreToldInATable() throws {
     let run = end(try start("0.1", "--media", "unix", "--seed", "3"))
     #expect(run.status == 0, "\(run.text)")
     #expect(run.text.contains("unix (host, echo)"))
     #expect(run.text.contains("passed: nothing lost that was acknowledged"))
   }
 
-  @Test(.timeLimit(.minutes(3))) func theSameForPrograms() throws {
+  @Test func theSameForPrograms() throws {
     let run = end(try start("0.02", "--media", "pty", "--json"))
     #expect(run.status == 0, "\(run.text)")
     let report = try StrictJSON(reading: run.text)
@@ -40,7 +40,7 @@ import Testing
     #expect(couples.allSatisfy { $0["missing"] == .number(0) })
   }
 
-  @Test(.timeLimit(.minutes(3))) func ctrlCPrintsTheTableSoFar() throws {
+  @Test func ctrlCPrintsTheTableSoFar() throws {
     let err = Pipe()
     let run = try start("600", "--media", "bench", err: err)
     // It says so when it is at work.

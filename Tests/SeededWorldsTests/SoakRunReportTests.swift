@@ -96,6 +96,72 @@ import Testing
     #expect(!report.missing.isEmpty)
   }
 
+  @Test func aRunThatWasStoppedHasNotPassed() async {
+    let report = await Self.report(seeds: 60, forbidden: [], stopsAfter: 8)
+    #expect(report.verdict == .stopped(by: "Ctrl-C"))
+    #expect(report.json.text.contains("\"passed\":false,\"verdict\":\"stopped\",\"reasons\":[\"stopped by Ctrl-C\"]"))
+    #expect(report.json.text.contains("\"seeds\":60"))
+    #expect(report.html.contains("<h1>Stopped</h1>"))
+    #expect(report.suite(time: .zero).xml.contains("message=\"the run was stopped by Ctrl-C after 8 of 60 worlds\""))
+  }
+
+  @Test func aRunThatPlayedAllItsSeedsIsCompleteWhateverCameThen() async {
+    let report = await Self.report(seeds: 8, first: 0, forbidden: [], stopsAfter: 8)
+    #expect(report.stoppedBy == nil && report.verdict == .passed)
+  }
+
+  @Test func aShardWithoutWorldsIsEmptyUnlessThatIsAllowed() async throws {
+    var report = await Self.report(try Shard("1/8"), seeds: 2, forbidden: [])
+    #expect(report.verdict == .empty("no world is in shard 1/8"))
+    #expect(report.suite(time: .zero).xml.contains("<failure message=\"no world is in shard 1/8\"/>"))
+    #expect(report.html.contains("<h1>Empty</h1>"))
+    report.allowsEmpty = true
+    #expect(report.verdict == .passed)
+    #expect(!report.suite(time: .zero).xml.contains("<failure"))
+    #expect(try Self.read(report.json.text) == report)
+  }
+
+  @Test func aSumThatLacksShardsHasNotPassed() async throws {
+    var sum = await Self.report(try Shard("1/3"), seeds: 6, first: 0, forbidden: [])
+    #expect(sum.verdict == .passed)
+    try sum.add(await Self.report(try Shard("2/3"), seeds: 6, first: 0, forbidden: []))
+    #expect(sum.verdict.word == "failed" && sum.verdict.reasons.first?.contains("missing: 3/3") == true)
+    #expect(sum.suite(time: .zero).xml.contains("<failure message=\"1 shard of 3 missing: 3/3"))
+  }
+
+  @Test(arguments: [
+    ("\"passed\":true", "\"passed\":false", "passed: says false"),
+    ("\"verdict\":\"passed\"", "\"verdict\":\"failed\"", "verdict: says text 'failed'"),
+    ("\"ending\":\"complete\"", "\"ending\":\"failed\"", "ending: 'failed' is not complete"),
+    ("\"ending\":\"complete\"", "\"ending\":\"stopped by SIGTERM\"", "passed: says true"),
+    ("\"worlds\":4", "\"worlds\":3", "worlds: there are 3, but a complete run of these seeds has 4"),
+    ("\"worlds\":4", "\"worlds\":0", "worlds: there are 0, but a complete run of these seeds has 4"),
+    (
+      "\"seeds\":4,\"ending\":\"complete\",\"worlds\":4", "\"seeds\":0,\"ending\":\"complete\",\"worlds\":0",
+      "passed: says true"
+    ),
+    ("\"failures\":0", "\"failures\":1", "failures: there are 1 of 4 worlds, but 0 are listed"),
+    (
+      "\"failed\":[]", "\"failed\":[{\"seed\":1,\"violations\":[{\"rule\":\"r\",\"nanoseconds\":1,\"text\":\"t\"}]}]",
+      "failures: there are 0 of 4 worlds, but 1 are listed"
+    ),
+    (
+      "\"failures\":0",
+      "\"failures\":1,\"failed\":[{\"seed\":9,\"violations\":[{\"rule\":\"r\",\"nanoseconds\":1,\"text\":\"t\"}]}]",
+      "failed: a seed is there twice, out of order, or none of the run's"
+    ),
+    ("\"missing\":[]", "\"missing\":[\"link came up\"]", "missing: says"),
+  ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) async throws {
+    var text = await Self.report(seeds: 4, first: 0, forbidden: []).json.text
+    if new.contains("\"failed\":[") {
+      text = text.replacing(",\"failed\":[]", with: old.contains("failed\"") ? ",\"failed\":[]" : "")
+    }
+    let wrong = text.replacing(old, with: new)
+    #expect(wrong != text)
+    let error = #expect(throws: SourceProblems.self) { try Self.read(wrong) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains(complaint), "\(error.map { "\($0)" } ?? "")")
+  }
+
   @Test(arguments: [
     ("\"worlds\":4", "\"worlds\":5"), ("\"failures\":0", "\"failures\":1"), ("\"linkUp\":", "\"linkUp\":-"),
     ("soak report", "soap report"), ("\"version\":1", "\"version\":2"), ("\"hash\":\"", "\"hash\":\"x"),

@@ -60,6 +60,8 @@ def soak(job: dict[str, Any]) -> dict[str, Any]:
     done["result"] = next((line for line in lines if line["event"] == "result"), None)
     if done["result"] is None or done["result"]["worlds"] != job["stop"] - job["start"]:
         raise Lost("easim ended before it had played every world")
+    if done["result"].get("verdict") in ("stopped", "empty"):
+        raise Lost(f"easim has not finished: {done['result']['text']}")
     done["failures"] = [line for line in lines if line["event"] == "failure"]
     return done
 

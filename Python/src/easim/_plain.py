@@ -220,6 +220,7 @@ class World(Driven[aio.World]):
 
     now = driven(aio.World.now)
     events = driven(aio.World.events)
+    changes = driven(aio.World.changes)
     timeline = driven(aio.World.timeline)
     remove = driven(aio.World.remove)
 

@@ -22,8 +22,15 @@ def line(notice: dict[str, Any]) -> str:
     >>> line({"method": "event", "params": {"world": "w1", "number": 8, "event":
     ...       {"v": 1, "t": 0.5, "event": "detach", "side": "accessory", "reason": "unplugged"}}})
     '   0.500  accessory  detach reason=unplugged'
+    >>> line({"method": "change", "params": {"world": "w1", "number": 9, "t": 0.5, "request": "fault.add",
+    ...       "params": {"accessory": "a1", "fault": "loss"}, "result": {"faults": ["f1"]}}})
+    "   0.500  request    fault.add accessory=a1 fault=loss faults=['f1']"
     """
     params = notice["params"]
+    if notice["method"] == "change":
+        told = {**params.get("params", {}), **params.get("result", {})}
+        shown = " ".join([params["request"], *(f"{key}={value}" for key, value in told.items() if key != "world")])
+        return f"{float(params['t']):8.3f}  {'request':9}  {shown}"
     inner = params["event"] if notice["method"] == "event" else params
     who = inner.get("side") or inner.get("app") or inner.get("accessory") or inner.get("session") or ""
     words = [str(inner.get("event", ""))]

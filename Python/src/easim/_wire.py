@@ -23,7 +23,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that happened: ``event``, ``app``, ``session`` or ``dropped``, and its parameters."""
+    """Something that happened: ``event``, ``app``, ``session``, ``change`` or ``dropped``, and its parameters."""
 
     method: str
     params: dict[str, Any]

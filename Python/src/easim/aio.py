@@ -392,6 +392,10 @@ class World:
         """Return what has happened so far: lines as of ``--json``, the last 4,096 notices at most."""
         return [n["params"]["event"] for n in await self._notices() if n["method"] == "event"]
 
+    async def changes(self) -> list[dict[str, Any]]:
+        """Return the requests that have changed something: each with ``request``, ``params`` and ``result``."""
+        return [n["params"] for n in await self._notices() if n["method"] == "change"]
+
     async def _notices(self) -> list[dict[str, Any]]:
         return list((await self.call("events.list", limit=_MOST_NOTICES))["notices"])
 

@@ -127,8 +127,8 @@ class SoakReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every rule held, and every case was reached."""
-        return self.failed == 0 and not self.unreached
+        """Whether there were worlds, every rule held in each, and every case was reached."""
+        return self.worlds > 0 and self.failed == 0 and not self.unreached
 
     def __add__(self, other: SoakReport) -> SoakReport:
         """Add the results of other seeds."""
@@ -165,7 +165,8 @@ class SoakReport:
         """Write it in lines: the result, then each failure with the command that repeats it."""
         shown = ", ".join(f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}" for seeds in self.ranges)
         text = f"{self.worlds} worlds, seeds {shown}: "
-        text += f"{self.failed} broke a rule" if self.failed else "every rule held"
+        held = "every rule held" if self.worlds else "nothing was checked"
+        text += f"{self.failed} broke a rule" if self.failed else held
         if self.unreached:
             text += f"; never reached: {', '.join(self.unreached)}"
         lines = [f"{text}; hash {self.hash}"]
@@ -303,8 +304,8 @@ class ScenariosReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all of them passed."""
-        return not self.failures
+        """Whether there were any, and all of them passed."""
+        return bool(self.results) and not self.failures
 
     def __str__(self) -> str:
         """Write the count, and a line for each failure."""

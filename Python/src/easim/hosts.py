@@ -38,8 +38,8 @@ class BurstReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every burst was answered as expected."""
-        return not self.errors
+        """Whether there were bursts, and each was answered as expected."""
+        return self.bursts > 0 and not self.errors
 
     @property
     def rate(self) -> float:

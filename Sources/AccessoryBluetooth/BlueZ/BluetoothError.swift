@@ -54,12 +54,24 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     }
   }
 
+  /// The command that fixes it, if there is one.
+  public var remedy: String? {
+    switch self {
+    case .noLibrary: "sudo apt-get install --reinstall libsystemd0"
+    case .noBus: SystemService.bus.start()
+    case .noService: SystemService.bluetooth.start()
+    case .notPermitted: #"sudo usermod -aG bluetooth "$USER""#
+    case .adapterOff: "rfkill unblock bluetooth && bluetoothctl power on"
+    case .noAdapter, .serviceTaken, .notPaired, .outOfRange, .refused, .noSuchService, .timedOut, .failed: nil
+    }
+  }
+
   /// The command or action that fixes it, if there is one.
   public var fix: String? {
     switch self {
-    case .noLibrary: "install it: apt-get install libsystemd0"
-    case .noBus: "install and start D-Bus: apt-get install dbus"
-    case .noService: "start it: systemctl start bluetooth (from the Debian package bluez)"
+    case .noLibrary: remedy.map { "install it: \($0)" }
+    case .noBus: remedy.map { "start D-Bus: \($0)" }
+    case .noService: remedy.map { "start it: \($0)" }
     case .notPermitted: "run as root, or add the user to the group bluetooth"
     case .noAdapter: "plug one in; see 'easim doctor'"
     case .adapterOff: "switch it on: bluetoothctl power on (or, where that fails, rfkill unblock bluetooth)"

@@ -101,10 +101,7 @@ public final class PairingAgent {
   }
 
   /// A number as both devices show it: six digits.
-  public static func digits(_ number: UInt32) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
-  }
+  public static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 
   private static func answer(_ call: BusCall, _ isAllowed: Bool) {
     if isAllowed { call.answer() } else { call.fail("org.bluez.Error.Rejected", "refused by the user") }

@@ -5,7 +5,7 @@ import IAP2
 extension CheckCase {
   static let authentication: [CheckCase] = [
     CheckCase(
-      501, "certificate", "AA00 is answered by AA01 with a certificate.", [.agreed(8)],
+      501, "certificate", "AA00 is answered by AA01 with a certificate.", [.agreed],
       fix: "Read the certificate from the authentication coprocessor and send it in parameter 0 of AA01."
     ) { run in
       let survey = try run.survey(judging: 501)
@@ -15,7 +15,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      502, "certificate-form", "The certificate is a whole PKCS#7 SignedData.", [.agreed(4)],
+      502, "certificate-form", "The certificate is a whole PKCS#7 SignedData.", [.agreed],
       fix: "Send what the coprocessor's certificate registers hold, whole and unchanged."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -32,14 +32,14 @@ extension CheckCase {
         device, .requestAuthenticationCertificate, authentication.certificateMessage, .seconds(3))
     },
     CheckCase(
-      504, "signature", "AA02 is answered by AA03 with a signature.", [.agreed(8)],
+      504, "signature", "AA02 is answered by AA03 with a signature.", [.agreed],
       fix: "Let the coprocessor sign the challenge and send the response in parameter 0 of AA03."
     ) { run in
       _ = try run.survey(judging: 504)
     },
     CheckCase(
       505, "signature-size", "The signature has 128 bytes with a coprocessor 2.0 and 64 bytes with a 3.0.",
-      [.agreed(4)],
+      [.agreed],
       fix: "Send as many bytes as the coprocessor's response length register says."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -51,7 +51,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      506, "signature-right", "The signature is of the challenge, by the certificate's key.", [.agreed(4)],
+      506, "signature-right", "The signature is of the challenge, by the certificate's key.", [.agreed],
       fix: "Write the challenge unchanged into the coprocessor, wait until it has signed, and send its response."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -62,7 +62,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      507, "signature-fresh", "Each challenge gets a signature of its own.", [.agreed(4)],
+      507, "signature-fresh", "Each challenge gets a signature of its own.", [.agreed],
       fix: "Let the coprocessor sign each challenge; do not keep a response."
     ) { run in
       let (_, first) = try run.authentication()
@@ -84,7 +84,7 @@ extension CheckCase {
         device, .requestAuthenticationChallengeResponse, authentication.responseMessage, .seconds(4))
     },
     CheckCase(
-      509, "authentication-unasked", "Certificates and signatures are sent once for each request.", [.agreed(8)],
+      509, "authentication-unasked", "Certificates and signatures are sent once for each request.", [.agreed],
       .warning, fix: "Send AA01 and AA03 only as answers to AA00 and AA02, once each."
     ) { run in
       let device = try run.survey().device
@@ -97,7 +97,7 @@ extension CheckCase {
     },
     CheckCase(
       510, "identification-first", "A device that identifies first and authenticates afterwards is served.",
-      [.agreed(3)], fix: "Answer AA00, AA02 and 1D00 in whatever order the device asks."
+      [.agreed], fix: "Answer AA00, AA02 and 1D00 in whatever order the device asks."
     ) { run in
       _ = try run.authentication()
       _ = try run.identification()
@@ -120,7 +120,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      512, "authentication-glued", "AA05 and 1D00 in one write are both understood.", [.agreed(3)],
+      512, "authentication-glued", "AA05 and 1D00 in one write are both understood.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
       _ = try run.identification()

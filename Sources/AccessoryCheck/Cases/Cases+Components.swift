@@ -31,7 +31,7 @@ extension CheckCase {
       (parameters.first(1)?.value.count ?? 0) == 6 ? nil : "it has no address of 6 bytes in parameter 1"
     },
     CheckCase(
-      1005, "hid-component", "StartHID (6800) names a declared HID component, with vendor and product.", [.agreed(2)],
+      1005, "hid-component", "StartHID (6800) names a declared HID component, with vendor and product.", [.agreed],
       fix: "Declare the component in group 18, and send its number, vendor id and product id in 6800."
     ) { run in
       let components = try run.identification().hidComponents
@@ -48,7 +48,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      1006, "power-update", "An accessory that subscribed to power updates (AE00) takes one (AE01).", [.agreed(2)],
+      1006, "power-update", "An accessory that subscribed to power updates (AE00) takes one (AE01).", [.agreed],
       fix: "Acknowledge AE01 and use the parameters that you know."
     ) { run in
       let identification = try run.identification()
@@ -74,7 +74,7 @@ extension CheckCase {
   ) -> CheckCase {
     let (request, answer) = (MessageID(rawValue: request), MessageID(rawValue: answer))
     return CheckCase(
-      number, name, sentence, [.agreed(2)],
+      number, name, sentence, [.agreed],
       fix: "Answer \(request) with \(answer), or take both from the identification's lists."
     ) { run in
       let identification = try run.identification()

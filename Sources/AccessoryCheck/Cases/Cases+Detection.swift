@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let detection: [CheckCase] = [
     CheckCase(
-      101, "detection-first", "The accessory begins with the detection sequence FF 55 02 00 EE 10.", [.agreed(10)],
+      101, "detection-first", "The accessory begins with the detection sequence FF 55 02 00 EE 10.", [.agreed],
       fix: "Send FF 55 02 00 EE 10 as soon as the cable is plugged in, and nothing before it."
     ) { run in
       let device = try run.survey().departures.first?.device ?? run.survey().device
@@ -16,7 +16,7 @@ extension CheckCase {
       throw CheckFinding("The first bytes are something else.", device.proof(first.index, marks))
     },
     CheckCase(
-      102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed(6)],
+      102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
       fix: "Send the detection sequence again every second until the Apple device answers."
     ) { run in
       let device = try run.unanswered()
@@ -40,7 +40,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      104, "detection-late", "A device that answers detection only after seconds gets a link.", [.agreed(6)],
+      104, "detection-late", "A device that answers detection only after seconds gets a link.", [.agreed],
       fix: "Go on with detection for as long as the cable is plugged in, and take an answer whenever it comes."
     ) { run in
       try run.needLink()
@@ -53,7 +53,7 @@ extension CheckCase {
     },
     CheckCase(
       105, "detection-extra",
-      "Detection sequences that still arrive after the answer, before the SYN|ACK, are ignored.", [.agreed(4)],
+      "Detection sequences that still arrive after the answer, before the SYN|ACK, are ignored.", [.agreed],
       fix: "After the first answer to detection, ignore detection sequences until the SYN|ACK has arrived."
     ) { run in
       try run.needLink()
@@ -62,7 +62,7 @@ extension CheckCase {
       try run.expectLink(run.device(at: .attached, manner))
     },
     CheckCase(
-      106, "detection-split", "An answer to detection that arrives byte by byte is understood.", [.agreed(2)],
+      106, "detection-split", "An answer to detection that arrives byte by byte is understood.", [.agreed],
       fix: "Read the line as a stream of bytes: keep what has arrived until the sequence is whole."
     ) { run in
       try run.answerDetection { device in
@@ -76,7 +76,7 @@ extension CheckCase {
       try run.answerDetection { device in device.line.send([0, 0, 0] + PacketWriter.detection) }
     },
     CheckCase(
-      108, "syn-after-answer", "The accessory sends its SYN soon after detection was answered.", [.agreed(8)],
+      108, "syn-after-answer", "The accessory sends its SYN soon after detection was answered.", [.agreed],
       fix: "Send a SYN as soon as the detection sequence comes back."
     ) { run in
       let survey = try run.survey()
@@ -95,7 +95,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      109, "syn-not-before-answer", "The accessory sends no SYN before detection was answered.", [.agreed(4)],
+      109, "syn-not-before-answer", "The accessory sends no SYN before detection was answered.", [.agreed],
       .warning, fix: "Wait for the detection sequence from the Apple device before the first SYN."
     ) { run in
       let device = try run.unanswered()

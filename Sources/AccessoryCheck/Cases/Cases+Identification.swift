@@ -5,7 +5,7 @@ extension CheckCase {
   static let identification: [CheckCase] =
     [
       CheckCase(
-        601, "identification", "1D00 is answered by 1D01.", [.agreed(8)],
+        601, "identification", "1D00 is answered by 1D01.", [.agreed],
         fix: "Send the identification (1D01) whenever the device asks for it."
       ) { run in
         _ = try run.survey(judging: 601)
@@ -81,16 +81,16 @@ extension CheckCase {
   private static let rules: [CheckCase] = [
     rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are there.", [.captured], "Add the parameter."),
     rule(
-      .unreadableParameter, 622, "Each parameter has the form of its type.", [.agreed(6)],
+      .unreadableParameter, 622, "Each parameter has the form of its type.", [.agreed],
       "Correct the parameter's length and content."),
     rule(
       .repeatedParameter, 623, "A parameter that can come once comes once.", [.inferred], "Send the parameter once."),
     rule(
       .blankText, 624, "No text that must be there is blank.", [.seenOnce], "Fill the text in."),
     rule(
-      .textWithoutEnd, 625, "Texts end with a zero byte.", [.agreed(6)], "Add 00 to the end of the text.", .warning),
+      .textWithoutEnd, 625, "Texts end with a zero byte.", [.agreed], "Add 00 to the end of the text.", .warning),
     rule(
-      .packedLanguages, 626, "Each supported language has a parameter 13 of its own.", [.agreed(5)],
+      .packedLanguages, 626, "Each supported language has a parameter 13 of its own.", [.agreed],
       "Repeat parameter 13 for each language.", .warning),
     rule(
       .blankOptionalText, 627, "An optional text that is there is not blank.", [.inferred],
@@ -108,10 +108,10 @@ extension CheckCase {
       .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
       "Declare the transport that the accessory is attached by.", .warning),
     rule(
-      .unknownNativeTransport, 632, "The transport component that a protocol names is declared.", [.agreed(5)],
+      .unknownNativeTransport, 632, "The transport component that a protocol names is declared.", [.agreed],
       "Name a declared component in parameter 3 of the protocol, or leave it out.", .warning),
     rule(
-      .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed(3)],
+      .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed],
       "Leave parameter 3 of the protocol out, or name a USB component.", .warning),
     rule(
       .startWithoutStop, 634, "For each Start message that is sent, the Stop message is listed.", [.seenOnce],
@@ -120,14 +120,14 @@ extension CheckCase {
       .receivedWithoutRequest, 635, "For each answer that is received, the message that asks for it is listed.",
       [.seenOnce], "Add the request to parameter 6, or take the answer from parameter 7."),
     rule(
-      .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed(2)],
+      .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed],
       "Take them from parameters 6 and 7."),
     rule(
       .wrongDirection, 637, "Parameter 6 lists what the accessory sends, parameter 7 what it receives.", [.inferred],
       "Move the message to the other list.", .warning),
     rule(
       .sessionsWithoutMessages, 638, "With protocols over the link, EA00 and EA01 are listed in parameter 7.",
-      [.agreed(3)], "Add EA00 and EA01 to parameter 7.", .warning),
+      [.agreed], "Add EA00 and EA01 to parameter 7.", .warning),
   ]
 
   private static func rule(

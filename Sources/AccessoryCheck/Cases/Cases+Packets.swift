@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let packets: [CheckCase] = [
     CheckCase(
-      301, "packet-checksums", "Every packet has a right header checksum and a right payload checksum.", [.agreed(10)],
+      301, "packet-checksums", "Every packet has a right header checksum and a right payload checksum.", [.agreed],
       fix: "Make the sum of bytes 0 to 8 zero, and the sum of the payload with its checksum, each modulo 256."
     ) { run in
       let device = try run.survey().device
@@ -25,7 +25,7 @@ extension CheckCase {
     CheckCase(
       302, "packet-control",
       "The control byte is one that an accessory sends: SYN, ACK, EAK; packets with a payload carry ACK.",
-      [.agreed(8)],
+      [.agreed],
       fix: "Send 40 with data and acknowledgements and 80 with the SYN; only the device sends RST and SLP."
     ) { run in
       try run.eachPacket { device, packet, header in
@@ -36,7 +36,7 @@ extension CheckCase {
     },
     CheckCase(
       303, "packet-session", "Packets with a payload name a session of the SYN; those without one session 0.",
-      [.agreed(8)], fix: "Put the number of the session into byte 7, and 0 into packets without a payload."
+      [.agreed], fix: "Put the number of the session into byte 7, and 0 into packets without a payload."
     ) { run in
       let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
       try run.eachPacket { device, packet, header in
@@ -50,7 +50,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      304, "packet-empty", "A packet without payload has 9 bytes, without a payload checksum.", [.agreed(10)], .warning,
+      304, "packet-empty", "A packet without payload has 9 bytes, without a payload checksum.", [.agreed], .warning,
       fix: "Leave the payload checksum out when there is no payload."
     ) { run in
       try run.eachPacket { _, _, header in
@@ -59,7 +59,7 @@ extension CheckCase {
     },
     CheckCase(
       305, "packet-numbers", "Each packet with a payload has the next sequence number, beginning behind the SYN's.",
-      [.agreed(6)],
+      [.agreed],
       fix: "Count by one, modulo 256, for each packet with a payload, and repeat a packet with its own number."
     ) { run in
       var last: UInt8?
@@ -78,7 +78,7 @@ extension CheckCase {
     },
     CheckCase(
       306, "packet-bare-number", "A packet without payload repeats the last sequence number and takes none.",
-      [.agreed(6), .captured], .note,
+      [.agreed, .captured], .note,
       fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
     ) { run in
       var last: UInt8?
@@ -97,7 +97,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      307, "packet-acknowledges", "Acknowledgement numbers are of packets that the device has sent.", [.agreed(6)],
+      307, "packet-acknowledges", "Acknowledgement numbers are of packets that the device has sent.", [.agreed],
       fix: "Acknowledge the last sequence number that arrived in order."
     ) { run in
       let device = try run.survey().device
@@ -119,7 +119,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      308, "packet-length", "No packet is longer than the device's SYN|ACK allows.", [.agreed(5)],
+      308, "packet-length", "No packet is longer than the device's SYN|ACK allows.", [.agreed],
       fix: "Cut what is sent into packets of at most the length in bytes 2 and 3 of the SYN|ACK's payload."
     ) { run in
       let limit: UInt16 = 1_024
@@ -133,7 +133,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      309, "packet-window", "No more packets are outstanding than the device's SYN|ACK allows.", [.agreed(5)],
+      309, "packet-window", "No more packets are outstanding than the device's SYN|ACK allows.", [.agreed],
       fix: "Wait for an acknowledgement when as many packets are outstanding as byte 1 of the SYN|ACK's payload allows."
     ) { run in
       let window = 4
@@ -164,7 +164,7 @@ extension CheckCase {
     },
     CheckCase(
       310, "packet-acknowledged-in-time",
-      "A packet is acknowledged within the cumulative acknowledgement timeout of the SYN.", [.agreed(5)],
+      "A packet is acknowledged within the cumulative acknowledgement timeout of the SYN.", [.agreed],
       fix: "Send an acknowledgement when the timeout since the first packet without one has passed."
     ) { run in
       let survey = try run.survey()
@@ -209,7 +209,7 @@ extension CheckCase {
     },
     CheckCase(
       312, "message-framing", "Control messages begin with 40 40 and their length, and consist of whole parameters.",
-      [.agreed(10), .captured],
+      [.agreed, .captured],
       fix: "Send 40 40, the length of the whole message, its number; each parameter with its length, number and value."
     ) { run in
       let device = try run.survey().device
@@ -234,7 +234,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      314, "message-declared", "The accessory sends no message that its identification does not list.", [.agreed(3)],
+      314, "message-declared", "The accessory sends no message that its identification does not list.", [.agreed],
       .warning, fix: "Add the message to parameter 6 of the identification; devices ignore undeclared messages."
     ) { run in
       let declared = Set(try run.identification().messagesSent)
@@ -248,7 +248,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      315, "message-direction", "The accessory sends no message that only a device sends.", [.agreed(8)],
+      315, "message-direction", "The accessory sends no message that only a device sends.", [.agreed],
       fix: "Do not send this message; check the direction in the message table."
     ) { run in
       let device = try run.survey().device
@@ -287,7 +287,7 @@ extension CheckCase {
       try run.expectAcknowledged(device, "an unknown message")
     },
     CheckCase(
-      320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed(2)],
+      320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed],
       fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
     ) { run in
       let device = try run.device(at: .linked)

@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let sessions: [CheckCase] = [
     CheckCase(
-      701, "session-opens", "A session on a declared protocol is not refused.", [.agreed(9)],
+      701, "session-opens", "A session on a declared protocol is not refused.", [.agreed],
       fix: "Take each session that the device opens on a declared protocol."
     ) { run in
       _ = try run.linkProtocol()
@@ -13,7 +13,7 @@ extension CheckCase {
       throw CheckFinding("EA00 was answered by EA03 with a status that closes it.", survey.device.proof(packet))
     },
     CheckCase(
-      702, "session-status", "An accessory that lists EA03 reports the status of each session.", [.agreed(3)], .warning,
+      702, "session-status", "An accessory that lists EA03 reports the status of each session.", [.agreed], .warning,
       fix: "Answer EA00 with EA03, status 0; or take EA03 from parameter 6 of the identification."
     ) { run in
       _ = try run.linkProtocol()
@@ -26,7 +26,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      703, "session-status-form", "EA03 names a session that was opened, and status 0 or 1.", [.agreed(3)],
+      703, "session-status-form", "EA03 names a session that was opened, and status 0 or 1.", [.agreed],
       fix: "Put the session's id from EA00 into parameter 0 of EA03, and 0 or 1 into parameter 1."
     ) { run in
       let device = try run.survey().device
@@ -43,7 +43,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      704, "session-closes", "After EA01 nothing more comes on the session.", [.agreed(8)],
+      704, "session-closes", "After EA01 nothing more comes on the session.", [.agreed],
       fix: "On EA01 stop sending on the session, and drop what still waits to be sent."
     ) { run in
       let session = try run.session()
@@ -65,11 +65,11 @@ extension CheckCase {
       }
     },
     CheckCase(
-      705, "session-reopens", "A session can be opened after another one was closed.", [.agreed(3)],
+      705, "session-reopens", "A session can be opened after another one was closed.", [.agreed],
       fix: "On EA01 give the session's place back, so that the next one finds it."
     ) { run in try run.reopen(second: 2) },
     CheckCase(
-      706, "session-large-id", "The device chooses the session's id, also one above 255.", [.agreed(3)],
+      706, "session-large-id", "The device chooses the session's id, also one above 255.", [.agreed],
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
@@ -101,7 +101,7 @@ extension CheckCase {
       fix: "On EA01 forget the session's id."
     ) { run in try run.reopen(second: 1) },
     CheckCase(
-      708, "session-several", "Sessions on different protocols are open at the same time.", [.agreed(3)], .warning,
+      708, "session-several", "Sessions on different protocols are open at the same time.", [.agreed], .warning,
       fix: "Keep a session for each protocol, and tell them apart by the id in front of their data."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
@@ -145,7 +145,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      712, "session-known", "Data names a session that is open.", [.agreed(7)],
+      712, "session-known", "Data names a session that is open.", [.agreed],
       fix: "Put the id from EA00 in front of the data of each packet, and send nothing before EA00."
     ) { run in
       _ = try run.linkProtocol()
@@ -176,7 +176,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      714, "session-stays", "A session on which nothing is sent stays open.", [.agreed(3)], .warning,
+      714, "session-stays", "A session on which nothing is sent stays open.", [.agreed], .warning,
       fix: "Leave it to the device to close sessions."
     ) { run in
       let survey = try run.survey()

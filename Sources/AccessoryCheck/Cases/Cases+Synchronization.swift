@@ -5,7 +5,7 @@ extension CheckCase {
   static let synchronization: [CheckCase] =
     [
       CheckCase(
-        201, "syn-readable", "The SYN's payload has 10 bytes and 3 for each session.", [.agreed(9)],
+        201, "syn-readable", "The SYN's payload has 10 bytes and 3 for each session.", [.agreed],
         fix: "Send 10 bytes of values and, for each session, its id, type and version."
       ) { run in
         let offer = try run.offer()
@@ -15,24 +15,24 @@ extension CheckCase {
         default: return
         }
       },
-      value(.version, 202, "syn-version", "The link version in the SYN is 1.", [.agreed(9)], .warning),
-      value(.window, 203, "syn-window", "The SYN allows 1 to 127 outstanding packets.", [.agreed(2)], .warning),
-      value(.length, 204, "syn-length", "The SYN allows packets of 24 to 65,535 bytes.", [.agreed(2)]),
+      value(.version, 202, "syn-version", "The link version in the SYN is 1.", [.agreed], .warning),
+      value(.window, 203, "syn-window", "The SYN allows 1 to 127 outstanding packets.", [.agreed], .warning),
+      value(.length, 204, "syn-length", "The SYN allows packets of 24 to 65,535 bytes.", [.agreed]),
       value(
         .retransmissionTimeout, 205, "syn-retransmission-timeout",
-        "The retransmission timeout in the SYN is 20 to 65,535 ms.", [.agreed(2)], .warning),
+        "The retransmission timeout in the SYN is 20 to 65,535 ms.", [.agreed], .warning),
       value(
         .acknowledgementTimeout, 206, "syn-ack-timeout",
-        "The cumulative acknowledgement timeout in the SYN is 10 to 32,767 ms.", [.agreed(2)], .warning),
+        "The cumulative acknowledgement timeout in the SYN is 10 to 32,767 ms.", [.agreed], .warning),
       value(
-        .retransmissions, 207, "syn-retransmissions", "The SYN allows 1 to 30 retransmissions.", [.agreed(2)],
+        .retransmissions, 207, "syn-retransmissions", "The SYN allows 1 to 30 retransmissions.", [.agreed],
         .warning),
       value(
         .cumulativeAcknowledgements, 208, "syn-cumulative",
-        "One acknowledgement covers no more packets than may be outstanding.", [.agreed(2)], .warning),
+        "One acknowledgement covers no more packets than may be outstanding.", [.agreed], .warning),
       CheckCase(
         209, "syn-sessions", "The SYN has one control session, and each session a number of its own that is not 0.",
-        [.agreed(8)], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
+        [.agreed], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
       ) { run in
         let offer = try run.offer()
         guard let error = offer.device.offerError else { return }
@@ -45,7 +45,7 @@ extension CheckCase {
       CheckCase(
         210, "syn-ea-session",
         "An accessory with protocols over the link has an External Accessory session in its SYN.",
-        [.agreed(8)], fix: "Add a session of type 2 to the SYN."
+        [.agreed], fix: "Add a session of type 2 to the SYN."
       ) { run in
         let protocols = try run.identification().protocols.filter { $0.nativeTransportComponent == nil }
         if protocols.isEmpty { throw CheckSkip("the accessory declares no protocol over the link") }
@@ -56,7 +56,7 @@ extension CheckCase {
           PacketHeader.size + 10..<offer.packet.bytes.count - 1)
       },
       CheckCase(
-        211, "syn-control", "The SYN's control byte is 80, and its session 0.", [.agreed(8), .captured],
+        211, "syn-control", "The SYN's control byte is 80, and its session 0.", [.agreed, .captured],
         fix: "Send the SYN with control byte 80 and session 0."
       ) { run in
         let offer = try run.offer()
@@ -67,7 +67,7 @@ extension CheckCase {
         if header.session != 0 { throw offer.finding("Its session is \(header.session).", WirePacket.Part.session) }
       },
       CheckCase(
-        212, "syn-repeat", "An unanswered SYN is sent again, unchanged.", [.agreed(3)],
+        212, "syn-repeat", "An unanswered SYN is sent again, unchanged.", [.agreed],
         fix: "Send the same SYN, with the same sequence number, about every second until the SYN|ACK arrives."
       ) { run in
         let (device, all) = try run.unsynchronized()
@@ -138,14 +138,14 @@ extension CheckCase {
       },
       CheckCase(
         216, "syn-other-number", "The device's sequence numbers may begin anywhere, also just before they wrap.",
-        [.agreed(3)], fix: "Take the device's first sequence number from its SYN|ACK, and count modulo 256."
+        [.agreed], fix: "Take the device's first sequence number from its SYN|ACK, and count modulo 256."
       ) { run in
         var manner = CheckDevice.Manner()
         manner.initialSequence = 0xFE
         try run.expectReady("With a SYN|ACK numbered FE the accessory did not become ready", manner)
       },
       CheckCase(
-        217, "syn-other-values", "A device whose SYN|ACK has another retransmission timeout gets a link.", [.agreed(4)],
+        217, "syn-other-values", "A device whose SYN|ACK has another retransmission timeout gets a link.", [.agreed],
         .warning, fix: "Adopt the four recovery values of the SYN|ACK, or offer them in another SYN."
       ) { run in
         let device = try run.survey().device
@@ -157,7 +157,7 @@ extension CheckCase {
         try run.expectLink(run.device(at: .attached, manner))
       },
       CheckCase(
-        218, "syn-split", "A SYN|ACK that arrives byte by byte is understood.", [.agreed(2)],
+        218, "syn-split", "A SYN|ACK that arrives byte by byte is understood.", [.agreed],
         fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
       ) { run in
         try run.needLink()
@@ -173,7 +173,7 @@ extension CheckCase {
       CheckCase(
         219, "reset-restarts",
         "After a reset (RST) the accessory starts anew with SYN or detection, or ends the cable.",
-        [.agreed(3)], fix: "On RST forget the link, and send a new SYN."
+        [.agreed], fix: "On RST forget the link, and send a new SYN."
       ) { run in
         let (device, mark) = try run.afterReset()
         let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// CheckCase(
-///   102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed(10)],
+///   102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
 ///   fix: "Send the detection sequence again every second until the Apple device answers."
 /// ) { run in … throw CheckFinding("it was sent once", run.proof(…)) … }
 /// ```
@@ -96,8 +96,8 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
 /// Where a rule is known from. Apple's specification is not public; rules are compiled from open implementations,
 /// captures and notes.
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
-  /// So many independent sources say so.
-  case agreed(Int)
+  /// Several independent sources say so.
+  case agreed
   /// Captured packets whose checksums were recomputed show it.
   case captured
   /// A single source says so.
@@ -105,10 +105,10 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// No source says so; it follows from what they say.
   case inferred
 
-  /// "agreed by 8", "captured", "seen once", "inferred".
+  /// "agreed", "captured", "seen once", "inferred".
   public var description: String {
     switch self {
-    case .agreed(let count): "agreed by \(count)"
+    case .agreed: "agreed"
     case .captured: "captured"
     case .seenOnce: "seen once"
     case .inferred: "inferred"

@@ -18,6 +18,9 @@ public enum CheckOutcome: Equatable, Sendable {
   case finding(CheckFinding)
   /// It could not be judged, for this reason.
   case skipped(String)
+
+  /// Whether it could not be judged.
+  var isSkipped: Bool { if case .skipped = self { true } else { false } }
 }
 
 /// A rule that is broken, with the packets that prove it.

@@ -4,10 +4,13 @@ extension CheckReport {
   /// The report as one page that needs nothing else: what to change first, then every case.
   public func html(_ comparison: CheckComparison? = nil) -> String {
     let title = accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place
-    let counts = counts
-    let state = counts.findings == 0 ? "held" : "finding"
+    let verdict = verdict(since: comparison)
     var body = ["<header><h1>\(MarkupText.escaped(title))</h1>"]
-    body.append("<p class=\"\(state)\"><strong>\(summary)</strong></p>")
+    let reasons = verdict.reasons.map { ": \($0)" }.joined()
+    body.append(
+      "<p class=\"\(verdict.isPassed ? "held" : "finding")\"><strong>\(verdict.title)</strong>"
+        + "\(MarkupText.escaped(reasons))</p>")
+    body.append("<p>\(summary)</p>")
     body.append(facts)
     body.append("</header>")
     if let comparison { body.append(Self.section(of: comparison)) }

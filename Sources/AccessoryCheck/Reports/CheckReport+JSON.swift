@@ -20,14 +20,16 @@ extension CheckReport: ShardedReport {
 
   private static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFormat.fields(at: \.header)
+    verdictFields
     Field("place", \.place, .text, "the address of the accessory", isRequired: true)
     Field("accessory", \.accessory, .optional(.object(Accessory.format)), "what it says it is")
     Field("seconds", \.time, .figure, "how long the run took", isRequired: true)
     Field("attachments", \.attachments, .tally, "how often the accessory was plugged in", isRequired: true)
-    Field("ending", \.ending, .ending, "`complete`, `stopped`, or `gone` with a reason", isRequired: true)
-    Field(derived: "held", .tally, "how many cases held") { $0.counts.held }
-    Field(derived: "findings", .tally, "how many cases are findings") { $0.counts.findings }
-    Field(derived: "skipped", .tally, "how many cases were skipped") { $0.counts.skipped }
+    Field("ending", \.ending, .ending, "`complete`, `stopped by` a signal, or `gone` with a reason", isRequired: true)
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run in which no case was judged passes")
+    Field(confirmed: "held", .tally, "how many cases held") { $0.counts.held }
+    Field(confirmed: "findings", .tally, "how many cases are findings") { $0.counts.findings }
+    Field(confirmed: "skipped", .tally, "how many cases were skipped") { $0.counts.skipped }
     Field(
       "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
     Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
@@ -41,7 +43,14 @@ extension CheckReport: ShardedReport {
     if numbers.count != report.planned.count || Set(report.results.map(\.rule.number)).count != report.results.count
       || !report.results.allSatisfy({ numbers.contains($0.rule.number) })
     {
-      object.error("a case is there twice, or was not planned")
+      object.error("cases", "a case is there twice, or was not planned")
+    }
+    let share = report.shards.share(of: report.planned.count)
+    if report.results.count > share || report.ending == .complete && report.results.count < share {
+      object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
+    }
+    if let hostile = report.hostile, hostile.failures.count > hostile.attacks {
+      object.error("hostile", "\(hostile.failures.count) of \(hostile.attacks.counted("attack")) failed")
     }
   }
 
@@ -56,7 +65,7 @@ extension CheckReport.Ending {
   public var text: String {
     switch self {
     case .complete: "complete"
-    case .stopped: "stopped"
+    case .stopped(let signal): "stopped by \(signal)"
     case .gone(let reason): "gone: \(reason)"
     }
   }
@@ -64,7 +73,9 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    case "stopped": self = .stopped
+    // As earlier versions wrote it.
+    case "stopped": self = .stopped(by: "a signal")
+    case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
     default: return nil
     }
@@ -198,7 +209,8 @@ extension Format<Duration> {
 
 extension Format<CheckReport.Ending> {
   fileprivate static let ending = parsed(
-    TextShape(pattern: "^(complete|stopped|gone: .*)$"), expected: "how a run ends", { CheckReport.Ending(text: $0) },
+    TextShape(pattern: "^(complete|stopped by .+|gone: .*)$"), expected: "how a run ends",
+    { CheckReport.Ending(text: $0) },
     text: \.text)
 }
 

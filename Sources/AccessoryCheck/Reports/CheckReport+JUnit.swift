@@ -4,7 +4,7 @@ extension CheckReport {
   /// The report as JUnit XML, which CI servers show: a test case for each case. Warnings and notes are failures, too, as
   /// the exit code has it.
   public var junit: String {
-    let cases = results.map { result -> JUnitSuite.Case in
+    var cases = results.map { result -> JUnitSuite.Case in
       let name = "\(result.rule.number) \(result.rule.name): \(result.rule.sentence)"
       let outcome: JUnitSuite.Case.Outcome =
         switch result.outcome {
@@ -16,6 +16,15 @@ extension CheckReport {
             details: ([result.rule.fix] + finding.proof.map(\.line)).joined(separator: "\n"))
         }
       return JUnitSuite.Case("check.\(result.rule.group.title)", name, time: result.time, outcome)
+    }
+    if let hostile {
+      let failure = hostile.failures.isEmpty ? nil : hostile.summary
+      cases.append(JUnitSuite.Case("check", "hostile attacks", failure: failure))
+    }
+    if let shortfall = unfinished ?? shards.gap {
+      cases.append(JUnitSuite.Case("check", "every case was tried", .failed(shortfall)))
+    } else if isEmpty {
+      cases.append(JUnitSuite.Case("check", "cases", allowsEmpty ? .skipped(nothing) : .failed(nothing)))
     }
     return JUnitSuite("easim check \(place)", time: time, cases).xml
   }

@@ -1,8 +1,31 @@
 import AccessoryCore
 
 extension CheckReport {
-  /// Whether nothing was found and every case was tried.
-  public var passed: Bool { findings.isEmpty && hostile?.failures.isEmpty ?? true && ending == .complete }
+  /// Passed when every case of the run was tried, at least one was judged, and nothing was found.
+  public var verdict: Verdict { verdict(since: nil) }
+
+  /// The verdict where findings that an earlier run had, too, are none.
+  public func verdict(since comparison: CheckComparison?) -> Verdict {
+    let findings = findings.map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
+    var reasons: [String] = []
+    if !findings.isEmpty {
+      let names = findings.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
+      reasons.append("\(findings.count.counted("finding")): \(names)")
+    }
+    if let hostile, !hostile.failures.isEmpty { reasons.append(hostile.summary) }
+    if case .gone = ending, let unfinished { reasons.append(unfinished) }
+    if !reasons.isEmpty { return .failed(reasons) }
+    if case .stopped(let signal) = ending { return .stopped(by: signal) }
+    if let unfinished = unfinished ?? shards.gap { return .failed([unfinished]) }
+    return isEmpty && !allowsEmpty ? .empty(nothing) : .passed
+  }
+
+  /// Why nothing was judged.
+  var nothing: String {
+    results.isEmpty
+      ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
+      : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
+  }
 
   /// Why a shard is not done: it was stopped, or its accessory did not come back.
   public var unfinished: String? {
@@ -10,7 +33,9 @@ extension CheckReport {
     let part = shards.text.isEmpty ? "the run" : shards.text
     switch ending {
     case .complete where results.count == share: return nil
-    case .complete, .stopped: return "\(part) was stopped after \(results.count) of \(share.counted("case"))"
+    case .complete: return "\(part) ended after \(results.count) of \(share.counted("case"))"
+    case .stopped(let signal):
+      return "\(part) was stopped by \(signal) after \(results.count) of \(share.counted("case"))"
     case .gone(let reason): return "\(part): the accessory did not come back: \(reason)"
     }
   }
@@ -30,6 +55,7 @@ extension CheckReport {
     }
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     try shards.add(other.shards)
+    allowsEmpty = allowsEmpty && other.allowsEmpty
     let places = Dictionary(planned.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { one, _ in one })
     results = (results + other.results).sorted {
       places[$0.rule.number, default: 0] < places[$1.rule.number, default: 0]

@@ -56,6 +56,7 @@ extension CheckReport {
     }
     lines.append("\(summary), in \(attachments) attachment\(attachments == 1 ? "" : "s") and \(Self.seconds(time)) s")
     let findings = findings
+    if findings.isEmpty, let reason = verdict.reasons.first { lines.append("\(verdict.word): \(reason.singleLine)") }
     if !findings.isEmpty {
       lines.append("findings: " + findings.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
     }

@@ -14,8 +14,8 @@ public struct CheckReport: Sendable, Equatable {
   public enum Ending: Equatable, Sendable {
     /// Every case was tried.
     case complete
-    /// The run was stopped from outside.
-    case stopped
+    /// The run was stopped from outside, by this.
+    case stopped(by: String)
     /// The accessory did not come back, for this reason.
     case gone(String)
   }
@@ -40,6 +40,8 @@ public struct CheckReport: Sendable, Equatable {
   public var hostile: HostileReport?
   /// How the run ended.
   public var ending = Ending.complete
+  /// Whether a run in which no case was judged passes.
+  public var allowsEmpty = false
 
   init(place: String) { self.place = place }
 
@@ -54,6 +56,9 @@ public struct CheckReport: Sendable, Equatable {
     let held = results.count { $0.outcome == .held }
     return (held, found, results.count - found - held)
   }
+
+  /// Whether nothing came of the run: every case was skipped, or there was none, and no attack was made.
+  var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// One line: "61 held, 2 findings, 20 skipped".
   public var summary: String {

@@ -52,7 +52,7 @@ public final class Checker {
       } catch let skip as CheckSkip {
         outcome = .skipped(skip.reason)
       } catch is CheckStopped {
-        report.ending = .stopped
+        report.ending = .stopped(by: "the program that runs it")
         break
       }
       run.unplugAll()

@@ -29,7 +29,7 @@ public enum ControlPage {
 
   private static func section(_ method: ControlMethod, result: String) -> String {
     var text = "### \(method.name)\n\n\(method.summary)\n\n"
-    if !method.params.fields.isEmpty { text += method.params.table + "\n" }
+    if !method.params.fields.isEmpty { text += linked(method.params.table) + "\n" }
     let fields = method.result.fields
     if !fields.isEmpty {
       text += "Result: " + fields.map { "`\($0.key)` (\($0.summary))" }.joined(separator: ", ") + ".\n\n"
@@ -39,6 +39,21 @@ public enum ControlPage {
     }
     return text + "```json\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method.name)\",\"params\":\(method.example)}\n"
       + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
+  }
+
+  /// The methods whose requests make no notification `change`.
+  public static var silent: String {
+    let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
+    return "Requests without it: \(names.joined(separator: ", ")).\n"
+  }
+
+  /// A table whose links lead to the pages that describe these shapes, since this one has no sections for them.
+  private static func linked(_ table: String) -> String {
+    let pages = [
+      "quirk": "quirks-and-faults.md#quirks", "fault": "quirks-and-faults.md#faults",
+      "behavior": "profiles.md#behavior", "a-profile": "profiles.md", "rules": "scenario-files.md#rules",
+    ]
+    return pages.reduce(table) { $0.replacing("](#\($1.key))", with: "](\($1.value))") }
   }
 
   /// The table of the kinds of errors.

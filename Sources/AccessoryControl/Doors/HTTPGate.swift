@@ -142,6 +142,11 @@ public struct HTTPGate: Equatable, Sendable {
     if let length = head.length.flatMap({ Int($0) }), length > Self.longestBody { return refuse(.tooLarge) }
     return .success(route)
   }
+
+  /// Whether a request was admitted because of its token.
+  public func hasToken(_ decision: Result<Route, RefusedRequest>) -> Bool {
+    if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
+  }
 }
 
 /// A refusal as an error.

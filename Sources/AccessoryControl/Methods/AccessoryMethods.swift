@@ -32,12 +32,13 @@ extension ControlMethods {
       return accessory.state
     },
     ControlMethod(
-      "accessory.pull", "Pull the cable of an accessory: bytes on the way are lost.", Pulling.format,
+      later: "accessory.pull", "Pull the cable of an accessory: bytes on the way are lost.", Pulling.format,
       AccessoryState.format, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
+    ) { call, params, answer in
       let accessory = try call.server.accessories.find(params.accessory)
       try accessory.pull(unnoticed: params.isUnnoticed)
-      return accessory.state
+      // It notices in the next turn that its cable has ended.
+      call.server.later { answer(.success(accessory.state)) }
     },
     ControlMethod(
       "accessory.flicker",
@@ -66,7 +67,7 @@ extension ControlMethods {
     ControlMethod(
       "accessory.list", "List accessories with their state.", OptionalWorld.format,
       Listed<AccessoryState>.format("accessories", AccessoryState.format.format, "in the order of their making"),
-      errors: [.unknown, .gone]
+      effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params.world { return Listed(all: try call.server.world(world).accessories.map(\.state)) }
       return Listed(all: call.server.accessories.all.map(\.state))
@@ -141,14 +142,14 @@ extension ControlMethods {
 
   private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
     let world = try call.server.world(params.world)
-    let recording = try params.recording.map { path throws(RPCError) in try readRecording(path) }
+    let recording = try params.recording.map { path throws(RPCError) in try readRecording(path, call) }
     var profiles: [Profile]
     switch (recording, params.profile) {
     case (let recording?, nil):
       guard params.count == 1 else { throw RPCError(.params, "count: a recording is one accessory") }
       do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
     case (nil, let profile?):
-      profiles = try profile.template(call.server.settings.profiles).instances(params.count)
+      profiles = try profile.template(call.profiles).instances(params.count)
     default: throw RPCError(.params, "accessory.add needs either 'profile' or 'recording'")
     }
     for index in profiles.indices {
@@ -179,9 +180,9 @@ extension ControlMethods {
   }
 
   /// A recording in a capture file on this machine.
-  private static func readRecording(_ path: String) throws(RPCError) -> Recording {
+  private static func readRecording(_ path: String, _ call: ControlCall) throws(RPCError) -> Recording {
     do {
-      return try Recording(capture: TextFile.read(path, limit: 64 << 20))
+      return try Recording(capture: call.files.read(path, limit: 64 << 20))
     } catch { throw RPCError(.params, "recording: \(path): \(error)") }
   }
 

@@ -20,7 +20,7 @@ extension ControlMethods {
     ControlMethod(
       "app.list", "List the apps with their state.", OptionalWorld.format,
       Listed<RemoteAppState>.format("apps", RemoteAppState.format.format, "in the order of their launch"),
-      errors: [.unknown, .gone]
+      effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params.world { return Listed(all: try call.server.world(world).apps.map(\.state)) }
       return Listed(all: call.server.apps.all.map(\.state))
@@ -29,7 +29,7 @@ extension ControlMethods {
       "app.accessories", "List the accessories that an app sees: its `connectedAccessories`.", OneID.app,
       Listed<ConnectedAccessory>.format(
         "accessories", ConnectedAccessory.format.format, "in the order in which they connected"),
-      errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
+      effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, params in
       Listed(all: try call.server.apps.find(params.id).running().accessories.map(ConnectedAccessory.init))
     },

@@ -12,12 +12,13 @@ extension ControlMethods {
     ) { call, params in Made(id: try start(params, call)) },
     ControlMethod(
       "capture.list", "List the captures.", Nothing.params,
-      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order in which they were started")
+      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order in which they were started"),
+      effect: .reads
     ) { call, _ in Listed(all: call.server.captures.all.map(\.state)) },
     ControlMethod(
       "capture.read",
       "Read the bytes of a capture from an offset on. By HTTP, `GET /captures/ID.pcapng` or `ID.txt` gets all of it.",
-      CaptureReading.format, CaptureBytes.format, errors: [.unknown, .gone],
+      CaptureReading.format, CaptureBytes.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
     ) { call, params in
       let capture = try call.server.captures.find(params.capture)

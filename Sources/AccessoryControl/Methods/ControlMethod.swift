@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 
 /// One method of the control protocol, described once: reading its parameters, `rpc.discover` and docs/control.md come
 /// from it.
@@ -13,6 +14,8 @@ public struct ControlMethod: Sendable {
   public let result: RecordShape
   /// The kinds of errors that it answers with, besides `params`.
   public let errors: [RPCError.Kind]
+  /// What it does to the server, which decides whether other clients are notified of it.
+  public let effect: Effect
   /// The parameters of the example in documents, which a test runs.
   public let example: String
   /// The result of the example as documents show it, where it differs from run to run or needs more than one process; nil
@@ -20,34 +23,53 @@ public struct ControlMethod: Sendable {
   public let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
+  /// What a method does to the server.
+  public enum Effect: Sendable {
+    /// It changes something. Each success is a notification `change`.
+    case changes
+    /// It changes the clock of a world with virtual time, and nothing in one with real time.
+    case passesTime
+    /// It changes nothing but session bytes and this client's own subscriptions.
+    case reads
+  }
+
   /// A method that answers at once.
   init<Params, Answer>(
     _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
-    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
+    effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
     _ body: @escaping @Sendable (ControlCall, Params) throws -> Answer
   ) {
     self.init(
-      later: name, summary, params, result, errors: errors, example: example, exampleResult: exampleResult
+      later: name, summary, params, result, effect: effect, errors: errors, example: example,
+      exampleResult: exampleResult
     ) { call, params, answer in
-      answer(.success(try body(call, params)))
+      let made = try body(call, params)
+      // It has read a part of what it needs.
+      if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
   /// A method that may answer later. A thrown error is the answer; nothing may be answered after it.
   init<Params, Answer>(
     later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
-    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
+    effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
     _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Answer, RPCError>) -> Void) throws -> Void
   ) {
-    (self.name, self.summary, self.errors) = (name, summary, errors)
+    (self.name, self.summary, self.effect, self.errors) = (name, summary, effect, errors)
     (self.params, self.result) = (params.shape, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
-    call = { call, tree in
+    call = { call, asked in
       let read: Params
-      do throws(SourceProblems) { read = try params.read(tree) } catch {
+      do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      try body(call, read) { call.answer($0.map { JSON5Writer.write(result.tree($0), as: .jsonLine) }) }
+      // Before it is done: afterwards the object may be gone.
+      let world = call.server.world(changedBy: asked, effect)
+      try body(call, read) { answer in
+        let tree = answer.map { result.tree($0) }
+        if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
+        call.answer(tree.map { JSON5Writer.write($0, as: .jsonLine) })
+      }
     }
   }
 }
@@ -58,6 +80,14 @@ final class ControlCall {
   let server: ControlServer
   /// The client that sent it.
   let client: ControlClient
+  /// The files that the request names.
+  let files = RequestFiles()
+  /// The server's profiles, read by ``files``.
+  var profiles: ProfileLibrary {
+    var library = server.settings.profiles
+    library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
+    return library
+  }
   private var done: ((Result<String, RPCError>) -> Void)?
 
   init(_ server: ControlServer, _ client: ControlClient, _ done: @escaping (Result<String, RPCError>) -> Void) {

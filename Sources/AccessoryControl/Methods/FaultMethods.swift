@@ -29,7 +29,7 @@ extension ControlMethods {
     ControlMethod(
       "fault.list", "List the faults of an accessory's cable, and what they have done.", OneID.accessory,
       Listed<FaultMethods.State>.format("faults", FaultMethods.State.format.format, "in the order in which bytes pass"),
-      errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+      effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
     },

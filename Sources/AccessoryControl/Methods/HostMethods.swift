@@ -20,7 +20,7 @@ extension ControlMethods {
     ControlMethod(
       "host.list", "List the addresses that devices connect to.", OptionalWorld.format,
       Listed<HostState>.format("hosts", HostState.format.format, "in the order in which they were added"),
-      errors: [.unknown, .gone]
+      effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.world.map { try call.server.world($0) }
       return Listed(all: call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state))

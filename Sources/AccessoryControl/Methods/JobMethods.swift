@@ -27,7 +27,7 @@ extension ControlMethods {
       "scenario.run", "Play a scenario in virtual time, in a world of its own, as `easim scenario run` does.",
       ScenarioChoices.format, Made.format("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
     ) { call, params in
-      let scenario = try ScenarioLibrary(profiles: call.server.settings.profiles).scenario(params.scenario)
+      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
       let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : params.client
       guard let client = ScenarioClients.named(wanted) else {
         let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
@@ -49,7 +49,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "job.wait", "Wait until a job is over; in a world with virtual time, time passes until then.",
-      JobWaiting.format, JobState.format, errors: [.unknown, .gone], example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
+      JobWaiting.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
+      example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
     ) { call, params, answer in
       let job = try call.server.jobs.find(params.job)
       let world = job.world
@@ -59,13 +60,15 @@ extension ControlMethods {
         })
     },
     ControlMethod(
-      "job.state", "Get the state of a job.", JobID.format, JobState.format, errors: [.unknown, .gone],
+      "job.state", "Get the state of a job.", JobID.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"job\":\"j1\"}"
     ) { call, params in try call.server.jobs.find(params.job).state },
     ControlMethod(
       "job.list",
       "List the jobs, also those that are over: the last \(ControlledJob.mostKept) are kept with their reports.",
-      Nothing.params, Listed<JobState>.format("jobs", JobState.format.format, "in the order in which they were started")
+      Nothing.params,
+      Listed<JobState>.format("jobs", JobState.format.format, "in the order in which they were started"),
+      effect: .reads
     ) { call, _ in Listed(all: call.server.jobs.all.map(\.state)) },
     ControlMethod(
       "job.cancel", "Stop a job; its report has what was done so far.", JobID.format, JobState.format,
@@ -79,7 +82,7 @@ extension ControlMethods {
       "job.report",
       "Get the report of a job that is over. The form json is the one of `--report FILE.json` for bursts and seeded "
         + "worlds, and the lines of `--json` for scenarios; xml is JUnit.",
-      JobReporting.format, JobReported.format, errors: [.unknown, .gone, .state],
+      JobReporting.format, JobReported.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
       let text = try call.server.jobs.find(params.job).report(params.form)
@@ -89,14 +92,15 @@ extension ControlMethods {
       "job.kept",
       "List the runs in the folder of `easim serve --keep DIR`, also those of earlier servers; the last "
         + "\(KeptRuns.mostListed).",
-      Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), errors: [.state],
+      Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), effect: .reads,
+      errors: [.state],
       exampleResult:
         "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
         + "bytes\",\"state\":\"passed\",\"text\":\"…\"}]}"
     ) { call, _ in Listed(all: try kept(call).list()) },
     ControlMethod(
       "job.keptReport", "Get the report of a run in the folder of `easim serve --keep DIR`.", KeptReporting.format,
-      JobReported.format, errors: [.unknown, .state],
+      JobReported.format, effect: .reads, errors: [.unknown, .state],
       example: "{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"form\":\"text\"}",
       exampleResult: "{\"report\":\"…\"}"
     ) { call, params in JobReported(report: try kept(call).report(params.run, params.form)) },
@@ -127,6 +131,7 @@ private struct BurstChoices: Equatable, Sendable {
   var verification = Verification.echo
   var timeout = Duration.seconds(10)
   var reconnects = false
+  var allowsLost = false
 
   static let format = Record("burst", "", BurstChoices()) {
     Field("world", \.world, .text, "the id of the world")
@@ -142,6 +147,7 @@ private struct BurstChoices: Equatable, Sendable {
       "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
       "how long a burst may take, and how long an accessory may be disconnected")
     Field("reconnects", \.reconnects, .boolean, "whether the run goes on when the accessory disconnects and comes back")
+    Field("allowLost", \.allowsLost, .boolean, "with reconnects: whether the run may pass though bursts were lost")
   }
 
   var plan: BurstPlan {
@@ -151,7 +157,8 @@ private struct BurstChoices: Equatable, Sendable {
     (plan.sessions, plan.inFlight) = (sessions, inFlight)
     if let rate { plan.pace = .rate(burstsPerSecond: rate) }
     plan.verification = verification == .echo ? .echo : .nothing
-    (plan.timeout, plan.reconnects, plan.protocolName) = (timeout, reconnects, protocolName)
+    (plan.timeout, plan.protocolName) = (timeout, protocolName)
+    (plan.reconnects, plan.allowsLost) = (reconnects, allowsLost)
     return plan
   }
 }

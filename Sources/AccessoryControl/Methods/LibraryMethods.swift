@@ -10,12 +10,13 @@ extension ControlMethods {
       "library.list",
       "List the profiles, the scenarios, and the presets of faults that other methods take by their names.",
       Nothing.params, Library.format,
+      effect: .reads,
       exampleResult:
         "{\"profiles\":[{\"profile\":\"echo\",\"summary\":\"…\",\"name\":\"…\",\"manufacturer\":\"…\",\"protocols\":[\"com.example.echo\"],\"yours\":false},…],"
         + "\"scenarios\":[{\"scenario\":\"flicker\",\"summary\":\"…\",\"seconds\":2.5,\"naive\":\"…\"},…],"
         + "\"presets\":[{\"preset\":\"bluetooth\",\"summary\":\"…\",\"faults\":[\"rate,bytes=7500\",…]},…]}"
     ) { call, _ in
-      let profiles = call.server.settings.profiles
+      let profiles = call.profiles
       let scenarios = ScenarioLibrary(profiles: profiles)
       return Library(
         profiles: profiles.names.map { Library.entry($0.name, isUsers: $0.isUsers, in: profiles) },

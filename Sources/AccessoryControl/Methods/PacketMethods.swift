@@ -18,7 +18,7 @@ extension ControlMethods {
       later: "packet.list",
       "Get the packets after a number, as the device sends and receives them; of an accessory at another address as the "
         + "accessory does. The last \(PacketLog.Limits().packets) are kept.",
-      PacketListing.format, PacketPage.format, errors: [.unknown, .gone], example: "{\"limit\":1}",
+      PacketListing.format, PacketPage.format, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:
         "{\"recording\":true,\"first\":1,\"last\":96,\"packets\":[{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\","
         + "\"event\":\"detection\",\"length\":6,\"text\":\"DETECT\"}]}"
@@ -40,7 +40,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "packet.get", "Get a packet with its bytes, and its fields with the places of their bytes.",
-      PacketNumber.format, OnePacket.format, errors: [.unknown, .gone], example: "{\"number\":1}",
+      PacketNumber.format, OnePacket.format, effect: .reads, errors: [.unknown, .gone], example: "{\"number\":1}",
       exampleResult:
         "{\"packet\":{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\",\"event\":\"detection\",\"length\":6,"
         + "\"text\":\"DETECT\",\"hex\":\"ff550200ee10\"},\"fields\":[]}"

@@ -10,10 +10,12 @@ extension ControlMethods {
         Field(derived: "info", .raw("info"), "name and version") { $0["info"] ?? .null }
         Field(derived: "methods", .raw("methods"), "every method") { $0["methods"] ?? .null }
       },
+      effect: .reads,
       exampleResult: "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…]}"
     ) { call, _ in OpenRPC.document(version: call.server.settings.version) },
     ControlMethod(
       "server.info", "Get the version of the server, and how much there is in it.", Nothing.params, ServerInfo.format,
+      effect: .reads,
       exampleResult:
         "{\"version\":\"…\",\"protocol\":1,\"worlds\":1,\"accessories\":0,\"apps\":0,\"sessions\":0,\"clients\":1}"
     ) { call, _ in
@@ -25,16 +27,16 @@ extension ControlMethods {
     ControlMethod(
       "client.detach",
       "Let what this client launches from now on live on without it. A client that is detached gets no notifications of it.",
-      Nothing.params, Nothing.result, exampleResult: "{}"
+      Nothing.params, Nothing.result, effect: .reads, exampleResult: "{}"
     ) { call, _ in
       call.client.detach()
       return Nothing()
     },
     ControlMethod(
       "events.subscribe",
-      "Send every event of a world to this client as the notification `event`, and with `after` first those that are past. "
-        + "Notifications of the client's own apps and sessions come without a subscription.",
-      Subscribing.format, LastNumber.format, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
+      "Send every event of a world to this client as the notification `event`, and every request that changes something as "
+        + "`change`; with `after` first those that are past. Notifications of the client's own apps and sessions come without a subscription.",
+      Subscribing.format, LastNumber.format, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
       var subscription = call.client.subscription ?? ControlSubscription(worlds: [])
@@ -42,21 +44,26 @@ extension ControlMethods {
       call.client.subscription = subscription
       if let after = params.after {
         for notice in worlds.flatMap({ $0.notices(after: after, atMost: .max) }) {
-          if case .event = notice.content { call.client.notify(notice.method, notice.json) }
+          switch notice.content {
+          case .event, .change: call.client.notify(notice.method, notice.json)
+          case .app, .session: break
+          }
         }
       }
       return LastNumber(number: worlds.map(\.lastNumber).max() ?? 0)
     },
-    ControlMethod("events.unsubscribe", "Stop sending events to this client.", Nothing.params, Nothing.result) {
+    ControlMethod(
+      "events.unsubscribe", "Stop sending events to this client.", Nothing.params, Nothing.result, effect: .reads
+    ) {
       call, _ in
       call.client.subscription = nil
       return Nothing()
     },
     ControlMethod(
       "events.list",
-      "Get past notices of a world: events, and the notifications of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
+      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
       Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
-      errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
+      effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
       let world = try call.server.world(params.world)
       return Listed(all: world.notices(after: params.after, atMost: params.limit).map(\.tree))

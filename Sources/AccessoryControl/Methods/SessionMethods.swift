@@ -6,7 +6,7 @@ extension ControlMethods {
     ControlMethod(
       later: "session.write",
       "Write bytes. The answer comes when all of them are taken, the wait is over, or the session has ended.",
-      Writing.format, Written.format, errors: [.unknown, .gone, .state, .limit],
+      Writing.format, Written.format, effect: .reads, errors: [.unknown, .gone, .state, .limit],
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
     ) { call, params, answer in
       let session = try open(params.session, call)
@@ -23,7 +23,8 @@ extension ControlMethods {
     ControlMethod(
       later: "session.read",
       "Read what has arrived; with a wait, wait for the first byte, or for the end of the session.", Reading.format,
-      ReadBytes.format, errors: [.unknown, .gone, .state], example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
+      ReadBytes.format, effect: .reads, errors: [.unknown, .gone, .state],
+      example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
     ) { call, params, answer in
       let session = try find(params.session, call)
       func give(_ stopped: String?) {
@@ -62,7 +63,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.", OneID.session,
-      SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+      SessionState.format, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
     ) { call, params in try call.server.sessions.find(params.id).state },
     ControlMethod(
       "session.port",

@@ -7,7 +7,7 @@ extension ControlMethods {
     ControlMethod(
       later: "time.advance",
       "Let virtual time pass. It stops early when a session that this client has taken needs it.", Advancing.format,
-      Waited.format, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
+      Waited.format, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
     ) { call, params, answer in
       let world = try call.server.world(params.world)
       guard world.virtual != nil else {
@@ -20,7 +20,8 @@ extension ControlMethods {
     ControlMethod(
       later: "time.runUntil",
       "Wait for a notice, and in a world with virtual time let time pass until then.", Waiting.format, Waited.format,
-      errors: [.unknown, .gone], example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
+      effect: .passesTime, errors: [.unknown, .gone],
+      example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
     ) { call, params, answer in
       let world = try call.server.world(params.world)
       let filter = try params.filter(call.server)

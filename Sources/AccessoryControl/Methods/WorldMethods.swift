@@ -17,7 +17,8 @@ extension ControlMethods {
       return Made(id: id)
     },
     ControlMethod(
-      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all")
+      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all"),
+      effect: .reads
     ) {
       call, _ in
       Listed(all: call.server.worlds.all.map(\.state))

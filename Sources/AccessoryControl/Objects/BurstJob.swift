@@ -24,7 +24,7 @@ final class BurstJob: AppHandler {
     runner = BurstRunner(plan, on: world.loop)
     site = runner.addSite(accessory?.id ?? "world \(world.id)")
     site.linkCounters = { [unowned world] in world.world.device.linkCounters }
-    job.stop = { self.stop("the job was cancelled") }
+    job.stop = { self.stop("job.cancel") }
     job.figures = { [runner] in Self.figures(runner.report) }
     let app = world.world.device.makeApp(self, settings: BurstRunner.appSettings())
     self.app = app

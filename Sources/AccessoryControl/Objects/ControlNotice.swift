@@ -2,13 +2,14 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// Something that happened in a world, as clients get it: a line of the timeline, a notification of an app, or news of a
-/// session. All of one world are numbered together, from 1.
+/// Something that happened in a world, as clients get it: a line of the timeline, a notification of an app, news of a
+/// session, or a request that changed something. All of one world are numbered together, from 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
     case app(AppNews)
     case session(SessionNews)
+    case change(ChangeNews)
   }
 
   let number: Int
@@ -21,6 +22,7 @@ struct ControlNotice {
     case .event: "event"
     case .app: "app"
     case .session: "session"
+    case .change: "change"
     }
   }
 
@@ -30,6 +32,7 @@ struct ControlNotice {
     case .event(let event): event.kind.name
     case .app(let news): news.name
     case .session(let news): news.name
+    case .change(let news): news.request
     }
   }
 
@@ -42,6 +45,7 @@ struct ControlNotice {
     case .event(let event): object.add("event", raw: event.json)
     case .app(let news): news.add(to: &object)
     case .session(let news): news.add(to: &object)
+    case .change(let news): news.add(to: &object)
     }
     return object.text
   }
@@ -93,6 +97,43 @@ struct SessionNews {
   }
 }
 
+/// A request that changed something.
+struct ChangeNews {
+  /// Longer parameters and results are left out: of each world thousands of notices are kept.
+  private static let longest = 1_000
+
+  /// The method.
+  let request: String
+  let time: Instant
+  private let params: String?
+  private let result: String?
+
+  init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
+    (self.request, self.time) = (request, time)
+    self.params = Self.line(params)
+    // Of a whole state the ids are enough; a result of one key is what was made.
+    guard case .object(let members) = result.content, !members.isEmpty else {
+      self.result = nil
+      return
+    }
+    let ids = ["world", "accessory", "app", "session", "fault", "host", "capture", "job"]
+    let told = shape.fields.count == 1 ? members : members.filter { ids.contains($0.key) }
+    self.result = told.isEmpty ? nil : Self.line(.object(told))
+  }
+
+  private static func line(_ tree: JSON5Value) -> String? {
+    let line = JSON5Writer.write(tree, as: .jsonLine).dropLast()
+    return line.utf8.count > longest ? nil : String(line)
+  }
+
+  func add(to object: inout JSONObject) {
+    object.add("t", seconds: time)
+    object.add("request", request)
+    if let params { object.add("params", raw: params) }
+    if let result { object.add("result", raw: result) }
+  }
+}
+
 /// Which notice a client waits for.
 struct NoticeFilter: Equatable, Sendable {
   var event = ""
@@ -109,6 +150,7 @@ struct NoticeFilter: Equatable, Sendable {
         && (serial == nil || event.subject?.serial == serial)
     case .app(let news): return news.app == app && (serial == nil || news.accessory?.serialNumber == serial)
     case .session(let news): return news.session == session
+    case .change: return !event.isEmpty && side == nil && serial == nil && app == nil && session == nil
     }
   }
 }

@@ -135,6 +135,21 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
+  /// The world that a request with these parameters changes: that of the object it names. Nil when it changes none.
+  func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
+    guard effect != .reads else { return nil }
+    func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
+      guard case .text(let id)? = params[key]?.content else { return nil }
+      return try? table.find(id)
+    }
+    let world =
+      find("world", in: worlds) ?? find("accessory", in: accessories)?.world ?? find("app", in: apps)?.world
+      ?? find("session", in: sessions)?.world ?? find("fault", in: faults)?.accessory.world
+      ?? find("host", in: hosts)?.world ?? find("capture", in: captures)?.world ?? find("job", in: jobs)?.world
+      ?? (try? world("main"))
+    return effect == .passesTime && world?.virtual == nil ? nil : world
+  }
+
   /// Ends all worlds: everything is unplugged. The loop must run a little for both ends to notice.
   public func stop() {
     for client in clients { client.close("the server is exiting") }

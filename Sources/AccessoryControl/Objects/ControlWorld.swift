@@ -92,10 +92,18 @@ final class ControlWorld {
     if history.count > Self.mostNotices { _ = history.popFirst() }
     for client in server.clients {
       var isTold = client === owner || client.isObserver
-      if case .event = content { isTold = client.subscription?.includes(id) ?? false }
+      switch content {
+      case .event, .change: isTold = client.subscription?.includes(id) ?? false
+      case .app, .session: break
+      }
       if isTold { client.notify(notice.method, notice.json) }
     }
     finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
+  }
+
+  /// A request has changed something.
+  func add(change request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape) {
+    add(.change(ChangeNews(request, params, result, of: shape, at: loop.now)), for: nil)
   }
 
   // MARK: Waiting

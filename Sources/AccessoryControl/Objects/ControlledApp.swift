@@ -51,6 +51,7 @@ final class ControlledApp: AppHandler {
       throw RPCError(.refused, error.description)
     }
     let made = ControlledSession(sessionID, session, in: world, accessory: nil, app: self, client: client)
+    made.connectionID = connectionID
     world.server.sessions.put(made, named: sessionID)
     session.handler = made
     return made

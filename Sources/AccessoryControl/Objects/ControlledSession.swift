@@ -11,6 +11,8 @@ final class ControlledSession: SessionHandler {
   weak var accessory: ControlledAccessory?
   /// The app whose end it is; nil for an accessory's.
   weak var app: ControlledApp?
+  /// Of an app's end: the connection ID of its accessory.
+  var connectionID: Int?
   /// The client that gets its notifications.
   weak var client: ControlClient?
   /// A byte port that moves its bytes; then requests do not.
@@ -108,7 +110,8 @@ final class ControlledSession: SessionHandler {
 
   var state: SessionState {
     SessionState(
-      session: id, world: world.id, app: app?.id, accessory: accessory?.id, protocolName: session.protocolName,
+      session: id, world: world.id, app: app?.id, accessory: accessory?.id, connectionID: connectionID,
+      protocolName: session.protocolName,
       isOpen: session.isOpen, reason: session.end.map { session.closingReason ?? $0.description },
       bytesRead: session.bytesRead, bytesWritten: session.bytesWritten, unacknowledged: session.unacknowledged,
       hasPort: port != nil)
@@ -121,6 +124,7 @@ struct SessionState: Equatable, Sendable {
   var world = ""
   var app: String?
   var accessory: String?
+  var connectionID: Int?
   var protocolName = ""
   var isOpen = true
   var reason: String?
@@ -134,6 +138,9 @@ struct SessionState: Equatable, Sendable {
     Field("world", \.world, .text, "the id of its world", isRequired: true)
     Field("app", \.app, .optional(.text), "the app whose end it is")
     Field("accessory", \.accessory, .optional(.text), "the accessory whose end it is")
+    Field(
+      "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
+      "of an app's end: the connection ID of the accessory it was opened with")
     Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
     Field("open", \.isOpen, .boolean, "whether it is open", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it ended")

@@ -27,23 +27,26 @@ enum QuickJobs {
       player.tearDown()
       _ = try? loop.advance(by: .milliseconds(100))
       loop.dropWork()
-      let passed = failure == nil && verdict.passed && !isCancelled
-      let text = failure ?? verdict.text
+      let text = isCancelled ? "it was cancelled" : failure ?? verdict.text
       var report = ScenarioReport([scenario.name], options: [], program: job.program)
-      report.add(
-        ScenarioReport.Run(
-          scenario: scenario.name, summary: scenario.about.summary, client: name, passed: passed, text: text,
-          length: length - .origin, timeline: lines))
+      if isCancelled {
+        report.stoppedBy = "job.cancel"
+      } else {
+        report.add(
+          ScenarioReport.Run(
+            scenario: scenario.name, summary: scenario.about.summary, client: name,
+            passed: failure == nil && verdict.passed, text: text, length: length - .origin, timeline: lines))
+      }
       let (whole, made) = (lines, report)
       job.report = { form in
         switch form {
         case .json: "[\(whole.joined(separator: ","))]"
-        case .text: "\(scenario.name): \(passed ? "passed" : "failed"): \(text)\n"
+        case .text: "\(scenario.name): \(made.verdict.word): \(text)\n"
         case .html: made.html
         case .xml: made.junit.xml
         }
       }
-      job.end(passed: passed, isCancelled: isCancelled, isCancelled ? "it was cancelled" : text)
+      job.end(passed: made.verdict.isPassed, isCancelled: isCancelled, text)
     }
     func step() {
       if isCancelled { return finish(nil) }
@@ -79,7 +82,7 @@ enum QuickJobs {
         case .xml: report.suite(time: took).xml
         }
       }
-      job.end(passed: report.passed && !isCancelled, isCancelled: isCancelled, report.headline)
+      job.end(passed: report.verdict.isPassed, isCancelled: isCancelled, report.headline)
     }
     func step() {
       if isCancelled || results.count == count { return finish() }

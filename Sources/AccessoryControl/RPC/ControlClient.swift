@@ -27,6 +27,9 @@ public final class ControlClient {
   private var cutter = RPCLineCutter()
   private var unsent = ByteQueue()
   private var isHandling = false
+  /// Requests that were received; they are begun one after the other, because one may first read a file.
+  private var queue: [() -> Void] = []
+  private var isReading = false
   private var droppedNotices = 0
   /// How many notifications found no room and were not reported yet.
   public var droppedCount: Int { droppedNotices }
@@ -44,13 +47,15 @@ public final class ControlClient {
   // MARK: Bytes
 
   /// Whether further requests are handled now.
-  public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && waiting < Self.mostWaiting && !isClosed }
+  public var wantsToRead: Bool {
+    unsent.count <= Self.mostUnsent && waiting < Self.mostWaiting && !isReading && !isClosed
+  }
 
   /// How many bytes wait to be sent.
   public var unsentCount: Int { unsent.count }
 
   /// Whether everything that was asked has been answered.
-  public var isIdle: Bool { waiting == 0 && cutter.count == 0 }
+  public var isIdle: Bool { waiting == 0 && queue.isEmpty && cutter.count == 0 }
 
   /// Takes received bytes.
   public func receive(_ bytes: RawSpan) {
@@ -98,15 +103,24 @@ public final class ControlClient {
   private func handle(_ line: [UInt8]) {
     switch RPCLine(line) {
     case .single(let request):
-      perform(request) { [weak self] in if let answer = $0 { self?.append(answer) } }
+      queue.append { [unowned self] in
+        perform(request) { [weak self] in if let answer = $0 { self?.append(answer) } }
+      }
     case .batch(let requests):
       let batch = Batch(requests.count)
       for (index, request) in requests.enumerated() {
-        perform(request) { [weak self] answer in
-          if let whole = batch.take(answer, at: index) { self?.append(whole) }
+        queue.append { [unowned self] in
+          perform(request) { [weak self] answer in
+            if let whole = batch.take(answer, at: index) { self?.append(whole) }
+          }
         }
       }
     }
+    beginRequests()
+  }
+
+  private func beginRequests() {
+    while !isReading, !queue.isEmpty { queue.removeFirst()() }
   }
 
   /// The answers of a batch, until all are there.
@@ -142,21 +156,42 @@ public final class ControlClient {
       done(request.id.map { Self.response($0, result) })
       if isWaiting { self?.server.later { [weak self] in self?.handleLines() } }
     }
-    do {
-      let method = try ControlMethods.method(request.method)
-      try method.call(call, request.params)
-    } catch let error as RPCError {
-      call.answer(.failure(error))
-    } catch let error as SourceProblems {
-      call.answer(.failure(RPCError(error)))
-    } catch {
-      call.answer(.failure(RPCError(.server, "\(error)")))
-    }
+    attempt(request, call)
     if !call.isAnswered {
       isWaiting = true
       waiting += 1
     }
     server.settle()
+  }
+
+  private func attempt(_ request: RPCRequest, _ call: ControlCall) {
+    let failure: RPCError?
+    do {
+      try ControlMethods.method(request.method).call(call, request.params)
+      failure = nil
+    } catch let error as RPCError {
+      failure = error
+    } catch let error as SourceProblems {
+      failure = RPCError(error)
+    } catch {
+      failure = RPCError(.server, "\(error)")
+    }
+    guard call.files.isMissing else {
+      if let failure { call.answer(.failure(failure)) }
+      return
+    }
+    isReading = true
+    call.files.fetch(on: server.loop) { [weak self] in
+      guard let self, !isClosed else { return }
+      isReading = false
+      attempt(request, call)
+      guard !isReading else { return }
+      server.settle()
+      server.later { [weak self] in
+        self?.beginRequests()
+        self?.handleLines()
+      }
+    }
   }
 
   // MARK: Lines

@@ -94,7 +94,7 @@ public struct RPCError: Error, Equatable, Sendable {
   /// An error.
   public init(_ kind: Kind, _ message: String, advice: String? = nil) {
     self.kind = kind
-    self.message = message
+    self.message = Excerpt.ofLines(message)
     self.advice = advice
   }
 

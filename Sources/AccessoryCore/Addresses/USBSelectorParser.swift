@@ -36,7 +36,7 @@ struct USBSelectorParser {
     let problem = part.isEmpty ? "the \(name) is missing" : "the \(name) '\(part)' is not four hexadecimal digits"
     // `0x5ac` and `5ac` are clear enough to be put right.
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
-    let padded = String(repeating: "0", count: max(0, 4 - bare.utf8.count)) + bare
+    let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
     throw parser.error(part, problem, isClear ? fixed(padded) : "usb:VID:PID")
   }

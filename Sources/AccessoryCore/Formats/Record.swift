@@ -114,6 +114,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
+    // What follows from other keys is only worth comparing when those could be read.
+    if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
@@ -141,6 +143,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// What the property is when the key is missing, where that depends on others.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
+  /// Compares a key that follows from others with what follows from them, after all of them were read.
+  var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
   /// A property as a key.
   ///
@@ -185,6 +189,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     read = { field.read($0, &$1[keyPath: path], $2) }
     complete = { field.complete(&$0[keyPath: path]) }
     write = { field.write($0[keyPath: path], $1[keyPath: path]) }
+    confirm = { field.confirm($0[keyPath: path], $1) }
   }
 
   /// A property that is an object.
@@ -263,6 +268,19 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     read = { _, _, _ in true }
     complete = { _ in }
     write = { root, _ in format.write(value(root)) }
+  }
+
+  /// A key that follows from others and is checked when it is read: a file in which it says something else is refused.
+  public init<Value: Equatable>(
+    confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
+  ) {
+    self.init(derived: key, format, summary, value)
+    confirm = { root, object in
+      guard let given = object.value(key) else { return }
+      let place = Place(object.path, object.problems).key(key)
+      guard let stated = format.decode(given, nil, place), stated != value(root) else { return }
+      place.error(given, "says \(given.summary), but the other figures give \(format.write(value(root)).summary)")
+    }
   }
 
   /// A key that says nothing about the value, such as `$schema`: it is checked, and no more.

@@ -3,7 +3,7 @@
 /// Its description is the one line a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// How bad it is.
-  public enum Severity: Sendable {
+  public enum Severity: String, Sendable {
     /// The file cannot be used.
     case error
     /// The file can be used, but probably does not mean what its author wants.

@@ -1,8 +1,8 @@
-/// A regular expression over bytes that must match a whole input, with captures.
+/// A regular expression over bytes, with captures: the only kind of regular expression there is in easim.
 ///
 /// Matching never takes longer than the number of instructions times the number of bytes, whatever the pattern and the
 /// bytes are: all alternatives advance together, byte by byte, and nothing is tried twice (Thompson's construction with
-/// Pike's captures). Both numbers are limited, so bytes from the other end cannot make it hang.
+/// Pike's captures). The number of instructions is limited, so bytes from the other end cannot make it hang.
 ///
 /// ```swift
 /// let pattern = try BytePattern("SET (\\w+)=(?<value>\\d+)")
@@ -10,10 +10,11 @@
 /// pattern.names                                // ["value": 2]
 /// ```
 ///
-/// It knows `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \0`, groups `( )`, `(?: )`,
-/// `(?<name> )`, `|`, `* + ? {m,n}`, and their lazy forms `*? +? ??`. A letter that is not ASCII stands for its UTF-8.
+/// It knows `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \f \v \a \e \0`, `^ $ \A \z \b \B`, groups
+/// `( )`, `(?: )`, `(?<name> )`, `|`, `* + ? {m,n}` and their lazy forms `*? +? ??`, and the flags `(?i)` for either case of
+/// ASCII letters and `(?m)` for `^` and `$` at lines. A letter that is not ASCII stands for its UTF-8.
 public struct BytePattern: Equatable, Sendable {
-  /// A longer input never matches.
+  /// A longer input never matches as a whole.
   public static let longestInput = 4_096
   static let mostInstructions = 500
   static let mostGroups = 16
@@ -25,7 +26,7 @@ public struct BytePattern: Equatable, Sendable {
   public let groupCount: Int
   /// The groups that have a name, by number.
   public let names: [String: Int]
-  private let program: [PatternInstruction]
+  let program: [PatternInstruction]
 
   /// Reads a pattern. The error names the character that is wrong.
   public init(_ text: String) throws(BytePatternError) {
@@ -47,7 +48,11 @@ public struct BytePattern: Equatable, Sendable {
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
     var run = PatternRun(program, groups: groupCount + 1)
-    return run.match(bytes)
+    run.begin()
+    for byte in bytes where !run.isOver { _ = run.advance(over: byte) }
+    return run.advance(over: nil).map { saved in
+      (0...groupCount).map { saved[$0 * 2 + 1] < 0 ? nil : saved[$0 * 2]..<saved[$0 * 2 + 1] }
+    }
   }
 }
 
@@ -81,6 +86,16 @@ struct ByteSet: Equatable, Sendable {
     }
   }
 
+  /// With both cases of each ASCII letter in it.
+  var caseless: ByteSet {
+    var result = self
+    for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {
+      result.insert(byte)
+      result.insert(byte | 0x20)
+    }
+    return result
+  }
+
   mutating func formUnion(_ other: ByteSet) {
     words.0 |= other.words.0
     words.1 |= other.words.1
@@ -106,75 +121,4 @@ struct ByteSet: Equatable, Sendable {
   }
 
   static func == (one: ByteSet, other: ByteSet) -> Bool { one.words == other.words }
-}
-
-enum PatternInstruction: Sendable {
-  case byte(ByteSet)
-  /// Goes on at both places; the first is preferred.
-  case split(Int, Int)
-  case jump(Int)
-  case save(Int)
-  case match
-}
-
-/// All threads of a pattern, which advance over the input together.
-private struct PatternRun {
-  private struct Thread {
-    var place: Int
-    var saved: [Int]
-  }
-
-  private let program: [PatternInstruction]
-  private let groups: Int
-  private var seen: [Int]
-  private var round = 0
-  private var result: [Int]?
-
-  init(_ program: [PatternInstruction], groups: Int) {
-    (self.program, self.groups) = (program, groups)
-    seen = [Int](repeating: -1, count: program.count)
-  }
-
-  mutating func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
-    var threads: [Thread] = []
-    var next: [Thread] = []
-    add(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2)), at: 0, of: bytes.count, to: &threads)
-    for (index, byte) in bytes.enumerated() {
-      if threads.isEmpty { return nil }
-      round += 1
-      next.removeAll(keepingCapacity: true)
-      for thread in threads {
-        guard case .byte(let set) = program[thread.place], set.contains(byte) else { continue }
-        add(Thread(place: thread.place + 1, saved: thread.saved), at: index + 1, of: bytes.count, to: &next)
-      }
-      swap(&threads, &next)
-    }
-    return result.map { saved in
-      (0..<groups).map { saved[$0 * 2 + 1] < 0 ? nil : saved[$0 * 2]..<saved[$0 * 2 + 1] }
-    }
-  }
-
-  /// Follows everything that takes no byte, in order of preference, and no place twice.
-  private mutating func add(_ thread: Thread, at index: Int, of count: Int, to list: inout [Thread]) {
-    var waiting = [thread]
-    while var thread = waiting.popLast() {
-      if seen[thread.place] == round { continue }
-      seen[thread.place] = round
-      switch program[thread.place] {
-      case .byte: list.append(thread)
-      case .match: if index == count, result == nil { result = thread.saved }
-      case .jump(let place):
-        thread.place = place
-        waiting.append(thread)
-      case .split(let first, let second):
-        waiting.append(Thread(place: second, saved: thread.saved))
-        thread.place = first
-        waiting.append(thread)
-      case .save(let slot):
-        thread.saved[slot] = index
-        thread.place += 1
-        waiting.append(thread)
-      }
-    }
-  }
 }

@@ -1,9 +1,10 @@
 /// What a pattern consists of.
 indirect enum PatternNode {
   case byte(ByteSet)
+  case assertion(PatternAssertion)
   case sequence([PatternNode])
   case choice([PatternNode])
-  case repeated(PatternNode, least: Int, most: Int?, isLazy: Bool)
+  case repeated(PatternNode, least: Int, most: Int?, isLazy: Bool, at: Int)
   case group(PatternNode, number: Int)
   case match
 }
@@ -13,6 +14,8 @@ struct PatternParser {
   private let characters: [Unicode.Scalar]
   private var place = 0
   private var depth = 0
+  private var isCaseless = false
+  private var hasLines = false
   private(set) var groupCount = 0
   private(set) var names: [String: Int] = [:]
 
@@ -50,11 +53,12 @@ struct PatternParser {
 
   private mutating func repeated() throws(BytePatternError) -> PatternNode {
     let node = try single()
+    let begun = place
     guard let counts = try repetition() else { return node }
     let isLazy = take("?")
-    let begun = place
-    if try repetition() != nil { throw error("a repetition of a repetition needs a group", at: begun) }
-    return .repeated(node, least: counts.least, most: counts.most, isLazy: isLazy)
+    let next = place
+    if try repetition() != nil { throw error("a repetition of a repetition needs a group", at: next) }
+    return .repeated(node, least: counts.least, most: counts.most, isLazy: isLazy, at: begun)
   }
 
   private mutating func repetition() throws(BytePatternError) -> (least: Int, most: Int?)? {
@@ -91,14 +95,15 @@ struct PatternParser {
     case ".": return .byte(.all)
     case "(": return try group(begun)
     case "[": return .byte(try set(begun))
-    case "\\": return .byte(try escape())
+    case "^": return .assertion(hasLines ? .lineStart : .start)
+    case "$": return .assertion(hasLines ? .lineEnd : .end)
+    case "\\":
+      if let assertion = assertion() { return .assertion(assertion) }
+      return .byte(cased(try escape()))
     case "*", "+", "?", "{":
       throw error("nothing before this \(scalar) can be repeated; a literal one is \\\(scalar)", at: begun)
-    case "^", "$":
-      throw error(
-        "a regex always matches a whole request: leave out \(scalar); a literal one is \\\(scalar)", at: begun)
     default:
-      let bytes = String(scalar).utf8.map { PatternNode.byte(ByteSet([$0])) }
+      let bytes = String(scalar).utf8.map { PatternNode.byte(cased(ByteSet([$0]))) }
       return bytes.count == 1 ? bytes[0] : .sequence(bytes)
     }
   }
@@ -107,19 +112,47 @@ struct PatternParser {
     depth += 1
     if depth > BytePattern.deepestNesting { throw error("groups are nested too deeply", at: begun) }
     defer { depth -= 1 }
+    let flags = (isCaseless, hasLines)
     var number: Int?
-    if take("?") {
-      if take("<") {
-        number = try named(begun)
-      } else if !take(":") {
-        throw error("expected (?: …) or (?<name> …)", at: begun)
-      }
-    } else {
+    if !take("?") {
       number = try counted(begun)
+    } else if takeNameSign() {
+      number = try named(begun)
+    } else if !take(":"), try takeFlags(begun) {
+      // What follows in the group around it has the flags.
+      return .sequence([])
     }
     let node = try choice()
+    (isCaseless, hasLines) = flags
     if !take(")") { throw error("this ( has no )", at: begun) }
     return number.map { .group(node, number: $0) } ?? node
+  }
+
+  /// `<` before a group's name, or `P<` as Python has it.
+  private mutating func takeNameSign() -> Bool {
+    let begun = place
+    _ = take("P")
+    if take("<"), let next, next != "=", next != "!" { return true }
+    place = begun
+    return false
+  }
+
+  /// Reads flags; whether they are those of the rest of the group around them, and not of a group of their own.
+  private mutating func takeFlags(_ begun: Int) throws(BytePatternError) -> Bool {
+    if let next, "=!<".unicodeScalars.contains(next) {
+      throw error("a pattern cannot look ahead or back: match what stands there, too", at: begun)
+    }
+    let first = place
+    while let flag = next, "ims".unicodeScalars.contains(flag) {
+      if flag == "i" { isCaseless = true }
+      if flag == "m" { hasLines = true }
+      place += 1
+    }
+    if place > first, take(")") { return true }
+    guard place > first, take(":") else {
+      throw error("expected (?: …), (?<name> …), or (?i) for either case and (?m) for lines", at: begun)
+    }
+    return false
   }
 
   private mutating func counted(_ begun: Int) throws(BytePatternError) -> Int {
@@ -147,6 +180,22 @@ struct PatternParser {
     return number
   }
 
+  /// What holds at a place, written with a backslash; nil for anything else.
+  private mutating func assertion() -> PatternAssertion? {
+    let assertion: PatternAssertion
+    switch next {
+    case "A": assertion = .start
+    case "z": assertion = .end
+    case "b": assertion = .wordEdge
+    case "B": assertion = .noWordEdge
+    default: return nil
+    }
+    place += 1
+    return assertion
+  }
+
+  private func cased(_ set: ByteSet) -> ByteSet { isCaseless ? set.caseless : set }
+
   private mutating func escape() throws(BytePatternError) -> ByteSet {
     let begun = place - 1
     guard let scalar = next else { throw error("a \\ ends the pattern; a literal one is \\\\", at: begun) }
@@ -161,7 +210,12 @@ struct PatternParser {
     case "r": return ByteSet([0x0D])
     case "n": return ByteSet([0x0A])
     case "t": return ByteSet([0x09])
+    case "f": return ByteSet([0x0C])
+    case "v": return ByteSet([0x0B])
+    case "a": return ByteSet([0x07])
+    case "e": return ByteSet([0x1B])
     case "0": return ByteSet([0])
+    case "1"..."9": throw error("a pattern cannot refer back to a group: repeat what the group has", at: begun)
     case "x":
       let digits = String(String.UnicodeScalarView(characters[place..<min(place + 2, characters.count)]))
       guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16), !digits.hasPrefix("+") else {
@@ -171,7 +225,9 @@ struct PatternParser {
       return ByteSet([byte])
     default:
       guard scalar.isASCII, let byte = UInt8(exactly: scalar.value), !ByteSet.letters.contains(byte) else {
-        throw error("unknown \\\(scalar): there are \\d \\w \\s \\r \\n \\t \\0 \\xHH, and \\ before a sign", at: begun)
+        throw error(
+          "unknown \\\(scalar): there are \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, and \\ before a sign",
+          at: begun)
       }
       return ByteSet([byte])
     }
@@ -197,14 +253,20 @@ struct PatternParser {
       for byte in first...last { set.insert(UInt8(byte)) }
     }
     place += 1
-    return isInverted ? set.inverted : set
+    return isInverted ? cased(set).inverted : cased(set)
   }
 
   /// One character of a set, or a class such as `\d`.
   private mutating func member(_ begun: Int) throws(BytePatternError) -> (ByteSet, isClass: Bool) {
     guard let scalar = next else { throw error("this [ has no ]", at: begun) }
     place += 1
+    if scalar == "[", let next, ":.=".unicodeScalars.contains(next) {
+      throw error("a set has no named classes: write \\d, \\w, \\s or a-z; a literal [ is \\[", at: place - 1)
+    }
     if scalar == "\\" {
+      if let next, "AzbB".unicodeScalars.contains(next) {
+        throw error("a set has bytes, and \\\(next) is none", at: place - 1)
+      }
       let isClass = next.map { "dDwWsS".unicodeScalars.contains($0) } ?? false
       return (try escape(), isClass)
     }
@@ -212,67 +274,5 @@ struct PatternParser {
       throw error("a set has bytes, and '\(scalar)' is more than one: use ( | )", at: place - 1)
     }
     return (ByteSet([UInt8(scalar.value)]), false)
-  }
-}
-
-/// Makes the instructions of a pattern.
-struct PatternCompiler {
-  private(set) var program: [PatternInstruction] = []
-
-  mutating func emit(_ node: PatternNode) throws(BytePatternError) {
-    switch node {
-    case .byte(let set): try add(.byte(set))
-    case .match: try add(.match)
-    case .sequence(let nodes): for node in nodes { try emit(node) }
-    case .group(let inner, let number):
-      try add(.save(number * 2))
-      try emit(inner)
-      try add(.save(number * 2 + 1))
-    case .choice(let nodes):
-      var ends: [Int] = []
-      for node in nodes.dropLast() {
-        let split = try add(.match)
-        try emit(node)
-        ends.append(try add(.match))
-        program[split] = .split(split + 1, program.count)
-      }
-      if let last = nodes.last { try emit(last) }
-      for end in ends { program[end] = .jump(program.count) }
-    case .repeated(let inner, let least, let most, let isLazy):
-      let begun = program.count
-      for _ in 0..<least {
-        try emit(inner)
-        // Nothing, however often.
-        if program.count == begun { break }
-      }
-      guard let most else { return try loop(inner, isLazy) }
-      var splits: [Int] = []
-      for _ in least..<most {
-        splits.append(try add(.match))
-        try emit(inner)
-      }
-      for split in splits { program[split] = Self.split(split + 1, program.count, isLazy) }
-    }
-  }
-
-  private mutating func loop(_ inner: PatternNode, _ isLazy: Bool) throws(BytePatternError) {
-    let split = try add(.match)
-    try emit(inner)
-    try add(.jump(split))
-    program[split] = Self.split(split + 1, program.count, isLazy)
-  }
-
-  private static func split(_ into: Int, _ past: Int, _ isLazy: Bool) -> PatternInstruction {
-    isLazy ? .split(past, into) : .split(into, past)
-  }
-
-  /// Returns the place of the instruction; `.match` keeps a place for a jump that is known later.
-  @discardableResult
-  private mutating func add(_ instruction: PatternInstruction) throws(BytePatternError) -> Int {
-    if program.count >= BytePattern.mostInstructions {
-      throw BytePatternError("the pattern is too large: repetitions such as {1,500} count as often as they may repeat")
-    }
-    program.append(instruction)
-    return program.count - 1
   }
 }

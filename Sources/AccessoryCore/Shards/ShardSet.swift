@@ -109,6 +109,11 @@ public struct ShardSet: Equatable, Sendable {
   }
 }
 
+extension ShardSet {
+  /// Why a sum of reports is not that of the whole run: what is missing. A single shard is a whole report of its own.
+  public var gap: String? { only == nil ? missingText : nil }
+}
+
 /// Why the reports of two runs cannot be added up.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
   /// One of them is of a run that was not divided, or of all its shards.

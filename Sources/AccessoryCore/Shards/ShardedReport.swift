@@ -12,10 +12,17 @@ public protocol ShardedReport: Equatable, Sendable {
   var shards: ShardSet { get }
   /// Why a shard is not done; nil when it is. One that is not done is not added to others.
   var unfinished: String? { get }
-  /// Whether nothing failed.
-  var passed: Bool { get }
+  /// How the run came out, by its figures and its plan.
+  var verdict: Verdict { get }
+  /// Whether a run in which nothing was compared passes.
+  var allowsEmpty: Bool { get set }
   /// Adds other shards. An error leaves the report as it was.
   mutating func add(_ other: Self) throws(ReportSumError)
+}
+
+extension ShardedReport {
+  /// Whether the run passed.
+  public var passed: Bool { verdict.isPassed }
 }
 
 /// What says that a file is a report, which kind and which version of it.

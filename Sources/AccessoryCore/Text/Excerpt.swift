@@ -18,4 +18,19 @@ public enum Excerpt {
     }
     return text.unicodeScalars.count > longest ? shown + "…" : shown
   }
+
+  /// The longest line of a message.
+  public static let longestLine = 1_000
+
+  /// A message without the middle of each line of more than 1,000 characters: what is wrong stands at its beginning, and
+  /// what to do at its end, whatever the message quotes.
+  public static func ofLines(_ message: String) -> String {
+    guard message.utf8.count > longestLine else { return message }
+    let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let scalars = line.unicodeScalars
+      guard scalars.count > longestLine else { return String(line) }
+      return String(scalars.prefix(longestLine * 2 / 3)) + " … " + String(scalars.suffix(longestLine / 3))
+    }
+    return lines.joined(separator: "\n")
+  }
 }

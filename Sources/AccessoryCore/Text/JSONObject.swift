@@ -85,8 +85,8 @@ extension Instant {
   /// Seconds with six places: "0.250113".
   public var secondsText: String {
     let microseconds = abs(nanoseconds) / 1_000
-    let fraction = String(microseconds % 1_000_000)
+    let fraction = "\(microseconds % 1_000_000)".zeroPadded(to: 6)
     let sign = nanoseconds < 0 ? "-" : ""
-    return "\(sign)\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.count))\(fraction)"
+    return "\(sign)\(microseconds / 1_000_000).\(fraction)"
   }
 }

@@ -64,8 +64,7 @@ package struct JUnitSuite: Sendable {
   /// Seconds with three places.
   package static func seconds(_ time: Duration) -> String {
     let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
-    let rest = String(milliseconds % 1_000)
-    return "\(milliseconds / 1_000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
+    return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"
   }
 }
 

@@ -2,14 +2,14 @@
 /// a row for each try.
 package struct ResultPage {
   private let title: String
-  private let passed: Bool
+  private let verdict: Verdict
   private let sentences: [String]
   private let columns: [String]
   private var rows: [String] = []
 
   /// A page without rows.
-  package init(_ title: String, passed: Bool, _ sentences: [String], columns: [String]) {
-    (self.title, self.passed, self.sentences, self.columns) = (title, passed, sentences, columns)
+  package init(_ title: String, _ verdict: Verdict, _ sentences: [String], columns: [String]) {
+    (self.title, self.verdict, self.sentences, self.columns) = (title, verdict, sentences, columns)
   }
 
   /// Adds a row. The lines of a failed one stand below its last cell, behind `summary` where there is one.
@@ -45,7 +45,7 @@ package struct ResultPage {
     pre { overflow-x: auto; line-height: 1.4; }
     @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid var(--line); } }
     </style></head><body>
-    <h1>\(passed ? "Passed" : "Failed")</h1>
+    <h1>\(verdict.title)</h1>
     \(sentences.map { "<p>\(MarkupText.escaped($0))</p>" }.joined(separator: "\n"))
     <table><thead><tr><th></th>\(columns.map { "<th>\($0)</th>" }.joined())</tr></thead><tbody>
     \(rows.joined(separator: "\n"))

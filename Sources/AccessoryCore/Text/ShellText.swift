@@ -31,8 +31,7 @@ extension StringProtocol {
       // Three octal digits for each byte: no digit that follows belongs to them, in any locale.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
-          let digits = String(byte, radix: 8)
-          word += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+          word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)
         }
       default: word.unicodeScalars.append(scalar)
       }

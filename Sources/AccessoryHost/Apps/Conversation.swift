@@ -32,6 +32,7 @@ public final class Conversation: SessionHandler {
   }
 
   private let exchanges: [Exchange]
+  private let settle: Duration
   private let loop: any EventLoop
   /// Nil after the last event, because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
@@ -39,11 +40,18 @@ public final class Conversation: SessionHandler {
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
+  /// What came after the last reply, which was expected byte for byte.
+  private var rest: [UInt8] = []
   private weak var session: Session?
 
   /// Reports each reply, and then how it ended, to `onEvent`.
-  public init(_ exchanges: [Exchange], on loop: any EventLoop, onEvent: @escaping (Event) -> Void) {
+  ///
+  /// - Parameter settle: how long bytes are looked for after the last reply, where it is expected byte for byte.
+  public init(
+    _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
+  ) {
     self.exchanges = exchanges
+    self.settle = settle
     self.loop = loop
     self.onEvent = onEvent
   }
@@ -69,25 +77,25 @@ public final class Conversation: SessionHandler {
   /// The session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     proceed()
-    guard onEvent != nil, current < exchanges.count else { return }
+    guard onEvent != nil else { return }
+    guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
     // Many accessories close the session after their reply.
-    if isLast, let collector, collector.isCompleteAtTheEnd, exchange.rule.holds(collector.reply) {
-      return conclude(collector.reply)
-    }
+    if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
 
   /// Sends and reads as far as that goes now.
   private func proceed() {
+    if isSettling { return readRest() }
     while onEvent != nil, let session, current < exchanges.count {
       send(session)
       read(session)
       guard let collector, sent == exchanges[current].request.count else { return }
       switch collector.state(now: loop.now) {
       case .waiting(let deadline): return wait(until: deadline)
-      case .complete: conclude(collector.reply)
+      case .complete: conclude(collector)
       }
     }
   }
@@ -113,25 +121,39 @@ public final class Conversation: SessionHandler {
     timer?.arm(at: deadline)
   }
 
-  private func conclude(_ reply: [UInt8]) {
+  private func conclude(_ done: ReplyCollector) {
     let index = current
-    onEvent?(.replied(index, reply))
-    guard exchanges[index].rule.holds(reply) else { return finish(.different(index, reply)) }
+    onEvent?(.replied(index, done.reply))
+    guard done.isAsExpected else { return finish(.different(index, done.reply)) }
     current += 1
     sent = 0
     collector = nil
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// After the last reply nothing more may have come, where it was expected byte for byte.
+  /// After the last reply nothing more may come, where it was expected byte for byte.
   private func finishLast(_ rule: ReplyRule) {
-    var rest: [UInt8] = []
+    guard case .bytes = rule.expectation else { return finish(.done) }
+    readRest()
+    if settle == .zero || session?.isOpen != true { return finishSettling() }
+    timer?.cancel()
+    timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
+  }
+
+  /// Whether every reply came as expected, and only bytes after the last one are looked for.
+  public var isSettling: Bool { onEvent != nil && current == exchanges.count }
+
+  private func readRest() {
     session?.read { bytes in
       bytes.withUnsafeBytes { rest += $0 }
       return bytes.byteCount
     }
-    if case .bytes = rule.expectation, !rest.isEmpty { return finish(.excess(rest)) }
-    finish(.done)
+    if rest.count >= ReplyRule.longest { finishSettling() }
+  }
+
+  /// Ends the looking for more bytes.
+  public func finishSettling() {
+    if isSettling { finish(rest.isEmpty ? .done : .excess(rest)) }
   }
 
   private func finish(_ event: Event) {

@@ -42,13 +42,20 @@ public final class Exchange: SessionHandler {
   private let scratch = UniqueScratch()
   private var quietTimer: LoopTimer?
   private var loop: (any EventLoop)?
+  private let settle: Duration
+  private var settleTimer: LoopTimer?
 
   /// Sends `payload` and calls `done` once. At most `window` bytes are sent and not yet returned, for apps that want
   /// small writes.
+  ///
+  /// - Parameters:
+  ///   - settle: how long more bytes are looked for after the last expected one; this needs the loop.
   public init(
-    _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, done: @escaping (Outcome) -> Void
+    _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
+    on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void
   ) {
     self.payload = payload
+    (self.settle, self.loop) = (settle, loop)
     self.window = window
     self.expectation = expectation
     switch expectation {
@@ -63,16 +70,17 @@ public final class Exchange: SessionHandler {
 
   /// Sends the first `count` bytes of a stream, and reports the kind of every mistake in the echo.
   public convenience init(
-    _ stream: UniqueStream, count: Int, expecting expectation: Expectation, on loop: any EventLoop,
-    done: @escaping (Outcome) -> Void
+    _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
+    on loop: any EventLoop, done: @escaping (Outcome) -> Void
   ) {
-    self.init(stream.bytes(0..<count), expecting: expectation, done: done)
-    guard expectation == .echo else { return }
-    verifier = StreamVerifier(stream)
-    self.loop = loop
+    self.init(stream.bytes(0..<count), expecting: expectation, settle: settle, on: loop, done: done)
+    if expectation == .echo { verifier = StreamVerifier(stream) }
   }
 
-  deinit { quietTimer?.cancel() }
+  deinit {
+    quietTimer?.cancel()
+    settleTimer?.cancel()
+  }
 
   /// Starts on an open session, and becomes its handler.
   public func start(on session: Session) {
@@ -95,12 +103,22 @@ public final class Exchange: SessionHandler {
   }
 
   private func finishIfComplete() {
-    guard sent == payload.count, received == expected.count else { return }
-    finish(.verified(sent: sent, received: received))
+    guard sent == payload.count, received == expected.count, settleTimer == nil else { return }
+    guard expectation != .none, settle > .zero, let loop else { return finishSettling() }
+    settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
+  }
+
+  /// Whether everything came as expected, and only bytes after the last one are looked for.
+  public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
+
+  /// Ends the looking for more bytes.
+  public func finishSettling() {
+    if sent == payload.count, received == expected.count { finish(.verified(sent: sent, received: received)) }
   }
 
   private func finish(_ outcome: Outcome) {
     quietTimer?.cancel()
+    settleTimer?.cancel()
     guard let told = done else { return }
     done = nil
     told(outcome)
@@ -164,7 +182,10 @@ public final class Exchange: SessionHandler {
 
   /// The session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
+    sessionIsReadable(session)
     conclude()
+    // Many accessories close the session after their reply.
+    if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
 }

@@ -17,7 +17,7 @@ public struct ReplyRule: Equatable, Sendable {
     /// A reply that begins with these bytes.
     case prefix([UInt8])
     /// A reply with a match of this regular expression somewhere in it.
-    case pattern(String)
+    case pattern(BytePattern)
   }
 
   /// How much is read.
@@ -49,16 +49,6 @@ public struct ReplyRule: Equatable, Sendable {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// Whether a whole reply is as expected.
-  public func holds(_ reply: [UInt8]) -> Bool {
-    switch expectation {
-    case .anything: true
-    case .bytes(let bytes): reply == bytes
-    case .prefix(let bytes): reply.starts(with: bytes)
-    case .pattern(let source): Self.matches(source, reply)
-    }
-  }
-
   /// What a reply is instead of what is expected: both in text or hex, with the first byte that differs.
   func complaint(of reply: [UInt8]) -> String {
     func shown(_ bytes: some Collection<UInt8>) -> String {
@@ -78,16 +68,8 @@ public struct ReplyRule: Equatable, Sendable {
     case .bytes(let bytes):
       return "\(count) and should be \(shown(bytes)) of \(bytes.count.counted("byte"))\(differing(bytes))"
     case .prefix(let bytes): return "\(count) and should begin with \(shown(bytes))\(differing(bytes))"
-    case .pattern(let source): return "\(count) and should have a match of \(Excerpt.of(source))"
+    case .pattern(let pattern): return "\(count) and should have a match of \(Excerpt.of(pattern.text))"
     }
-  }
-
-  /// Whether a regular expression can be read; the error says what is wrong with it.
-  public static func check(pattern: String) throws { _ = try Regex(pattern) }
-
-  private static func matches(_ source: String, _ reply: [UInt8]) -> Bool {
-    guard let regex = try? Regex(source) else { return false }
-    return String(decoding: reply, as: UTF8.self).firstMatch(of: regex) != nil
   }
 }
 
@@ -104,6 +86,8 @@ package struct ReplyCollector: Equatable {
 
   private let rule: ReplyRule
   private let beginning: Instant
+  /// What looks for the rule's pattern, in each byte once.
+  private var search: PatternSearch?
   /// What has come.
   package private(set) var reply: [UInt8] = []
   /// When its last byte came.
@@ -112,6 +96,7 @@ package struct ReplyCollector: Equatable {
   /// - Parameter beginning: when the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
+    if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
   /// Takes what belongs to this reply; how many bytes that is.
@@ -121,7 +106,7 @@ package struct ReplyCollector: Equatable {
     switch rule.extent {
     case .nothing: return 0
     case .count(let count): room = min(room, count - reply.count)
-    case .until(let end): return takeThrough(end, bytes, room, now)
+    case .until(let end): room = countThrough(end, bytes, room)
     case .time, .quiet, nil: break
     }
     append(bytes, room, now)
@@ -129,24 +114,32 @@ package struct ReplyCollector: Equatable {
   }
 
   private mutating func append(_ bytes: RawSpan, _ count: Int, _ now: Instant) {
-    bytes.extracting(0..<count).withUnsafeBytes { reply += $0 }
+    let bytes = bytes.extracting(0..<count)
+    bytes.withUnsafeBytes { reply += $0 }
+    search?.take(bytes)
     lastByte = now
   }
 
-  private mutating func takeThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int, _ now: Instant) -> Int {
-    for index in 0..<room {
-      reply.append(bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self))
-      if reply.last == end.last, reply.suffix(end.count).elementsEqual(end) {
-        lastByte = now
-        return index + 1
-      }
+  /// How many of these bytes there are up to and with `end`, which may have begun before them.
+  private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
+    var last = Array(reply.suffix(max(0, end.count - 1)))
+    let earlier = last.count
+    bytes.extracting(0..<room).withUnsafeBytes { last += $0 }
+    return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
+  }
+
+  /// Whether the reply is as expected, if nothing more comes.
+  package var isAsExpected: Bool {
+    switch rule.expectation {
+    case .anything: true
+    case .bytes(let bytes): reply == bytes
+    case .prefix(let bytes): reply.starts(with: bytes)
+    case .pattern: search?.isFound ?? false
     }
-    lastByte = now
-    return room
   }
 
   /// In which way the reply is not as expected, as a sentence fragment; nil when it is.
-  package var complaint: String? { rule.holds(reply) ? nil : rule.complaint(of: reply) }
+  package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   /// Whether the end of the session completes the reply.
   package var isCompleteAtTheEnd: Bool {
@@ -179,7 +172,7 @@ package struct ReplyCollector: Equatable {
       case .anything: true
       case .bytes(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
       case .prefix(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
-      case .pattern: rule.holds(reply)
+      case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
     // The next request need not wait: what comes now would be wrong anyway.

@@ -7,7 +7,7 @@ package enum ReplyWord: Equatable, Sendable {
   case echo
   case text(String)
   case hex([UInt8])
-  case regex(String)
+  case regex(BytePattern)
   case file(String)
   case prefix(String)
 
@@ -24,10 +24,13 @@ package enum ReplyWord: Equatable, Sendable {
     case ("", 1): throw OptionError("is empty: expected \(forms)")
     case ("text", 2) where !value.isEmpty: self = .text(value)
     case ("prefix", 2) where !value.isEmpty: self = .prefix(value)
-    case ("regex", 2) where !value.isEmpty: self = .regex(value)
+    case ("regex", 2) where !value.isEmpty:
+      do throws(BytePatternError) { self = .regex(try BytePattern(value)) } catch {
+        throw OptionError("'\(Excerpt.of(word))': the regex is wrong \(error)")
+      }
     case ("file", 2) where !value.isEmpty: self = .file(value)
     case ("text", 2), ("prefix", 2), ("regex", 2), ("file", 2):
-      throw OptionError("'\(word)': nothing stands after the colon; expected \(forms)")
+      throw OptionError("'\(Excerpt.of(word))': nothing stands after the colon; expected \(forms)")
     case ("hex", 2): self = .hex(try Self.hex(value, word, forms))
     default: self = .hex(try Self.hex(word, word, forms))
     }
@@ -35,7 +38,7 @@ package enum ReplyWord: Equatable, Sendable {
 
   private static func hex(_ digits: String, _ word: String, _ forms: String) throws(OptionError) -> [UInt8] {
     guard let bytes = try? Hex.parse(digits), !bytes.isEmpty else {
-      throw OptionError("'\(word)': expected \(forms)")
+      throw OptionError("'\(Excerpt.of(word))': expected \(forms)")
     }
     return bytes
   }

@@ -46,9 +46,9 @@ extension BurstReport {
   /// The report of a shard that has nothing to do.
   public static func empty(_ plan: BurstPlan, _ shard: Shard) -> BurstReport {
     var report = BurstReport(plan)
-    report.ending = "\(BurstRunner.Outcome.done)"
-    report.passed = true
-    report.allowsOverdue = plan.allowsOverdue
+    report.ending = doneEnding
+    (report.plan.count, report.plan.time) = (0, nil)
+    (report.allowsOverdue, report.allowsLost) = (plan.allowsOverdue, plan.allowsLost)
     report.isShard(shard, of: plan)
     return report
   }

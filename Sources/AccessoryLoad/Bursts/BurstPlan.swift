@@ -116,6 +116,10 @@ public struct BurstPlan: Equatable, Sendable {
   public var reconnects = false
   /// Whether the run may pass although bursts of a rate were overdue.
   public var allowsOverdue = false
+  /// Whether the run may pass although bursts were lost when an accessory went away and came back.
+  public var allowsLost = false
+  /// How long bytes are looked for after the last expected one; any is a failure.
+  public var settleAfter = Duration.milliseconds(200)
   /// When the run fails, beside wrong bytes.
   public var limits: [BurstLimit] = []
   /// The bursts, where they differ: instead of ``payload`` and ``verification``.

@@ -35,6 +35,8 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var reconnects = false
   /// Whether overdue bursts are allowed.
   public var allowsOverdue = false
+  /// Whether bursts lost in a reconnect are allowed.
+  public var allowsLost = false
   /// When the run fails.
   public var limits: [BurstLimit] = []
 
@@ -72,6 +74,7 @@ public struct BurstPlanFile: Equatable, Sendable {
     (plan.sessions, plan.inFlight, plan.warmUp) = (sessions, inFlight, warmUp)
     plan.reconnects = plan.reconnects || reconnects
     plan.allowsOverdue = plan.allowsOverdue || allowsOverdue
+    plan.allowsLost = plan.allowsLost || allowsLost
     plan.limits += limits
     guard phases.isEmpty else {
       plan.pace = .phases(phases)
@@ -111,6 +114,7 @@ public struct BurstPlanFile: Equatable, Sendable {
     Field("inFlight", \.inFlight, .integer(1...10_000), "most unanswered bursts on each session")
     Field("warmUp", \.warmUp, .duration, "how long bursts are verified and not measured, at the start of the phases")
     Field("reconnect", \.reconnects, .boolean, "continue when an accessory comes back")
+    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: let the run pass though bursts were lost")
     Field("allowOverdue", \.allowsOverdue, .boolean, "let the run pass though bursts did not begin in time")
     Field("failIf", \.limits, .list(of: .limit, count: 0...100), "fail when one of these holds: `p99>50ms`")
   }.checked { file, object in

@@ -35,16 +35,9 @@ public enum StartTime: Equatable, Sendable {
 
   /// A time as RFC 3339 has it, in UTC, with milliseconds where there are some.
   public static func text(_ microseconds: Int) -> String {
-    func padded(_ number: Int, _ places: Int = 2) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, places - digits.count)) + digits
-    }
-    let seconds = microseconds / 1_000_000
-    let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
-    let date = civil(days)
     let part = microseconds % 1_000_000 / 1_000
-    return "\(padded(date.year, 4))-\(padded(date.month))-\(padded(date.day))T\(padded(rest / 3_600)):"
-      + "\(padded(rest / 60 % 60)):\(padded(rest % 60))\(part > 0 ? ".\(padded(part, 3))" : "")Z"
+    let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
+    return "\(time)\(part > 0 ? ".\("\(part)".zeroPadded(to: 3))" : "")Z"
   }
 
   // MARK: Reading
@@ -78,11 +71,10 @@ public enum StartTime: Equatable, Sendable {
       part = read
       rest = rest.dropFirst(1 + places.count)
     }
-    guard let offset = offset(rest) else { return nil }
-    let days = days(year, month, day)
-    // The 31st of a month that has none is another date.
-    guard civil(days) == (year, month, day) else { return nil }
-    return (days * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000_000 + part
+    guard let offset = offset(rest), let seconds = CalendarTime.seconds(year, month, day, hour, minute, second) else {
+      return nil
+    }
+    return (seconds - offset) * 1_000_000 + part
   }
 
   /// `Z` or `+02:00`, in seconds.
@@ -104,25 +96,5 @@ public enum StartTime: Equatable, Sendable {
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))
-  }
-
-  // MARK: The calendar
-
-  /// Days since 1970 of a date of the Gregorian calendar. Years begin in March, so that a leap day is the last of its
-  /// year.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let (era, ofEra) = year.quotientAndRemainder(dividingBy: 400)
-    let ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
-  }
-
-  private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
-    let (era, ofEra) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
-    let year = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * year + year / 4 - year / 100)
-    let month = (5 * ofYear + 2) / 153
-    let day = ofYear - (153 * month + 2) / 5 + 1
-    return (year + era * 400 + (month >= 10 ? 1 : 0), month < 10 ? month + 3 : month - 9, day)
   }
 }

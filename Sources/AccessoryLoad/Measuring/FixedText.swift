@@ -11,8 +11,7 @@ enum FixedText {
     let (whole, rest) = Int(scaled).quotientAndRemainder(dividingBy: Int(scale))
     let sign = value < 0 && scaled > 0 ? "-" : ""
     if places == 0 { return "\(sign)\(whole)" }
-    let fraction = String(rest)
-    return "\(sign)\(whole).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
+    return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
   }
 
   /// A number with no more decimal places than it needs, and at most three: "2", "0.25".

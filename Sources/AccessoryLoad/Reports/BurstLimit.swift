@@ -32,6 +32,8 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let bound: Double
   /// As it was written, without spaces.
   public let description: String
+  /// What must hold: "p99 ≤ 50 ms".
+  public let goal: String
 
   /// Reads a limit; the error has the nearest right form.
   public init(_ text: String) throws(OptionError) {
@@ -61,6 +63,9 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     (figure, bound) = try Self.read(value, measured, kind, prefix: "\(name)\(sign)", shown)
     isUpper = kind != .rate
     description = "\(name)\(sign)\(value)"
+    let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let unit = figure == .bursts ? "bursts/s" : String(value.dropFirst(digits.count))
+    goal = "\(name) \(isUpper ? "≤" : "≥") \(digits)\(unit.isEmpty ? "" : " \(unit)")"
   }
 
   // MARK: Words
@@ -140,6 +145,14 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
+  /// Whether a fault that takes time may explain a miss.
+  private var isAboutTime: Bool {
+    switch figure {
+    case .percentile, .mean, .most, .bursts, .bytes: true
+    case .count(let counted, _): counted == .overdue
+    }
+  }
+
   /// Compares a run with it.
   func check(_ report: BurstReport) -> BurstReport.Check {
     let times = isService ? report.service : report.latency
@@ -148,7 +161,7 @@ extension BurstLimit {
     switch figure {
     case .percentile, .mean, .most:
       guard times.total > 0 else {
-        return BurstReport.Check(name: "\(self)", passed: false, text: "nothing was measured")
+        return BurstReport.Check(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
       }
       switch figure {
       case .percentile(let percentile): value = Double(times.value(atPercentile: percentile))
@@ -169,7 +182,9 @@ extension BurstLimit {
       value = isShare ? share : Double(count)
       text = isShare ? "\(FixedText.grouped(count)), \(FixedText.text(share, places: 3)) %" : FixedText.grouped(count)
     }
-    return BurstReport.Check(name: "\(self)", passed: isUpper ? value <= bound : value >= bound, text: text)
+    let holds = isUpper ? value <= bound : value >= bound
+    return BurstReport.Check(
+      name: "\(self)", goal: goal, passed: holds, text: text, cause: holds || !isAboutTime ? nil : report.faultCause)
   }
 }
 

@@ -16,7 +16,8 @@ extension BurstReport {
     func add(_ section: String, at seconds: String = "", _ name: String, _ value: String, _ unit: String = "") {
       lines.append([section, seconds, name, value, unit].map(Self.cell).joined(separator: ","))
     }
-    add("summary", "passed", "\(passed)")
+    add("summary", "passed", "\(passed && comparison?.passed ?? true)")
+    add("summary", "verdict", verdict.word)
     add("summary", "ending", ending)
     for reason in reasons { add("summary", "reason", reason) }
     add("summary", "plan", planText)
@@ -27,7 +28,7 @@ extension BurstReport {
       let unit = field.name.lowercased().hasSuffix("bytes") ? "bytes" : field.name == "reconnections" ? "" : "bursts"
       add("summary", field.name, "\(self[keyPath: field.path])", unit)
     }
-    for check in checks { add("check", check.name, check.passed ? "held" : "broken", check.text) }
+    for check in checks { add("check", check.goal, check.passed ? "held" : "broken", check.text) }
     for (section, times) in [("latency", latency), ("service", service)] where times.total > 0 {
       for row in times.shownFigures { add(section, row.name, FixedText.text(row.value, places: 0), "ns") }
     }

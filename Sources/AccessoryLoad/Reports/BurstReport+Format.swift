@@ -29,7 +29,8 @@ extension BurstReport {
     "burst report", "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
     headerFormat.fields(at: \.header)
-    Field("passed", \.passed, .boolean, "whether every check passed", isRequired: true)
+    Field(confirmed: "passed", .boolean, "whether the run passed") { $0.passed }
+    Field(confirmed: "verdict", .text, "`passed`, `failed`, `stopped` or `empty`") { $0.verdict.word }
     Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
     Field("runs", \.runs, .count, "how many runs it is merged from", isRequired: true)
     Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
@@ -57,14 +58,21 @@ extension BurstReport {
       "the payloads or requests of the plan", isAlwaysWritten: true)
     Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
+    Field("allowsLost", \.allowsLost, .boolean, "whether lost bursts were allowed", isAlwaysWritten: true)
+    Field("allowsEmpty", \.allowsEmpty, .boolean, "whether nothing to do was allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
     Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
     Field(derived: "checks", .list(of: .object(Check.format)), "what was checked beside the bytes") { $0.checks }
-    Field(derived: "reasons", .list(of: .bounded), "why the run failed") { $0.reasons }
+    Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
   }.checked { report, object in
-    guard report.counted == nil else { return }
-    object.problems.error(at: object.position, "the counts of the report add up to more than \(mostCounted)")
+    if report.counted == nil {
+      object.problems.error(at: object.position, "the counts of the report add up to more than \(mostCounted)")
+    } else if report.completed != report.latency.total {
+      object.error("completed", "is \(report.completed), but there are \(report.latency.total) latencies")
+    } else if report.completed + report.warmUp + report.lost > report.begun {
+      object.error("begun", "is \(report.begun), fewer than were completed or lost")
+    }
   }
 
   /// The counts of a report, which ``merge(_:)`` adds up, and the names they are written under.
@@ -141,15 +149,6 @@ extension BurstReport.Site.SessionTally {
   }
 }
 
-extension BurstReport.Check {
-  /// Checks follow from the other figures, and are not read.
-  fileprivate static let format = Record("check", "", Self(name: "", passed: true, text: "")) {
-    Field(derived: "name", .text, "what was checked") { $0.name }
-    Field(derived: "passed", .boolean, "whether it held") { $0.passed }
-    Field(derived: "text", .text, "what was measured") { $0.text }
-  }
-}
-
 extension Format<BurstLimit> {
   static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
@@ -159,25 +158,6 @@ extension Format<BurstLimit> {
     }
   } write: {
     .text($0.description)
-  }
-}
-
-extension BurstReport.Plan {
-  fileprivate static let format = Record("plan", "what was done", Self()) {
-    Field("size", \.size, .count, "bytes of a burst; 0 where they differ", isRequired: true)
-    Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
-    Field("script", \.isScript, .boolean, "whether they are sent in their order", isAlwaysWritten: true)
-    Field("think", \.think, .bounded, "the pause of a session after each burst", isAlwaysWritten: true)
-    Field(
-      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "the share of the rate of each",
-      isAlwaysWritten: true)
-    Field("sessions", \.sessions, .count, "sessions to each accessory", isRequired: true)
-    Field("inFlight", \.inFlight, .count, "the most bursts under way on each session", isRequired: true)
-    Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
-    Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // What was written before bursts differed has none.
-    Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
-    Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
   }
 }
 
@@ -250,14 +230,14 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  fileprivate static let count = integer(0...BurstReport.mostCounted)
+  static let count = integer(0...BurstReport.mostCounted)
   /// Until the year 2112: sums and differences in nanoseconds fit.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {
   /// Longer texts are none of ours, and the texts of many reports are shown together.
-  fileprivate static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
+  static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }
     place.error(value, "expected text of at most \(longest) bytes, found \(text.utf8.count)")
@@ -270,7 +250,7 @@ extension Format<String> {
 }
 
 extension Format<Duration> {
-  fileprivate static let nanoseconds: Format = Format<Int>.count.map {
+  static let nanoseconds: Format = Format<Int>.count.map {
     Duration.nanoseconds($0)
   } back: {
     Int($0.wholeNanoseconds)

@@ -33,13 +33,17 @@ extension BurstReport {
   public mutating func merge(_ other: BurstReport) throws(MergeError) {
     guard let counted, let more = other.counted, more <= Self.mostCounted - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else { throw .tooManySites }
+    let (mine, theirs) = (endingInASum, other.endingInASum)
     let areShards = !shards.isComplete || !other.shards.isComplete
     if areShards {
       do { try shards.add(other.shards) } catch { throw .shards(error) }
     } else {
       runs += other.runs
     }
-    if ending != other.ending { ending = "\(ending); \(other.ending)" }
+    ending = mine
+    for part in theirs.split(separator: "; ") where !ending.split(separator: "; ").contains(part) {
+      ending += "; \(part)"
+    }
     let shift = meet(other)
     for field in Self.countFields { self[keyPath: field.path] += other[keyPath: field.path] }
     latency.merge(other.latency)
@@ -74,8 +78,17 @@ extension BurstReport {
     allowsOverdue = allowsOverdue && other.allowsOverdue
     limits += other.limits.filter { !limits.contains($0) }
     limits.removeLast(max(0, limits.count - Self.mostLimits))
-    // What held in each run alone may not hold for the sum.
-    passed = passed && other.passed && checks.allSatisfy(\.passed)
+    allowsLost = allowsLost && other.allowsLost
+    allowsEmpty = allowsEmpty && other.allowsEmpty
+    if plan.count != nil || other.plan.count != nil { plan.count = (plan.count ?? 0) + (other.plan.count ?? 0) }
+    plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
+  }
+
+  /// A run that did not pass by itself does not pass with others, also where their sum would hide the reason. A shard's limits
+  /// are those of the sum.
+  private var endingInASum: String {
+    ending == Self.doneEnding && shards.isComplete && !passed
+      ? "\(ending); one of the runs did not pass by itself" : ending
   }
 
   /// Finds the time that both runs have together: of runs that began at one time, from the first beginning to the last end

@@ -24,7 +24,9 @@ extension BurstReport {
     if runs > 1 { row("merged", "\(runs) runs") }
     if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified and not measured") }
     if overdue > 0 {
-      row("overdue", "\(FixedText.grouped(overdue)) bursts did not begin in time: the rate is too high")
+      row(
+        "overdue", "\(FixedText.grouped(overdue)) bursts did not begin in time: \(faultCause ?? "the rate is too high")"
+      )
     }
     if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
     if reconnections > 0 { row("reconnected", "\(reconnections) times") }
@@ -40,11 +42,9 @@ extension BurstReport {
       row("payload", "\(text): \(payload.completed.counted("burst")), \(Self.figures(payload.latency))")
     }
     if sizes.minimum != sizes.maximum { row("sizes", Self.sizeFigures(sizes)) }
-    for limit in judgedLimits {
-      let check = limit.check(self)
-      row(check.passed ? "held" : "broken", "\(check.name): \(check.text)")
-    }
-    row("ended", "\(ending)\(passed ? "" : " (failed)")")
+    for limit in judgedLimits { row("goal", limit.check(self).line) }
+    let reasons = reasons
+    row("ended", "\(ending)\(reasons.isEmpty ? "" : " (failed)")")
     for reason in reasons { row("failed", reason) }
     if let advice { row("try", advice) }
     return lines.joined(separator: "\n")

@@ -3,29 +3,57 @@ import AccessoryCore
 extension BurstReport {
   /// Something that a run must fulfil beside the bytes: the rate that was asked for, and each limit of `--fail-if`.
   public struct Check: Equatable, Sendable {
-    /// What is checked: "p99>50ms", "overdue".
+    /// What is checked, as it was written: "p99>50ms", "rate kept".
     public let name: String
+    /// What must hold: "p99 ≤ 50 ms".
+    public let goal: String
     /// Whether it held.
     public let passed: Bool
     /// The measured value.
     public let text: String
+    /// Which fault of the run explains that it did not hold; nil for none.
+    public var cause: String?
+
+    /// The measured value, whether it is good, and what explains that it is not: "56.8 ms ✗".
+    public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
+    /// "p99 ≤ 50 ms: 56.8 ms ✗". What is said of the rate begins with the goal.
+    public var line: String { name == Self.rateKept ? result : "\(goal): \(result)" }
+
+    static let rateKept = "rate kept"
+
+    static let format = Record("check", "", Self(name: "", goal: "", passed: true, text: "")) {
+      Field(derived: "name", .text, "what was checked") { $0.name }
+      Field(derived: "goal", .text, "what must hold") { $0.goal }
+      Field(derived: "passed", .boolean, "whether it held") { $0.passed }
+      Field(derived: "text", .text, "what was measured") { $0.text }
+    }
   }
 
   /// Everything that was checked beside the bytes.
   public var checks: [Check] {
-    var checks: [Check] = []
-    if plan.hasRate {
-      let asked =
-        "asked for \(phases.isEmpty ? plan.pace : "the rates of the phases")\(runs > 1 ? " in each of \(runs) runs" : "")"
-      let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
-      let late = "\(overdue.counted("burst was", "bursts were")) overdue"
-      checks.append(
-        Check(
-          name: "rate kept", passed: overdue == 0 || allowsOverdue,
-          text: overdue == 0 ? "\(asked), none was overdue" : "\(asked), \(came), \(late)"))
-    }
     // A shard has only some of the bursts: limits are about all of them.
-    return checks + judgedLimits.map { $0.check(self) }
+    (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
+  }
+
+  private var rateCheck: Check {
+    let asked =
+      "asked for \(phases.isEmpty ? plan.pace : "the rates of the phases")\(runs > 1 ? " in each of \(runs) runs" : "")"
+    let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
+    let late = "\(overdue.counted("burst was", "bursts were")) overdue"
+    let holds = overdue == 0 || allowsOverdue
+    return Check(
+      name: Check.rateKept, goal: Check.rateKept, passed: holds,
+      text: overdue == 0 ? "\(asked), none was overdue" : "\(asked), \(came), \(late)",
+      cause: holds ? nil : faultCause)
+  }
+
+  /// Which faults of the run explain that it was slow; nil when it had none.
+  var faultCause: String? {
+    if plan.faults.isEmpty { return nil }
+    let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
+    return repeated > 0
+      ? "\(repeated.counted("packet was", "packets were")) retransmitted because of \(faults)"
+      : "slowed down by \(faults)"
   }
 
   /// The limits that the figures are held against.
@@ -34,20 +62,77 @@ extension BurstReport {
   /// Adds limits to a report that is finished; it fails when one of them does not hold.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
-    if !checks.allSatisfy(\.passed) { passed = false }
   }
 
-  /// Why the run failed, a sentence each; empty when it passed.
-  public var reasons: [String] {
-    if passed { return [] }
-    var reasons = checks.filter { !$0.passed }.map { $0.name == "rate kept" ? $0.text : "\($0.name): \($0.text)" }
-    for kind in ErrorKind.allCases {
-      // Bursts lost in a flicker fail a run only when they ended it.
-      guard let tally = errors[kind], kind != .lost || ending != "\(BurstRunner.Outcome.done)" else { continue }
-      reasons.append("\(FixedText.grouped(tally.count)) \(kind.title): \(tally.first)")
+  // MARK: The verdict
+
+  /// How the run came out: a function of the figures and the plan, when a run ends and when its report is read.
+  public var verdict: Verdict {
+    var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
+    let stops = stops
+    if reasons.isEmpty { reasons = otherEndings }
+    if reasons.isEmpty {
+      if !stops.isEmpty { return .stopped(by: "\(stops.joined(separator: ", ")) after \(extentText)") }
+      if completed == 0, begun > 0 || !allowsEmpty {
+        return .empty(begun == 0 ? "nothing was measured: no burst was sent" : "no burst was completed")
+      }
+    } else if completed == 0, begun > 0 {
+      reasons.append("no burst was completed")
     }
-    if completed == 0, begun > 0 { reasons.append("no burst was completed") }
-    return reasons.isEmpty ? [ending] : reasons
+    return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
+  }
+
+  /// Whether the run passed.
+  public var passed: Bool { verdict.isPassed }
+
+  /// Why the run did not pass, a sentence each; empty when it passed.
+  public var reasons: [String] { verdict.reasons }
+
+  static let stopPrefix = "stopped by "
+  /// How the runs ended whose sum this is.
+  private var endings: [Substring] { ending.split(separator: "; ") }
+  private var stops: [Substring] {
+    endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
+  }
+  /// Endings that are neither good nor a stop.
+  private var otherEndings: [String] {
+    endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
+  }
+  static let doneEnding = "\(BurstRunner.Outcome.done)"
+
+  /// The errors that fail the run.
+  func failing(_ kind: ErrorKind) -> ErrorTally? {
+    // Bursts lost in a reconnect may be allowed, but not those that ended the run.
+    if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
+    return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
+  }
+
+  /// What is wrong with bytes and bursts.
+  private var wrongs: [String] {
+    var found = ErrorKind.allCases.compactMap { kind in
+      failing(kind).map { "\(FixedText.grouped($0.count)) \(kind.title): \($0.first)" }
+    }
+    if lost > 0, !allowsLost, errors.isEmpty { found.append("\(lost.counted("burst was", "bursts were")) lost") }
+    if let mismatchText, errors[.different] == nil, errors[.unexpected] == nil {
+      found.append("wrong bytes came back: \(mismatchText)")
+    }
+    if unaskedBytes > 0, !plan.ignoresReplies {
+      found.append("\(unaskedBytes.counted("byte")) came that no burst asked for")
+    }
+    if found.isEmpty, stops.isEmpty, otherEndings.isEmpty, isShort { found.append("it ended after \(extentText)") }
+    return found
+  }
+
+  /// Whether less was done than the plan asks for.
+  private var isShort: Bool {
+    plan.count.map { completed + lost < $0 } ?? false || plan.time.map { measured < $0 } ?? false
+  }
+
+  /// How much of the plan was done: "512 of 100,000,000 bursts".
+  private var extentText: String {
+    if let time = plan.time { return "\(FixedText.span(measured)) of \(FixedText.span(time))" }
+    let asked = plan.count.map { " of \(FixedText.grouped($0))" } ?? ""
+    return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
   /// What to try when accessories took bursts and answered none of them; nil otherwise.
@@ -60,6 +145,9 @@ extension BurstReport {
 }
 
 extension BurstReport.Plan {
+  /// Whether bytes may come that nothing is compared with.
+  var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
+
   /// Whether bursts were due at fixed times.
   var hasRate: Bool { pace != Self.closedLoop }
 

@@ -38,8 +38,6 @@ public struct BurstReport: Equatable, Sendable {
   public var plan: Plan
   /// How it ended, as a sentence fragment.
   public var ending = ""
-  /// Whether everything was as expected.
-  public var passed = false
   /// How many runs it is merged from.
   public var runs = 1
   /// Which shards are in the report.
@@ -95,6 +93,10 @@ public struct BurstReport: Equatable, Sendable {
   public var map = LatencyMap()
   /// Whether the run may pass with bursts that were overdue.
   public var allowsOverdue = false
+  /// Whether the run may pass with bursts that were lost with their session.
+  public var allowsLost = false
+  /// Whether the run may pass though it had no burst to send, as a shard of more than there are accessories.
+  public var allowsEmpty = false
 
   /// A report of nothing yet.
   public init(_ plan: BurstPlan) {
@@ -179,83 +181,6 @@ public struct BurstReport: Equatable, Sendable {
 
     /// Nothing is known.
     public init() {}
-  }
-
-  /// What was tested, in the words of reports.
-  public struct Plan: Equatable, Sendable {
-    /// Bytes of a burst; 0 where bursts differ.
-    public var size = 0
-    /// The distribution of their sizes, or what kinds of bursts there are; empty where all are alike.
-    public var bursts: [String] = []
-    /// Whether ``bursts`` are sent in their order.
-    public var isScript = false
-    /// The pause of a session after each burst; empty for none.
-    public var think = ""
-    /// The share of the rate of each accessory; empty where they share one rate.
-    public var shares: [String] = []
-    /// Sessions to each accessory.
-    public var sessions = 0
-    /// The largest number of bursts in flight on each session.
-    public var inFlight = 0
-    /// "closed loop", "50 bursts/s".
-    public var pace = ""
-    /// "echo", "reply of 4 bytes", "none".
-    public var verification = ""
-    /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
-    public var pattern = "fixed"
-    /// The faults of the channels, in the form of `--fault`.
-    public var faults: [String] = []
-
-    init(_ plan: BurstPlan) {
-      size = plan.payload.size
-      switch plan.payload {
-      case .unique: pattern = "unique"
-      case .eademo: pattern = "eademo"
-      case .bytes: pattern = "fixed"
-      }
-      think = plan.think?.description ?? ""
-      shares = plan.shares.map { "\($0.name) × \(FixedText.short($0.value))" }
-      sessions = plan.sessions
-      inFlight = plan.inFlight
-      switch plan.pace {
-      case .closedLoop: pace = Self.closedLoop
-      case .phases(let phases):
-        pace =
-          phases.count == 1 ? phases[0].text : "\(phases.count) phases: \(phases.map(\.text).joined(separator: ", "))"
-      case .rate(let rate): pace = "\(FixedText.text(rate, places: rate < 10 ? 2 : 0)) bursts/s"
-      }
-      switch plan.verification {
-      case .echo: verification = "echo"
-      case .reply(let bytes): verification = "reply of these \(bytes.count) bytes"
-      case .replyLength(let count): verification = "reply of \(count) bytes"
-      case .nothing: verification = "none"
-      }
-      if let workload = plan.workload { take(workload) }
-    }
-
-    private mutating func take(_ workload: BurstWorkload) {
-      let requests = workload.requests
-      size = 0
-      isScript = workload.isScript
-      if requests.count == 1, let only = requests.first, only.isUniqueEcho, only.think == nil, let sizes = only.sizes {
-        bursts = ["\(sizes)"]
-        return
-      }
-      bursts = requests.map { $0.text(isWeighted: !isScript) }
-      let unique = requests.count { $0.sizes != nil }
-      pattern = unique == requests.count ? "unique" : unique == 0 ? "fixed" : "mixed"
-      if !requests.allSatisfy({ $0.reply == .echo }) { verification = "each reply" }
-      if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
-    }
-
-    /// "10,000 bytes", "uniform,from=10,to=20 bytes", "3 kinds".
-    var sizeText: String {
-      if size > 0 { return "\(FixedText.grouped(size)) bytes" }
-      if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
-      return isScript ? "a script of \(bursts.count.counted("request"))" : bursts.count.counted("kind")
-    }
-
-    init() {}
   }
 }
 

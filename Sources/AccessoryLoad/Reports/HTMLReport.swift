@@ -59,24 +59,25 @@ extension BurstReport {
 
   private func verdict(_ comparison: BaselineComparison?) -> String {
     let worse = comparison?.figures.filter(\.isRegression) ?? []
-    let holds = passed && worse.isEmpty
-    var lines = ["<header class=\"card \(holds ? "passed" : "failed")\">", "<h1>\(holds ? "Passed" : "Failed")</h1>"]
+    let outcome = verdict
+    let holds = outcome.isPassed && worse.isEmpty
+    let title = holds ? "Passed" : outcome.isPassed ? "Worse than the baseline" : outcome.heading
+    var lines = ["<header class=\"card \(holds ? "passed" : "failed")\">", "<h1>\(title)</h1>"]
     lines.append("<p>\(MarkupText.escaped(headline)), in \(FixedText.span(measured)).</p>")
-    let why = reasons + worse.map { "worse than the baseline: \($0.description)" }
+    let why = outcome.reasons + worse.map { "worse than the baseline: \($0.description)" }
     if !why.isEmpty {
       lines.append("<ul class=\"reasons\">\(why.map { "<li>\(MarkupText.escaped($0))</li>" }.joined())</ul>")
     }
     if let advice { lines.append("<p>\(MarkupText.escaped(advice))</p>") }
-    if passed, ending != "\(BurstRunner.Outcome.done)" { lines.append("<p>It was \(MarkupText.escaped(ending)).</p>") }
     return (lines + ["</header>"]).joined(separator: "\n")
   }
 
   private func checkTable(_ comparison: BaselineComparison?) -> String? {
-    let own = checks.map { [$0.passed ? "held" : "broken", $0.name, $0.text] }
+    let own = checks.map { [$0.passed ? "held" : "broken", $0.goal, $0.result] }
     let compared = (comparison?.figures ?? []).map {
       [$0.isRegression ? "worse" : "within", "baseline", $0.description]
     }
-    return own.isEmpty && compared.isEmpty ? nil : PageTable.table(["verdict", "check", "measured"], own + compared)
+    return own.isEmpty && compared.isEmpty ? nil : PageTable.table(["verdict", "goal", "measured"], own + compared)
   }
 
   private var runFacts: [(String, String)] {
@@ -229,5 +230,17 @@ extension BurstReport {
     }
     return "<figure id=\"\(id)\">\n\(Plot.Width.allCases.map(chart).joined(separator: "\n"))\n"
       + "<p class=\"legend\">\(keys.joined(separator: "\n"))</p>\n</figure>"
+  }
+}
+
+extension Verdict {
+  /// The heading of a page.
+  fileprivate var heading: String {
+    switch self {
+    case .passed: "Passed"
+    case .failed: "Failed"
+    case .stopped: "Stopped"
+    case .empty: "Nothing measured"
+    }
   }
 }

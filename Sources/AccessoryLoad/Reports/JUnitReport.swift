@@ -8,17 +8,18 @@ extension BurstReport {
     func add(_ name: String, _ failure: String?) {
       cases.append(JUnitSuite.Case("burst", name, time: measured, failure: failure))
     }
-    let isOver = ending == "\(BurstRunner.Outcome.done)"
-    let failsByItself = !passed && !(isOver && completed > 0 && checks.contains { !$0.passed })
+    // What no other case says: a broken limit alone is the failure of its own case.
+    let verdict = verdict
+    let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
+    let isOver = ending == Self.doneEnding && others
     add(
       "bursts: \(plan.size > 0 ? "\(plan.size) bytes" : plan.sizeText), \(plan.verification)",
-      failsByItself ? ending : nil)
+      verdict.isPassed || isOver
+        ? nil : ending == Self.doneEnding ? verdict.reasons.joined(separator: "; ") : ending)
     for kind in ErrorKind.allCases {
-      // With --reconnect, bursts lost in a flicker are reported and are not a failure.
-      let tally = failsByItself ? errors[kind] : nil
-      add("no burst \(kind.title)", tally.map { "\($0.count); the first: \($0.first)" })
+      add("no burst \(kind.title)", failing(kind).map { "\($0.count); the first: \($0.first)" })
     }
-    for check in checks { add(check.name, check.passed ? nil : check.text) }
+    for check in checks { add(check.goal, check.passed ? nil : check.line) }
     for figure in comparison?.figures ?? [] {
       add("baseline: \(figure.name)", figure.isRegression ? figure.description : nil)
     }

@@ -82,7 +82,8 @@ extension BurstReport {
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test still runs.", "1")
     } else {
-      metrics.gauge("easim_burst_passed", "Whether the load test passed.", passed ? "1" : "0")
+      metrics.gauge(
+        "easim_burst_passed", "Whether the load test passed.", passed && comparison?.passed ?? true ? "1" : "0")
     }
     metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
     metrics.gauge("easim_burst_bytes_per_second", "Payload bytes a second, one way.", "\(bytesPerSecond)")
@@ -99,7 +100,7 @@ extension BurstReport {
       ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
     metrics.family(
       "easim_burst_check_held", "gauge", "Whether a limit held.",
-      checks.map { ([("check", $0.name)], $0.passed ? "1" : "0") })
+      checks.map { ([("check", $0.name), ("goal", $0.goal)], $0.passed ? "1" : "0") })
     metrics.family(
       "easim_burst_baseline_held", "gauge", "Whether a figure is no worse than in the baseline.",
       (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })

@@ -38,11 +38,18 @@ public struct RunTrend: Sendable {
   /// The runs.
   public let runs: [BurstReport]
 
+  /// By how much figures may change.
+  public let limits: [ChangeLimit]
+
   /// Runs with their names.
-  public init(_ runs: [(name: String, report: BurstReport)]) {
+  public init(_ runs: [(name: String, report: BurstReport)], limits: [ChangeLimit] = []) {
     names = runs.map(\.name)
     self.runs = runs.map(\.report)
+    self.limits = limits
   }
+
+  /// What became of each limit.
+  public var checks: [BurstReport.Check] { limits.map { $0.check(self) } }
 
   /// Each figure of all runs.
   public var rows: [Row] {
@@ -75,6 +82,42 @@ public struct RunTrend: Sendable {
     }
   }
 
+  /// Changes below this are not in the headline.
+  private static let slight = 0.05
+
+  /// What changed from the first run to the last: "worse: p50 +59 %, throughput −39 %"; or why they cannot be compared.
+  public var headline: String {
+    if runs.count < 2 { return "nothing to compare with: this is one run" }
+    if !warnings.isEmpty { return "not comparable: \(warnings.joined(separator: "; "))" }
+    let parts = ["worse", "better"].compactMap { word in
+      let texts = changes(word)
+      return texts.isEmpty ? nil : "\(word): \(texts.joined(separator: ", "))"
+    }
+    return parts.isEmpty
+      ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
+  }
+
+  /// The figures that became "worse" or "better" by more than a little.
+  private func changes(_ verdict: String) -> [String] {
+    rows.compactMap { row in
+      guard row.verdict == verdict, row.name != "bursts/s", let first = row.values.first, let last = row.values.last
+      else { return nil }
+      // One error more is one error more.
+      if ["errors", "lost", "overdue"].contains(row.name) {
+        return "\(row.name) \(row.show(first)) → \(row.show(last))"
+      }
+      guard first > 0 else { return nil }
+      let change = last / first - 1
+      return abs(change) < Self.slight ? nil : "\(row.name) \(Self.percent(change))"
+    }
+  }
+
+  /// "+59 %", "−3.1 %".
+  static func percent(_ change: Double) -> String {
+    let size = abs(change * 100)
+    return "\(change < 0 ? "−" : "+")\(FixedText.text(size, places: size < 10 ? 1 : 0)) %"
+  }
+
   // MARK: Forms
 
   private var titles: [String] { [""] + names + (runs.count > 1 ? ["change", ""] : []) }
@@ -88,8 +131,10 @@ public struct RunTrend: Sendable {
     return (runs.contains { !$0.made.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// A table, with a column for each run.
-  public var text: String {
+  /// What changed, a table with a column for each run, and the limits.
+  public var text: String { ([headline, table] + checks.map(\.line)).joined(separator: "\n") }
+
+  private var table: String {
     let lines = [titles] + cells
     let widths = titles.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     return lines.map { line in
@@ -109,7 +154,17 @@ public struct RunTrend: Sendable {
     object.add("version", 1)
     object.add("runs", names)
     object.add("passed", raw: "[\(runs.map { "\($0.passed)" }.joined(separator: ","))]")
+    object.add("headline", headline)
+    object.add("comparable", runs.count > 1 && warnings.isEmpty)
     object.add("warnings", warnings)
+    let judged = checks.map { check in
+      var row = JSONObject()
+      row.add("goal", check.goal)
+      row.add("passed", check.passed)
+      row.add("text", check.text)
+      return row.text
+    }
+    object.add("checks", raw: "[\(judged.joined(separator: ","))]")
     var figures = JSONObject()
     for row in rows { figures.add(row.name, raw: "[\(row.values.map { "\($0)" }.joined(separator: ","))]") }
     object.add("figures", figures)
@@ -132,7 +187,10 @@ public struct RunTrend: Sendable {
   /// For people: the table, and a chart of each figure over the runs.
   public var html: String {
     let failed = runs.count { !$0.passed }
-    let notes = warnings.map { "<li>\(MarkupText.escaped($0))</li>" }
+    let checks = checks
+    let isWorse = failed > 0 || checks.contains { !$0.passed } || !changes("worse").isEmpty
+    let style = isWorse ? " failed" : warnings.isEmpty && runs.count > 1 ? " passed" : ""
+    let notes = checks.map { "<li>\(MarkupText.escaped($0.line))</li>" }
     let charts = rows.filter { runs.count > 1 && ["throughput", "p50", "p99", "errors"].contains($0.name) }.map { row in
       "<section class=\"card\">\n<h2>\(row.name)</h2>\n<figure id=\"trend-\(row.name)\">\n"
         + Plot.Width.allCases.map { chart(row, $0) }.joined(separator: "\n") + "\n</figure>\n</section>"
@@ -149,8 +207,8 @@ public struct RunTrend: Sendable {
       </style>
       </head>
       <body>
-      <header class="card \(failed == 0 ? "passed" : "failed")">
-      <h1>\(failed == 0 ? "Passed" : "Failed")</h1>
+      <header class="card\(style)">
+      <h1>\(MarkupText.escaped(headline))</h1>
       <p>\(runs.count.counted("run")), \(failed) failed.</p>
       <ul class="reasons">\(notes.joined())</ul>
       </header>

@@ -77,6 +77,8 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
+  /// Until when bytes are looked for that no burst asked for; nil until all bursts are over.
+  private var settled: Instant?
 
   /// A run that has not begun. `report` receives what users should see: errors as they happen, and the end.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
@@ -93,7 +95,7 @@ public final class BurstRunner {
     (hasWorkload, hasRate) = (plan.workload != nil, plan.pace != .closedLoop)
     watchesDelivery = plan.workload?.watchesDelivery == true || plan.verification == .nothing
     tally = BurstReport(plan)
-    (tally.limits, tally.allowsOverdue) = (plan.limits, plan.allowsOverdue)
+    (tally.limits, tally.allowsOverdue, tally.allowsLost) = (plan.limits, plan.allowsOverdue, plan.allowsLost)
     wake = loop.makeTimer { [unowned self] in pumpAll() }
     watchdog = loop.makeTimer { [unowned self] in watch() }
   }
@@ -125,10 +127,8 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run; bursts in flight are given up.
-  public func stop(_ why: String) {
-    end(.stopped(why))
-  }
+  /// Stops the run; bursts in flight are given up. A run that has done what its plan asks for is not changed by it.
+  public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
 
@@ -176,7 +176,6 @@ public final class BurstRunner {
     if plan.workload == nil { report.sizes.record(plan.payload.size, times: report.completed) }
     report.sites = sites.map { $0.report(now: loop.now) }
     report.ending = outcome.map(\.description) ?? Self.stillRunning
-    report.passed = outcome.map { $0.passed(report) } ?? false && report.checks.allSatisfy(\.passed)
     return report
   }
 
@@ -386,7 +385,7 @@ public final class BurstRunner {
   }
 
   private func watch() {
-    guard outcome == nil else { return }
+    guard outcome == nil, !isSettling else { return }
     guard beginning != nil else {
       let missing = sites.first { !$0.isReady }
       return end(.notReached(missing.map { "\($0.name): \($0.progress)" } ?? "no accessory"))
@@ -401,7 +400,19 @@ public final class BurstRunner {
 
   private func settleDown() {
     guard outcome == nil, hasBegunAll, sites.allSatisfy(\.isIdle) else { return }
+    if verdict == .done, looksForMore {
+      let until = settled ?? loop.now + plan.settleAfter
+      (settled, finished) = (until, finished ?? loop.now)
+      if loop.now < until { return wake?.arm(at: until) ?? () }
+    }
     end(verdict)
+  }
+
+  /// Whether all bursts are over, and bytes are looked for that none of them asked for.
+  var isSettling: Bool { settled != nil && outcome == nil }
+  private var looksForMore: Bool {
+    plan.settleAfter > .zero && plan.verification != .nothing
+      && plan.workload?.requests.allSatisfy { $0.reply == .nothing } != true
   }
 
   private var verdict: Outcome {
@@ -415,7 +426,7 @@ public final class BurstRunner {
 
   private func end(_ outcome: Outcome) {
     guard self.outcome == nil else { return }
-    finished = loop.now
+    finished = finished ?? loop.now
     self.outcome = outcome
     wake?.cancel()
     watchdog?.cancel()
@@ -424,27 +435,5 @@ public final class BurstRunner {
 
   private func tell(_ kind: TimelineEvent.Kind) {
     onEvent(TimelineEvent(time: loop.now, side: .app, kind: kind))
-  }
-}
-
-extension BurstRunner.Outcome: CustomStringConvertible {
-  /// A sentence fragment.
-  public var description: String {
-    switch self {
-    case .done: "done"
-    case .failed: "bytes came back that are not the expected reply"
-    case .timedOut: "a burst took longer than it may"
-    case .gone: "an accessory went away"
-    case .notReached(let text): text
-    case .stopped(let why): "stopped by \(why)"
-    }
-  }
-
-  func passed(_ report: BurstReport) -> Bool {
-    switch self {
-    case .done: report.completed > 0
-    case .stopped: report.completed > 0 && report.errors.keys.allSatisfy { $0 == .lost }
-    case .failed, .timedOut, .gone, .notReached: false
-    }
   }
 }

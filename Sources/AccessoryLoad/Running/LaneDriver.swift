@@ -279,7 +279,7 @@ final class LaneDriver: SessionHandler {
     if count > 0 {
       let bursts = count == 1 ? "a burst in flight was" : "\(count) bursts in flight were"
       runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site, on: self)
-    } else if !runner.plan.reconnects {
+    } else if !runner.plan.reconnects, !runner.isSettling {
       runner.failed(.gone, why, at: site, on: self)
     }
   }

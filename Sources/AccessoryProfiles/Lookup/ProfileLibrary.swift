@@ -14,6 +14,10 @@ import AccessoryCore
 public struct ProfileLibrary: Sendable {
   /// Where the user's own profiles are; nil for nowhere.
   public let userFolder: String?
+  /// Reads a file of at most so many bytes.
+  package var readFile: @Sendable (_ path: String, _ limit: Int) throws(TextFileError) -> [UInt8] = {
+    path, limit throws(TextFileError) in try TextFile.read(path, limit: limit)
+  }
 
   /// A library of the shipped profiles and, where given, of a user's folder.
   public init(userFolder: String? = nil) {
@@ -123,7 +127,7 @@ public struct ProfileLibrary: Sendable {
     let file = path.split(separator: "/").last.map(String.init) ?? path
     let name = file.hasSuffix(".json5") ? file.dropLast(6) : file.hasSuffix(".json") ? file.dropLast(5) : file[...]
     do {
-      let bytes = try TextFile.read(path, limit: JSON5.Limits().bytes)
+      let bytes = try readFile(path, JSON5.Limits().bytes)
       return Source(name: String(name), label: path, origin: .file(TextFile.realPath(path)), bytes: bytes)
     } catch {
       throw SourceProblems([SourceProblem(at: nil, error.description)])

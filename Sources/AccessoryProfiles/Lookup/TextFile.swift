@@ -3,35 +3,72 @@ import Glibc
 
 /// Files that users write, such as profiles and scenarios: the only access of this module to the file system.
 package enum TextFile {
-  /// How long a pipe may keep its reader waiting.
-  private static let patience: Int32 = 10_000
+  /// How long a pipe or a device may take for all its bytes.
+  package static let patience = Duration.seconds(10)
 
-  /// Reads a file of at most `limit` bytes; the error has the system's reason. A pipe, such as a shell's `<(…)`, is
-  /// waited for, up to a time limit.
-  package static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+  /// Reads a file of at most `limit` bytes; the error has the system's reason. A pipe, such as a shell's `<(…)`, or a device
+  /// is waited for, up to a time limit.
+  ///
+  /// - Parameter onlyRegular: whether a pipe or a device is an error, as for files that other programs name.
+  package static func read(
+    _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
+  ) throws(TextFileError) -> [UInt8] {
+    var status = stat()
+    // Before it is opened, because opening a device may have an effect.
+    guard stat(path, &status) == 0 else { throw TextFileError(path, errno) }
+    try check(status, path, onlyRegular)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw TextFileError(path, errno) }
     defer { close(descriptor) }
-    var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw TextFileError(path, errno) }
-    if status.st_mode & S_IFMT == S_IFDIR { throw TextFileError(path, EISDIR) }
+    try check(status, path, onlyRegular)
+    let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
+      try wait(for: descriptor, path, status.st_mode & S_IFMT == S_IFREG ? nil : deadline, patience)
       let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
       if count == 0 { return bytes }
       if count < 0 {
-        if errno == EINTR { continue }
-        if errno == EAGAIN {
-          var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-          if poll(&waiting, 1, patience) != 0 { continue }
-          throw TextFileError("\(path) gave nothing for \(patience / 1000) s")
-        }
+        if errno == EINTR || errno == EAGAIN { continue }
         throw TextFileError(path, errno)
       }
       bytes += chunk[..<count]
     }
-    throw TextFileError("\(path) has more than \(limit) bytes, the most it may have")
+    throw TextFileError(path, "it has more than \(limit) bytes, the most it may have")
+  }
+
+  private static func check(_ status: stat, _ path: String, _ onlyRegular: Bool) throws(TextFileError) {
+    let kind: String
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return
+    case S_IFDIR: throw TextFileError(path, EISDIR)
+    case S_IFSOCK: kind = "a socket"
+    case S_IFIFO, S_IFCHR:
+      guard onlyRegular else { return }
+      kind = status.st_mode & S_IFMT == S_IFIFO ? "a pipe" : "a device"
+    default: kind = "a device"
+    }
+    throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
+  }
+
+  /// Waits until there is something to read, or the end: of a pipe that no program has opened for writing there is neither.
+  private static func wait(
+    for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
+  ) throws(TextFileError) {
+    guard let deadline else { return }
+    while true {
+      let left = ContinuousClock.now.duration(to: deadline)
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if left > .zero {
+        let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+        let count = poll(&waiting, 1, Int32(clamping: milliseconds + 1))
+        if count > 0 { return }
+        if count < 0, errno != EINTR { throw TextFileError(path, errno) }
+      } else {
+        throw TextFileError(path, "it did not end within \(DurationText.format(patience))")
+      }
+    }
   }
 
   /// A hint for a user whose argument was taken for a name, when there is a file of this name; empty when there is
@@ -108,13 +145,17 @@ extension Record {
 
 /// Why a file could not be read.
 package struct TextFileError: Error, Equatable, CustomStringConvertible {
-  package let description: String
+  package let path: String
+  /// A sentence about the file.
+  package let reason: String
 
-  init(_ description: String) {
-    self.description = description
+  package var description: String { "\(path) cannot be read: \(reason)" }
+
+  package init(_ path: String, _ reason: String) {
+    (self.path, self.reason) = (path, reason)
   }
 
   init(_ path: String, _ code: Int32) {
-    description = "\(path) cannot be read: \(String(cString: strerror(code)))"
+    self.init(path, String(cString: strerror(code)))
   }
 }

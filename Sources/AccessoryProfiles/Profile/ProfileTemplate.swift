@@ -67,9 +67,7 @@ enum TemplateText {
     return parts.map { part in
       switch part {
       case .text(let text): return text
-      case .index(let digits, let radix):
-        let number = String(index, radix: radix)
-        return String(repeating: "0", count: max(0, digits - number.count)) + number
+      case .index(let digits, let radix): return String(index, radix: radix).zeroPadded(to: digits)
       }
     }.joined()
   }

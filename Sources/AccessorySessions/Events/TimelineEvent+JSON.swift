@@ -22,7 +22,10 @@ extension TimelineEvent {
   /// ```json
   /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
   /// ```
-  public var json: String {
+  public var json: String { object.text }
+
+  /// The same as an object, for commands that say more.
+  public var object: JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side)
     if let subject { object.add("accessory", subject.json) }
     switch kind {
@@ -53,7 +56,7 @@ extension TimelineEvent {
       object.add("passed", passed)
       object.add("text", text)
     }
-    return object.text
+    return object
   }
 }
 

@@ -20,18 +20,19 @@ extension SoakRunReport: ShardedReport {
 
   private static let format = Record(kind, "what a run of `easim soak` found", SoakRunReport()) {
     headerFormat.fields(at: \.header)
-    Field(derived: "passed", .boolean, "whether every rule held and no corner is missing") { $0.passed }
+    verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
     Field("profile", \.profile, .optional(.text), "the profile of all accessories")
     Field("forbidden", \.forbidden, .list(of: .corner, count: 0...100), "what was forbidden")
     Field("first", \.first, .integer(0...UInt64(Int.max)), "the first seed of the whole run", isRequired: true)
     Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "how many seeds the whole run has", isRequired: true)
     Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
-    Field("ending", \.ending, .text, "`complete`, or what stopped the run", isRequired: true)
+    Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a world passes")
     Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "how many worlds were played", isRequired: true)
     Field("failures", \.failureCount, .tally, "how many of them broke a rule", isRequired: true)
     Field("hash", \.hash, .hash, "the hashes of all worlds, added up", isRequired: true)
-    Field(derived: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
+    Field(confirmed: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
     Field("coverage", \.coverage, .object(corners), "how often each corner was reached", isRequired: true)
     Field("faults", \.coverage, .object(faults), "how often each fault took effect", isRequired: true)
     Field(
@@ -40,10 +41,22 @@ extension SoakRunReport: ShardedReport {
   }.checked { report, object in
     if report.counted == nil {
       object.error("the counts of the report add up to more than \(CountSum.most)")
-    } else if report.worlds > report.shards.share(of: report.seeds) || report.failureCount > report.worlds
-      || report.failures.count != min(report.failureCount, mostFailures)
+      return
+    }
+    let share = report.shards.share(of: report.seeds)
+    if report.worlds > share || report.stoppedBy == nil && report.worlds < share {
+      object.error("worlds", "there are \(report.worlds), but a complete run of these seeds has \(share)")
+    }
+    let kept = min(report.failureCount, mostFailures)
+    if report.failureCount > report.worlds || report.failures.count != kept {
+      let listed = "\(report.failures.count) are listed in 'failed'"
+      object.error("failures", "there are \(report.failureCount) of \(report.worlds.counted("world")), but \(listed)")
+    }
+    let seeds = report.failures.map(\.seed)
+    if zip(seeds, seeds.dropFirst()).contains(where: { $0 >= $1 })
+      || !seeds.allSatisfy({ $0 >= report.first && $0 - report.first < UInt64(report.seeds) })
     {
-      object.error("the numbers of seeds, worlds and failures do not agree")
+      object.error("failed", "a seed is there twice, out of order, or none of the run's")
     }
   }
 
@@ -65,7 +78,7 @@ extension SoakRunReport.Failure {
   fileprivate static let format = Record("failure", "a world that broke a rule", Self()) {
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
     Field(
-      "violations", \.violations, .list(of: .object(SoakRunReport.Violation.format), count: 0...1_000),
+      "violations", \.violations, .list(of: .object(SoakRunReport.Violation.format), count: 1...1_000),
       "the broken rules", isRequired: true)
     Field("shrunk", \.shrunk, .optional(.object(SoakRunReport.Shrunk.format)), "the world made smaller")
   }

@@ -5,10 +5,10 @@ extension SoakRunReport {
   public var headline: String {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
-    if worlds == 0, unfinished == nil { text = "no world is in \(shards.text.isEmpty ? "the run" : shards.text): " }
-    text += failureCount == 0 ? "every rule held" : "\(failureCount) broke a rule"
+    if worlds == 0, unfinished == nil { return nothing }
+    text += failureCount > 0 ? "\(failureCount) broke a rule" : worlds > 0 ? "every rule held" : "nothing was checked"
     if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
-    if ending != Self.complete { text += "; \(ending)" }
+    if let stoppedBy { text += "; stopped by \(stoppedBy)" }
     return text
   }
 
@@ -72,11 +72,10 @@ extension SoakRunReport {
       JUnitSuite.Case(
         "soak", "every corner of the protocol was reached",
         missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
-    if worlds == 0, unfinished != nil || shards.isComplete {
-      cases.append(JUnitSuite.Case("soak", "worlds", .failed(headline)))
-    }
-    if shards.only == nil, let missing = shards.missingText {
-      cases.append(JUnitSuite.Case("soak", "shards", .skipped(missing)))
+    if let shortfall = unfinished ?? shards.gap {
+      cases.append(JUnitSuite.Case("soak", "every world was played", .failed(shortfall)))
+    } else if worlds == 0 {
+      cases.append(JUnitSuite.Case("soak", "worlds", allowsEmpty ? .skipped(nothing) : .failed(nothing)))
     }
     return JUnitSuite("easim soak", time: time, cases, output: headline)
   }
@@ -84,7 +83,7 @@ extension SoakRunReport {
   /// For people: a row for each world that broke a rule, and one for each corner.
   package var html: String {
     var page = ResultPage(
-      "easim soak: \(headline)", passed: passed, ["\(headline).", "Hash \(hash)."],
+      "easim soak: \(headline)", verdict, ["\(headline).", "Hash \(hash)."],
       columns: ["world or corner", "rule", "what happened"])
     for failure in failures {
       let first = failure.violations.first

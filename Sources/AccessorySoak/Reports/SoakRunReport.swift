@@ -44,8 +44,6 @@ public struct SoakRunReport: Equatable, Sendable {
   static let mostFailures = SoakReport.mostFailures
   /// With fewer random worlds a corner may well be missed.
   private static let enoughForEveryCorner = 5_000
-  /// A run that came to its end.
-  static let complete = "complete"
 
   /// The program and its version: other versions may give other worlds.
   public var program = ""
@@ -59,8 +57,10 @@ public struct SoakRunReport: Equatable, Sendable {
   public var seeds = 0
   /// Which shards are in the report.
   public var shards = ShardSet.whole
-  /// How the run ended: "complete", or "stopped by …".
-  public var ending = Self.complete
+  /// What stopped the run before it had played its worlds: "Ctrl-C"; nil when nothing did.
+  public var stoppedBy: String?
+  /// Whether a run without a world passes.
+  public var allowsEmpty = false
   /// How many worlds were played.
   public var worlds = 0
   /// How many of them broke a rule.
@@ -82,7 +82,7 @@ public struct SoakRunReport: Equatable, Sendable {
   ///   - shrunk: the failures that were made smaller.
   ///   - first: the first seed of the whole run.
   ///   - seeds: how many seeds the whole run has; nil for one that ended after a time, which has those that it played.
-  ///   - stoppedBy: what stopped it, if it was stopped.
+  ///   - stoppedBy: what stopped it, if it was stopped. A run that had played all its seeds by then is complete.
   public init(
     _ results: SoakReport, _ shrunk: [SoakShrunk], _ recipe: SoakRecipe, first: UInt64, seeds: Int?,
     shard: Shard = .whole, stoppedBy: String? = nil, program: String
@@ -90,7 +90,7 @@ public struct SoakRunReport: Equatable, Sendable {
     self.program = program
     (profile, forbidden) = (recipe.profile?.reference, recipe.forbidden)
     (self.first, self.seeds, shards) = (first, seeds ?? results.count, ShardSet(shard))
-    if let stoppedBy { ending = "stopped by \(stoppedBy)" }
+    if seeds == nil || results.count < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
     (worlds, failureCount, hash, coverage) = (results.count, results.failureCount, results.hash, results.coverage)
     failures = results.failures.map { outcome in
       Failure(
@@ -118,14 +118,25 @@ public struct SoakRunReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// Whether every rule held and no corner is missing.
-  public var passed: Bool { failureCount == 0 && missing.isEmpty }
+  /// Passed when every world of the run was played, every rule held in each, and no corner is missing.
+  public var verdict: Verdict {
+    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) broke a rule"] : []
+    if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
+    if !reasons.isEmpty { return .failed(reasons) }
+    if let stoppedBy { return .stopped(by: stoppedBy) }
+    if let unfinished = unfinished ?? shards.gap { return .failed([unfinished]) }
+    return worlds > 0 || allowsEmpty ? .passed : .empty(nothing)
+  }
+
+  /// Why there is nothing in the report.
+  var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
   /// Why a shard is not done: it was stopped before it had played its worlds.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
-    if worlds == share { return nil }
-    return "\(shards.text.isEmpty ? "the run" : shards.text) was \(ending) after \(worlds) of \(share.counted("world"))"
+    if worlds == share, stoppedBy == nil { return nil }
+    let how = stoppedBy.map { "was stopped by \($0)" } ?? "ended"
+    return "\(shards.text.isEmpty ? "the run" : shards.text) \(how) after \(worlds) of \(share.counted("world"))"
   }
 
   // MARK: Sums
@@ -140,6 +151,7 @@ public struct SoakRunReport: Equatable, Sendable {
     if let one = differences.first(where: { $0.1 != $0.2 }) { throw .otherRun("\(one.0) \(one.1), and \(one.2)") }
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     try shards.add(other.shards)
+    allowsEmpty = allowsEmpty && other.allowsEmpty
     worlds += other.worlds
     failureCount += other.failureCount
     hash &+= other.hash

@@ -91,9 +91,18 @@ public struct BenchDirectory: Hashable, Sendable {
     }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory(path) }
     guard status.st_uid == geteuid() else { throw .notOwned(path, by: status.st_uid) }
-    guard status.st_mode & S_IWOTH == 0 else { throw .writableByAll(path) }
-    guard status.st_mode & S_IWGRP == 0 else { throw .writableByGroup(path) }
+    for (bit, others) in [(mode_t(S_IWOTH), BenchError.Others.everybody), (mode_t(S_IWGRP), .group)]
+    where status.st_mode & bit != 0 {
+      throw .writable(path, by: others, isBench: isOnlyBench(mode: status.st_mode))
+    }
     return true
+  }
+
+  /// Whether the directory is for nothing else, so that its mode may be changed: it has nothing but a bench's files, and
+  /// is no directory of the system, which are below the root or have one of the special bits, as /tmp and /var/mail do.
+  private func isOnlyBench(mode: mode_t) -> Bool {
+    let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(BenchEntry.isSuffix) }
+    return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
   }
 
   private static func isDirectory(_ path: String) -> Bool {
@@ -113,10 +122,8 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADirectory(String)
   /// It belongs to another user.
   case notOwned(String, by: UInt32)
-  /// Every user can write to it.
-  case writableByAll(String)
-  /// Its group may write to it.
-  case writableByGroup(String)
+  /// Others can write to it. Unless it is a bench and nothing else, its mode is not easim's to change.
+  case writable(String, by: Others, isBench: Bool)
   /// The directory it should be in is not there.
   case noParent(String)
   /// No socket fits into it.
@@ -124,9 +131,12 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The system refused.
   case system(SystemError)
 
-  private static func writable(_ others: String, _ path: String) -> String {
-    "\(others) may write to the bench \(path), so what is plugged in there cannot be trusted: chmod 700 \(path.shellWord), or "
-      + "choose another with EASIM_BENCH=DIR"
+  /// Users who can write to a directory that is not theirs.
+  public enum Others: String, Sendable {
+    /// Every user.
+    case everybody
+    /// The directory's group.
+    case group = "its group"
   }
 
   /// What is wrong and how to fix it.
@@ -136,8 +146,9 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
     case .notOwned(let path, let user):
       "the bench \(path) belongs to user \(user) and not to you (user \(geteuid())), so what is plugged in there cannot "
         + "be trusted: choose another with EASIM_BENCH=DIR"
-    case .writableByAll(let path): Self.writable("everybody", path)
-    case .writableByGroup(let path): Self.writable("its group", path)
+    case .writable(let path, let others, let isBench):
+      "\(others.rawValue) may write to the bench \(path), so what is plugged in there cannot be trusted: "
+        + (isBench ? "chmod 700 \(path.shellWord), or " : "") + "choose another with EASIM_BENCH=DIR"
     case .noParent(let path):
       "the bench \(path) cannot be made, because the directory it should be in is not there: make it first, or choose "
         + "another with EASIM_BENCH=DIR"

@@ -70,11 +70,7 @@ public struct BenchEntry: Hashable, Sendable {
   // MARK: Life and death
 
   /// Whether a process listens on the socket.
-  public var isAlive: Bool {
-    guard let address = SocketAddress(unixPath: socketPath) else { return false }
-    // What cannot be found out is left alone.
-    return ((try? UnixListener.occupant(of: address, path: socketPath)) ?? .live) != .dead
-  }
+  public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
   /// Removes the files in an order in which no host is led astray: the card first.
   public func remove() {
@@ -83,9 +79,9 @@ public struct BenchEntry: Hashable, Sendable {
 
   static func isSuffix(_ suffix: Substring) -> Bool { suffixes.contains { $0 == suffix } }
 
-  var isYoung: Bool {
+  static func isYoung(_ path: String) -> Bool {
     var status = stat()
-    guard lstat(socketPath, &status) == 0 else { return false }
+    guard lstat(path, &status) == 0 else { return false }
     return time(nil) - status.st_ctim.tv_sec < Self.youth
   }
 }
@@ -106,16 +102,37 @@ extension BenchDirectory {
       guard BenchEntry.isSuffix(suffix) else { continue }
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
+    sweepCaptures()
     return suffixes.compactMap { name, found -> BenchEntry? in
       guard let entry = BenchEntry(name, in: self), !entry.isAlive else { return nil }
       // The socket is listened on before anything else is made, so with another file it is dead for certain.
-      guard found != ["sock"] || !entry.isYoung else { return nil }
+      guard found != ["sock"] || !BenchEntry.isYoung(entry.socketPath) else { return nil }
       entry.remove()
       return entry
     }.sorted { $0.name < $1.name }
   }
 
-  private func fileNames() -> [String] {
+  /// The socket at which a process offers its cables to Wireshark.
+  public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
+
+  /// The processes that have such a socket. Some may have been killed.
+  public var capturingProcesses: [Int32] {
+    fileNames().compactMap { file in
+      guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }
+      return Int32(file.dropFirst("capture-".count).dropLast(".sock".count))
+    }.sorted()
+  }
+
+  private func sweepCaptures() {
+    for process in capturingProcesses {
+      let socket = captureSocket(of: process)
+      // Between making a socket and listening on it the process is there, with another number where it has a namespace.
+      let isGone = kill(process, 0) != 0 && errno == ESRCH
+      if !UnixListener.isListened(at: socket), isGone || !BenchEntry.isYoung(socket) { unlink(socket) }
+    }
+  }
+
+  func fileNames() -> [String] {
     guard let stream = opendir(path) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []

@@ -24,20 +24,6 @@ package enum TCPListener {
     }
   }
 
-  /// A listening socket for a library that accepts connections itself and closes the socket; and the port it got.
-  package static func socket(
-    host: String, port: UInt16, allowsRemote: Bool
-  ) throws -> (descriptor: Int32, port: UInt16) {
-    let address = Address.tcp(host: host, port: port)
-    let name = try place(of: address, host, port, allowsRemote: allowsRemote)
-    return try explaining(address, port) {
-      let socket = try boundSocket(to: name)
-      guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
-      let bound = SocketAddress.filled { getsockname(socket.number, $0, $1) }.address
-      return (socket.release(), bound.port ?? port)
-    }
-  }
-
   private static func place(
     of address: Address, _ host: String, _ port: UInt16, allowsRemote: Bool
   ) throws(TransportError) -> SocketAddress {

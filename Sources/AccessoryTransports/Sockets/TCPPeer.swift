@@ -3,9 +3,11 @@ import Glibc
 
 /// The user at the other end of a TCP connection.
 ///
-/// TCP does not transmit the user. When both ends are on one machine, `/proc/net/tcp` and `tcp6` have a line for each
-/// socket, with the user of the process that created it. This works for a listener that accepted a connection and for
-/// a client that made one.
+/// TCP does not transmit the user. When both ends are on one machine, the kernel knows the user of the process that created
+/// the other socket. This works for a listener that accepted a connection and for a client that made one.
+///
+/// The kernel is asked by `sock_diag` for this one socket. Where it has no such interface, `/proc/net/tcp` and `tcp6` are
+/// read, which takes milliseconds for each connection: a flood of them would hold up the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -38,12 +40,19 @@ package enum TCPPeer: Hashable, Sendable {
       self = .unknown
       return
     }
-    self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
+    if let owner = far.owner(connectedTo: near) {
+      self = owner.hasProcess ? .user(owner.user) : .unknown
+    } else if near.owner(connectedTo: far) != nil {
+      // It finds sockets, so there is none at the other end.
+      self = far.isHere(for: near) ? .unknown : .remote
+    } else {
+      self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
+    }
   }
 
   /// The same with the tables as a parameter.
   init(at far: TCPEndpoint, connectedTo near: TCPEndpoint, read: (TCPSocketTable.Kind) -> TCPSocketTable) {
-    let isHere = far.isLoopback || far.host == near.host
+    let isHere = far.isHere(for: near)
     for _ in 0..<(isHere ? Self.attempts : 1) {
       for kind in TCPSocketTable.Kind.allCases {
         guard let owner = read(kind).owner(of: far, connectedTo: near) else { continue }
@@ -91,6 +100,18 @@ struct TCPEndpoint: Hashable, Sendable {
 
   /// Whether it is this machine and cannot be another.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
+
+  /// Whether it is an address of the machine that has this other end of a connection.
+  func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
+
+  /// The owner of the socket at this end, by `sock_diag`; nil when there is none, or the kernel cannot be asked.
+  func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
+    guard host.count == other.host.count else { return nil }
+    var (user, inode): (UInt32, UInt32) = (0, 0)
+    let family = host.count == 4 ? AF_INET : AF_INET6
+    guard clinux_tcp_owner(family, host, port, other.host, other.port, &user, &inode) == 0 else { return nil }
+    return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
+  }
 
   /// As the kernel's tables have it: words of four bytes in this machine's own order, in hexadecimal digits.
   func text(in kind: TCPSocketTable.Kind) -> String? {

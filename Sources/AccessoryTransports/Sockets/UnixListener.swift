@@ -74,6 +74,12 @@ package enum UnixListener {
     case other
   }
 
+  /// Whether a process listens on the socket at a path; what cannot be found out counts as listening.
+  static func isListened(at path: String) -> Bool {
+    guard let name = SocketAddress(unixPath: path) else { return false }
+    return ((try? occupant(of: name, path: path)) ?? .live) != .dead
+  }
+
   static func occupant(of name: SocketAddress, path: String) throws(SystemError) -> Occupant {
     let probe = try OwnedDescriptor(
       socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0), "make a unix socket")

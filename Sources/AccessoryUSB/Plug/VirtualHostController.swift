@@ -24,7 +24,7 @@ public struct VirtualHostController: Sendable {
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
     self.folder = folder
     guard access("\(folder)/status", R_OK) == 0 else {
-      throw Problem(description: "this kernel has no virtual USB host controller: sudo modprobe vhci-hcd")
+      throw Problem(description: "this kernel has no virtual USB host controller: \(KernelModule.virtualHost.remedy)")
     }
     guard access("\(folder)/attach", W_OK) == 0 else {
       throw Problem(description: "plugging devices into the kernel needs root: run it with sudo")

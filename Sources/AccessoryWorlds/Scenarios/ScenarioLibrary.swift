@@ -75,7 +75,7 @@ public struct ScenarioLibrary: Sendable {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
       return ScenarioSource(
         name: file.split(separator: ".").first.map(String.init) ?? file, path: reference,
-        bytes: try Self.read(reference))
+        bytes: try read(reference))
     }
     let found = try embedded(reference)
     return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
@@ -98,8 +98,8 @@ public struct ScenarioLibrary: Sendable {
 
   private static let sizeLimit = 1 << 20
 
-  private static func read(_ path: String) throws(SourceProblems) -> [UInt8] {
-    do { return try TextFile.read(path, limit: sizeLimit) } catch {
+  private func read(_ path: String) throws(SourceProblems) -> [UInt8] {
+    do { return try profiles.readFile(path, Self.sizeLimit) } catch {
       throw SourceProblems([SourceProblem(at: nil, error.description)])
     }
   }

@@ -46,6 +46,10 @@ public struct ScenarioReport: Equatable, Sendable {
   public var planned: [String] = []
   /// Which shards are in the report.
   public var shards = ShardSet.whole
+  /// What stopped the run before it had played its scenarios; nil when nothing did.
+  public var stoppedBy: String?
+  /// Whether a run without a scenario passes.
+  public var allowsEmpty = false
   /// The scenarios that were played, in the order of the plan.
   public private(set) var runs: [Run] = []
 
@@ -57,14 +61,25 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// Whether all of them passed.
-  public var passed: Bool { runs.allSatisfy(\.passed) }
+  /// Passed when every scenario of the run was played and passed.
+  public var verdict: Verdict {
+    if !failed.isEmpty { return .failed([sentence]) }
+    if let stoppedBy { return .stopped(by: stoppedBy) }
+    if let shortfall { return .failed([shortfall]) }
+    return runs.isEmpty && !allowsEmpty ? .empty(count) : .passed
+  }
 
   /// Why a shard is not done.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
-    return runs.count == share ? nil : "\(runs.count) of \(share.counted("scenario")) were played"
+    if runs.count == share, stoppedBy == nil { return nil }
+    let how = stoppedBy.map { "; stopped by \($0)" } ?? ""
+    return "\(runs.count) of \(share.counted("scenario")) were played\(how)"
   }
+
+  private var shortfall: String? { unfinished ?? shards.gap }
+
+  private var failed: [String] { runs.filter { !$0.passed }.map(\.scenario) }
 
   /// Adds a scenario.
   public mutating func add(_ run: Run) { runs.append(run) }
@@ -78,22 +93,22 @@ public struct ScenarioReport: Equatable, Sendable {
     }
     if planned != other.planned { throw .otherRun("other scenarios") }
     try shards.add(other.shards)
+    allowsEmpty = allowsEmpty && other.allowsEmpty
     let places = Dictionary(planned.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { one, _ in one })
     runs = (runs + other.runs).sorted { places[$0.scenario, default: 0] < places[$1.scenario, default: 0] }
   }
 
   /// How many passed or failed.
   private var count: String {
-    let failed = runs.count { !$0.passed }
     let all = runs.count.counted("scenario")
-    let part = shards.text.isEmpty ? "" : " (\(shards.text))"
-    return (failed == 0 ? "\(all) passed" : "\(failed) of \(all) failed") + part
+    if runs.isEmpty, unfinished == nil { return "no scenario is in \(shards.text.isEmpty ? "the run" : shards.text)" }
+    let part = (shards.text.isEmpty ? "" : " (\(shards.text))") + (stoppedBy.map { "; stopped by \($0)" } ?? "")
+    return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
   /// The last line: the count, and which failed.
   public var sentence: String {
-    let failed = runs.filter { !$0.passed }.map(\.scenario)
-    return failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
+    failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
   /// For people: a line for each, and the count.
@@ -101,10 +116,15 @@ public struct ScenarioReport: Equatable, Sendable {
 
   /// For CI servers: a case for each scenario.
   package var junit: JUnitSuite {
-    let cases = runs.map { run in
+    var cases = runs.map { run in
       JUnitSuite.Case(
         "scenario.\(run.client)", run.scenario, time: run.length,
         run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")))
+    }
+    if let shortfall {
+      cases.append(JUnitSuite.Case("scenario", "every scenario was played", .failed(shortfall)))
+    } else if runs.isEmpty {
+      cases.append(JUnitSuite.Case("scenario", "scenarios", allowsEmpty ? .skipped(count) : .failed(count)))
     }
     return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + $1.length }, cases)
   }
@@ -112,7 +132,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// For people: a table, and the timeline of each scenario that failed.
   public var html: String {
     var page = ResultPage(
-      "easim scenarios: \(count)", passed: passed, ["\(count)."],
+      "easim scenarios: \(count)", verdict, ["\(count)."],
       columns: ["scenario", "app", "time", "what the app did"])
     for run in runs {
       page.add(
@@ -145,10 +165,12 @@ extension ScenarioReport: ShardedReport {
 
   private static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
     headerFormat.fields(at: \.header)
-    Field(derived: "passed", .boolean, "whether all of them passed") { $0.passed }
+    verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
     Field("options", \.options, .list(of: .text, count: 0...10_000), "what was asked for besides")
     Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a scenario passes")
     Field(
       "scenarios", \.runs, .list(of: .object(Run.format), count: 0...10_000), "the scenarios that were played",
       isRequired: true)
@@ -160,7 +182,11 @@ extension ScenarioReport: ShardedReport {
     if names.count != report.planned.count || Set(report.runs.map(\.scenario)).count != report.runs.count
       || !report.runs.allSatisfy({ names.contains($0.scenario) })
     {
-      object.error("a scenario is there twice, or was not planned")
+      object.error("scenarios", "a scenario is there twice, or was not planned")
+    }
+    let share = report.shards.share(of: report.planned.count)
+    if report.runs.count > share || report.stoppedBy == nil && report.runs.count < share {
+      object.error("scenarios", "there are \(report.runs.count), but a complete run of those planned has \(share)")
     }
   }
 

@@ -33,6 +33,12 @@ const void *clinux_find(const void *all, size_t room, const void *bytes, size_t 
 /// The process id at the other end of a unix socket, or -1 with errno.
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid);
 
+/// The user and the inode of the TCP socket at one end of a connection, by sock_diag; the inode is 0 when no process has it.
+/// Hosts have 4 or 16 bytes in the order of the network. Returns 0, or -1 with errno, ENOENT when there is no such socket.
+int clinux_tcp_owner(
+    int family, const void *host, uint16_t port, const void *peer_host, uint16_t peer_port, uint32_t *uid,
+    uint32_t *inode);
+
 /// accept4 with close-on-exec and non-blocking, or -1 with errno.
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
 

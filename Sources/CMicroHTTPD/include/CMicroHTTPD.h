@@ -16,12 +16,18 @@ const char *cmicrohttpd_load(void);
 // Swift cannot call functions with variable arguments; these have fixed ones.
 
 struct MHD_Daemon *cmicrohttpd_start(
-    int listener, MHD_AcceptPolicyCallback accept, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done,
+    MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done, MHD_NotifyConnectionCallback changed,
     void *context, unsigned connections, unsigned seconds, size_t memory);
+// Serves a connected socket, which the library closes, also when this fails.
+enum MHD_Result cmicrohttpd_add(struct MHD_Daemon *daemon, int socket);
 int cmicrohttpd_socket(struct MHD_Connection *connection);
 int cmicrohttpd_descriptor(struct MHD_Daemon *daemon);
 
 static inline enum MHD_Result cmicrohttpd_result(int isRight) { return isRight ? MHD_YES : MHD_NO; }
+
+static inline int cmicrohttpd_has_begun(enum MHD_ConnectionNotificationCode change) {
+  return change == MHD_CONNECTION_NOTIFY_STARTED;
+}
 
 static inline const char *cmicrohttpd_header(struct MHD_Connection *connection, const char *name) {
   return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);

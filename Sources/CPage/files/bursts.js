@@ -51,6 +51,16 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
+  // Another server has other runs.
+  reset() {
+    for (const known of [this.series, this.slices, this.maps]) known.clear();
+    this.reported?.clear();
+    this.compared = [];
+    this.job = undefined;
+    for (const part of [this.report, this.forms]) replace(part);
+    this.update();
+  }
+
   watch(job) {
     this.job = job;
     this.series.set(job, this.series.get(job) ?? []);
@@ -133,6 +143,7 @@ export class Bursts {
     this.noFaults.hidden = faults.length > 0;
     keyed(this.faults, faults, (fault) => fault.fault, () => new FaultRow(this.desk));
     keyed(this.history, [...this.jobs].reverse(), (job) => job.job, (job) => this.row(job));
+    this.showComparison();
     this.request();
   }
 
@@ -159,16 +170,22 @@ export class Bursts {
       const box = this.history.querySelector(`[data-job="${oldest}"] input`);
       if (box) box.checked = false;
     }
-    if (this.compared.length < 2) return replace(this.comparison);
-    const [a, b] = this.compared.map((id) => this.jobs.find((one) => one.job === id));
-    if (!a?.figures || !b?.figures) return replace(this.comparison, h("p", { class: "hint" }, "One of the two has no figures."));
+    this.showComparison();
+  }
+
+  // The earlier run is the base, whichever was chosen first.
+  showComparison() {
+    const [a, b] = this.jobs.filter((one) => this.compared.includes(one.job));
+    if (!b) return replace(this.comparison);
+    if (!a.figures || !b.figures) return replace(this.comparison, h("p", { class: "hint" }, "One of the two has no figures."));
     const lines = [
       ["bytes per second", (f) => f.seconds > 0 ? f.bytes / f.seconds : 0, (x) => `${bytes(Math.round(x))}/s`],
       ["p50", (f) => f.latency.p50, duration], ["p95", (f) => f.latency.p95, duration], ["p99", (f) => f.latency.p99, duration],
       ["longest", (f) => f.latency.maximum, duration], ["errors", (f) => f.errors, String],
     ];
+    const name = (one) => `${one.job}: ${one.title}, ${one.state}`;
     replace(this.comparison, h("h4", {}, `${b.job} compared with ${a.job}`), h("table", {},
-      h("thead", {}, h("tr", {}, ["", a.job, b.job, "change"].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, ["", `${name(a)} (base)`, name(b), `change from ${a.job}`].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, lines.map(([name, of, text]) => {
         const [x, y] = [of(a.figures), of(b.figures)];
         return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text(x)), h("td", {}, text(y)),
@@ -178,14 +195,12 @@ export class Bursts {
 
   draw() {
     const job = this.jobs.find((one) => one.job === this.job);
-    if (!job) return;
-    setText(this.title, `${job.job}: ${job.title}, ${job.state}${job.state === "running" ? ` ${(job.fraction * 100).toFixed(0)} %` : ""}${job.text ? `: ${job.text}` : ""}`);
-    this.stop.disabled = job.state !== "running";
-    const f = job.figures;
-    if (f) {
-      replace(this.figures, [["bursts", f.bursts], ["throughput", kbps(f) + " kB/s"], ["p50", duration(f.latency.p50)], ["p95", duration(f.latency.p95)],
-        ["p99", duration(f.latency.p99)], ["longest", duration(f.latency.maximum)], ["errors", f.errors], ["reconnections", f.reconnections]].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-    }
+    const part = job && job.fraction < 1 ? ` ${job.state === "running" ? "" : "after "}${(job.fraction * 100).toFixed(0)} %` : "";
+    setText(this.title, job ? `${job.job}: ${job.title}, ${job.state}${part}${job.text ? `: ${job.text}` : ""}` : "No load test yet");
+    this.stop.disabled = job?.state !== "running";
+    const f = job?.figures;
+    replace(this.figures, f ? [["bursts", f.bursts], ["throughput", kbps(f) + " kB/s"], ["p50", duration(f.latency.p50)], ["p95", duration(f.latency.p95)],
+      ["p99", duration(f.latency.p99)], ["longest", duration(f.latency.maximum)], ["errors", f.errors], ["reconnections", f.reconnections]].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))) : []);
     if (!this.element.isConnected || this.element.hidden) return;
     const points = this.series.get(this.job) ?? [];
     const errors = points.filter((point) => point.newErrors > 0).map((point) => point.seconds);
@@ -230,6 +245,10 @@ function chart(title, unit) {
     element: h("figure", {}, h("figcaption", {}, `${title}, ${unit}`), picture, legend),
     draw(lines, errors, breaks) {
       const all = lines.flatMap((line) => line.values);
+      if (all.length === 0) {
+        replace(legend);
+        return replace(picture, svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "No figures yet"));
+      }
       const until = Math.max(0.001, ...all.map(([x]) => x));
       const highest = nice(Math.max(1e-6, ...all.map(([, y]) => y)));
       const x = (t) => left + t / until * (width - left - 8);

@@ -7,6 +7,9 @@ const BAR = 14;
 const GAP = 8;
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
+// Of a lane, and lanes of a kind.
+const MOST_ROWS = 6;
+const MOST_LANES = 40;
 
 export class LaneView {
   constructor({ model, now, label, jump, isLive = true }) {
@@ -177,7 +180,7 @@ export class LaneView {
     if (shape) {
       const time = shape.mark ? `at ${seconds(shape.t0, 6)}`
         : shape.t1 === null ? `since ${seconds(shape.t0, 6)}` : `${seconds(shape.t0, 6)} to ${seconds(shape.t1, 6)}, ${seconds(shape.t1 - shape.t0)}`;
-      const more = [shape.protocols?.length ? shape.protocols.join(", ") : "", shape.end ? `ended: ${shape.end}` : ""].filter(Boolean);
+      const more = [shape.owner ? `serial number ${shape.owner}` : "", shape.protocols?.length ? shape.protocols.join(", ") : "", shape.end ? `ended: ${shape.end}` : ""].filter(Boolean);
       this.tip.textContent = [plain(shape.text), time, ...more.map(plain)].join("\n");
       const width = this.canvas.clientWidth;
       this.tip.style.setProperty("left", `${Math.max(0, Math.min(point.x + 10, width - 260))}px`);
@@ -237,17 +240,18 @@ export class LaneView {
       pen.stroke();
       pen.setLineDash([]);
     }
-    for (const row of layout.rows) this.drawLane(pen, colors, row, { from, right, until, place, left });
+    this.rows = layout.rows;
+    for (const row of layout.rows) if (row.lane) this.drawLane(pen, colors, row, { from, right, until, place, left });
     pen.restore();
     pen.fillStyle = colors.text;
-    for (const { lane, top, title } of layout.rows) {
+    for (const { top, title, note } of layout.rows) {
       pen.fillStyle = colors.text;
       pen.font = "600 12px system-ui, sans-serif";
       pen.fillText(cut(pen, title, narrow ? width - 8 : left - 12), 4, narrow ? top - 14 : top + BAR / 2);
       pen.font = "12px system-ui, sans-serif";
-      if (!narrow && lane.kind === "app" && lane.state) {
+      if (!narrow && note) {
         pen.fillStyle = colors.faint;
-        pen.fillText(lane.state, 4, top + BAR / 2 + 16);
+        pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
       }
     }
     if (this.chosen) this.ring(pen, colors);
@@ -268,19 +272,42 @@ export class LaneView {
   layout(lanes, narrow, from, right) {
     const rows = [];
     let top = AXIS + GAP;
+    const counts = {};
+    const names = {};
     for (const lane of lanes) {
+      counts[lane.kind] = (counts[lane.kind] ?? 0) + 1;
+      if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
+    }
+    const shown = {};
+    for (const lane of lanes) {
+      shown[lane.kind] = (shown[lane.kind] ?? 0) + 1;
+      if (shown[lane.kind] > MOST_LANES + 1) continue;
       if (narrow) top += 20;
+      if (shown[lane.kind] > MOST_LANES) {
+        rows.push({ top, title: `+${counts[lane.kind] - MOST_LANES} more` });
+        top += BAR + 4 + GAP;
+        continue;
+      }
       const hasSessions = lane.kind === "accessory" || lane.kind === "app";
       const rowHeight = hasSessions ? BAR * 2 + 6 : BAR + 4;
-      let last = 0;
-      for (const bar of lane.bars) if (bar.row > last && bar.t0 <= right && (bar.t1 ?? right) >= from) last = bar.row;
-      rows.push({ lane, top, title: oneLine(lane.title ?? lane.id), hasSessions, rowHeight });
+      const used = new Set([0]);
+      for (const bar of lane.bars) if (bar.t0 <= right && (bar.t1 ?? right) >= from) used.add(bar.row);
+      const most = Math.max(...used) < MOST_ROWS ? MOST_ROWS : MOST_ROWS - 1;
+      const more = [...used].filter((row) => row >= most).length;
+      const last = more > 0 ? most : Math.max(...used);
+      // Accessories with one name are told apart by their serial numbers.
+      const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
+      const title = lane.title ?? lane.id;
+      rows.push({
+        lane, top, title: oneLine(narrow && serial ? `${title} ${serial}` : title), note: oneLine(serial || (lane.kind === "app" && lane.state) || ""),
+        hasSessions, rowHeight, most, more,
+      });
       top += rowHeight * (last + 1) + GAP;
     }
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  drawLane(pen, colors, { lane, top, hasSessions, rowHeight }, { from, right, until, place, left }) {
+  drawLane(pen, colors, { lane, top, hasSessions, rowHeight, most, more }, { from, right, until, place, left }) {
     pen.strokeStyle = colors.line;
     pen.beginPath();
     pen.moveTo(left, top + BAR + 0.5);
@@ -289,7 +316,7 @@ export class LaneView {
     const covered = [];
     for (const bar of lane.bars) {
       const t1 = bar.t1 ?? until;
-      if (t1 < from || bar.t0 > right) continue;
+      if (t1 < from || bar.t0 > right || bar.row >= most) continue;
       const x = Math.max(place(bar.t0), left - 2);
       const end = Math.min(place(t1), this.canvas.clientWidth + 2);
       const isSession = bar.kind === "session";
@@ -310,6 +337,13 @@ export class LaneView {
         pen.fillStyle = bar.kind === "bare" ? colors.text : colors.card;
         pen.fillText(cut(pen, oneLine(this.barText(bar)), w - 8), x + 4, y + height / 2 + 0.5);
       }
+    }
+    if (more > 0) {
+      const text = `+${more} more`;
+      const y = top + most * rowHeight;
+      pen.fillStyle = colors.faint;
+      pen.fillText(text, left + 4, y + BAR / 2);
+      this.drawn.push({ lane: lane.id, kind: "more", text: `${text} than fit`, t0: from, t1: right, x: left + 4, y, w: 60, h: BAR, mark: true });
     }
     let lastMark = -100;
     for (const mark of lane.marks) {

@@ -12,6 +12,7 @@ import { VirtualList } from "./list.js";
 import { Packets } from "./packets.js";
 import { Bursts } from "./bursts.js";
 import { Scenarios } from "./scenarios.js";
+import { SessionBox } from "./sessions.js";
 
 const main = document.querySelector("main");
 const status = document.querySelector("#status");
@@ -109,7 +110,7 @@ function eventList(lanes) {
   const list = new VirtualList({
     label: "Events",
     columns: [{ name: "No.", class: "number" }, { name: "Time", class: "time" }, { name: "Side", class: "from" }, { name: "Event", class: "event" }, { name: "What", class: "text" }],
-    cells: (one) => [one.number, seconds(one.t, 6), one.side ?? one.app ?? one.session ?? "", one.event, describe(one)],
+    cells: (one) => [one.number, seconds(one.t, 6), side(one), one.event ?? one.request, describe(one)],
     kind: (one) => ["fault", "warning", "refused", "alert"].includes(one.event) ? "bad" : one.event === "connect" ? "message" : "",
     choose: (one) => { if (!list.follows) lanes.showTime(one.t); },
   });
@@ -118,7 +119,7 @@ function eventList(lanes) {
     const world = desk.world();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = words.length === 0 ? world.notices : world.notices.filter((one) => {
-      const text = `${one.side ?? ""} ${one.app ?? ""} ${one.event} ${describe(one)}`.toLowerCase();
+      const text = `${side(one)} ${one.event ?? one.request} ${describe(one)}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
     list.show(rows, { keep: true });
@@ -135,7 +136,13 @@ function eventList(lanes) {
     h("label", { htmlFor: "event-filter" }, "Filter events"), filter, jump, count), list.element);
 }
 
+function side(one) { return one.request ? "request" : one.side ?? one.app ?? one.session ?? ""; }
+
 function describe(one) {
+  if (one.request) {
+    const all = Object.entries({ ...one.params, ...one.result });
+    return oneLine(all.map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(" "));
+  }
   const name = one.accessory?.name ?? "";
   const protocols = one.accessory?.protocols;
   const what = one.text ?? one.reason ?? (["connect", "disconnect", "attach"].includes(one.event) && protocols ? (protocols.length ? protocols.join(", ") : "no protocols") : one.protocol ?? one.on ?? "");
@@ -173,11 +180,17 @@ async function start() {
     desk.overview.element, new Controls(desk).element, eventList(lanes)]);
   addView("packets", "Packets", desk.packets.element, { opened: () => desk.packets.opened(), closed: () => desk.packets.closed() });
   addView("load", "Load", desk.bursts.element, { opened: () => desk.bursts.request() });
-  addView("scenarios", "Scenarios", new Scenarios(desk).element);
+  const scenarios = new Scenarios(desk);
+  addView("scenarios", "Scenarios", scenarios.element);
   document.body.append(desk.bar.element);
   const wanted = sessionStorage.getItem("view");
   showView(views.some((view) => view.name === wanted) ? wanted : "live");
-  store.addEventListener("reset", () => desk.packets.reset());
+  store.addEventListener("reset", () => {
+    for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
+    // Ids begin again.
+    SessionBox.mine.clear();
+    desk.bar.say("");
+  });
   // For scripts in the browser's console: what is known, and what was drawn.
   globalThis.easim = { desk, lanes, store, server };
   document.documentElement.dataset.ready = "true";

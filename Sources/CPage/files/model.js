@@ -2,7 +2,6 @@
 // cables, one for the device, one for each app. A scenario's lines make the same picture.
 
 const MOST_OF_A_LANE = 20_000;
-const MOST_ROWS = 6;
 
 class Lane {
   constructor(id, kind, title) {
@@ -30,8 +29,9 @@ class Lane {
       if (bar.owner === owner) return bar.row;
       taken.add(bar.row);
     }
-    for (let row = 0; row < MOST_ROWS - 1; row += 1) if (!taken.has(row)) return row;
-    return MOST_ROWS - 1;
+    let row = 0;
+    while (taken.has(row)) row += 1;
+    return row;
   }
 
   end(key, t, why = "", number = 0) {
@@ -100,6 +100,7 @@ export class LaneModel {
     this.last = Math.max(this.last, notice.t);
     if (notice.method === "app") this.takeApp(notice);
     else if (notice.method === "event") this.takeEvent(notice);
+    else if (notice.request === "app.launch" && notice.result) this.lane(`app ${notice.result.app}`, "app").launched = notice.t;
   }
 
   takeApp(notice) {
@@ -161,7 +162,10 @@ export class LaneModel {
           t0: t, number, kind, owner: serial, text: `connect ${subject.name}`, protocols: subject.protocols,
         });
         return;
-      case "device disconnect": device.end(subject.connectionID, t, "disconnect", number); return;
+      case "device disconnect":
+        device.end(subject.connectionID, t, "disconnect", number);
+        for (const lane of this.lanes.values()) if (lane.open.get(subject.connectionID)?.isSeen) lane.end(subject.connectionID, t, "disconnect", number);
+        return;
       case "app connect":
         this.lane("app", "app", "App").begin(subject.connectionID, {
           t0: t, number, kind, owner: serial, text: `sees ${subject.name}`, protocols: subject.protocols,
@@ -221,15 +225,22 @@ export class LaneModel {
     }
   }
 
-  // Gives an app its sessions: an open one that no bar of it shows belongs to the first that waits.
+  // Gives an app what no notice says to be its: its sessions, and the accessories that were there before it was launched or that
+  // it is not notified of.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;
+    for (const seen of app.sees ?? []) {
+      const bar = this.lanes.get("device").open.get(seen.connectionID);
+      const isTold = app.registrations > 0 && bar?.t0 >= lane.launched;
+      if (!bar || isTold || lane.open.has(seen.connectionID)) continue;
+      lane.begin(seen.connectionID, { ...bar, lane: lane.id, t0: Math.max(bar.t0, lane.launched ?? bar.t0), text: `sees ${seen.name}`, isSeen: true, row: lane.row(bar.owner) });
+      this.version += 1;
+    }
     lane.shown ??= new Set();
     for (const state of app.states ?? []) {
       if (lane.shown.has(state.session)) continue;
-      const at = this.waitingSessions.findIndex((bar) => bar.protocol === state.protocol
-        && (app.sees ?? []).some((seen) => seen.connectionID === bar.connectionID));
+      const at = this.waitingSessions.findIndex((bar) => bar.connectionID === state.connectionID && bar.protocol === state.protocol);
       if (at < 0) continue;
       const [bar] = this.waitingSessions.splice(at, 1);
       lane.shown.add(state.session);

@@ -2,7 +2,9 @@
 import { bytes, h, keyed, perFrame, replace, setText, svg, oneLine } from "./dom.js";
 import { PHASES } from "./store.js";
 import { chooser, field, fromOptionText, optionText, sliderScale } from "./forms.js";
-import { SessionBox } from "./sessions.js";
+import { SessionBox, accessoryOf } from "./sessions.js";
+
+const MOST_FLOWS = 6;
 
 export class Overview {
   constructor(desk) {
@@ -48,8 +50,7 @@ export class Overview {
       const to = this.apps.keyed?.get(app.app)?.element.getBoundingClientRect();
       if (!to || to.left <= middle.right) continue;
       for (const session of app.states ?? []) {
-        const seen = (app.sees ?? []).find((one) => one.protocols.includes(session.protocol));
-        const accessory = world.accessories.find((one) => one.serial === seen?.serialNumber);
+        const accessory = accessoryOf(world, session);
         const from = this.accessories.keyed?.get(accessory?.accessory)?.element.getBoundingClientRect();
         if (!from) continue;
         const y1 = from.top + 24 + 6 * count - box.top;
@@ -57,11 +58,12 @@ export class Overview {
         const y = middle.top + 10 + 8 * count - box.top;
         const points = [[from.right - box.left, y1], [middle.left - box.left, y], [middle.right - box.left, y], [to.left - box.left, y2]];
         const total = `${bytes(session.bytesRead + session.bytesWritten)}${session.rate > 0 ? `, ${bytes(Math.round(session.rate))}/s` : ""}`;
-        if (count < 6) this.labels.push(h("li", {}, `${session.session}: ${total}`));
-        parts.push(svg("polyline", { points: points.map((point) => point.join(",")).join(" "), "data-session": session.session }));
+        if (count < MOST_FLOWS) this.labels.push(h("li", {}, `${session.session}: ${total}`));
+        parts.push(svg("polyline", { points: points.map((point) => point.join(",")).join(" "), "data-session": session.session, "data-accessory": accessory.accessory }));
         count += 1;
       }
     }
+    if (count > MOST_FLOWS) this.labels.push(h("li", {}, `+${count - MOST_FLOWS} more`));
     replace(this.lines, parts);
     replace(this.flows, this.labels);
   }
@@ -122,7 +124,7 @@ class AccessoryCard {
   update(state) {
     this.state = state;
     this.element.dataset.accessory = state.accessory;
-    setText(this.title, oneLine(state.name));
+    setText(this.title, oneLine(unambiguous(state.name, state.serial, this.desk.world().accessories)));
     const facts = [state.accessory, state.profile, state.serial, `in sessions: ${behaviorText(state.behavior)}`];
     if (state.on) facts.push(`on ${state.on}`);
     if (state.taken) facts.push("sessions taken by a client");
@@ -155,6 +157,11 @@ class AccessoryCard {
   }
 }
 
+// The name of one of several accessories, with its serial number where another has the same name.
+function unambiguous(name, serial, all) {
+  return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
+}
+
 function behaviorText(behavior) { return typeof behavior === "string" ? behavior : behavior?.type ?? ""; }
 
 // A fault with a slider for each of its parameters, which change it while bytes pass.
@@ -163,57 +170,74 @@ export class FaultRow {
     this.desk = desk;
     this.text = h("code", {});
     this.counts = h("span", { class: "hint" });
+    // What was moved and is not in the fault yet.
+    this.moved = new Map();
     this.sliders = h("div", { class: "sliders" });
     this.element = h("div", { class: "fault" }, h("div", { class: "buttons" }, this.text, this.counts,
       desk.bar.button("Remove fault", () => [["fault.remove", { fault: this.state.fault }]])), this.sliders);
   }
 
   update(state) {
-    const isNew = !this.state;
     this.state = state;
     this.element.dataset.fault = state.fault;
     setText(this.text, `${state.fault} ${state.text}`);
     setText(this.counts, ` ${state.hits} hit${state.hits === 1 ? "" : "s"}, ${bytes(state.bytes)}`);
-    if (isNew) this.makeSliders();
+    const { name, values } = fromOptionText(state.text);
+    const properties = this.desk.schemas.kinds("fault.change", "to", "fault").find((one) => one.name === name)?.properties ?? [];
+    const shown = properties.filter((one) => (!["after", "for", "capacity"].includes(one.key) || one.key in values) && sliderScale(one));
+    keyed(this.sliders, shown.map((property) => ({ property, value: values[property.key] })), ({ property }) => `${name} ${property.key}`,
+      ({ property }) => this.slider(name, property));
   }
 
-  makeSliders() {
-    const { name, values } = fromOptionText(this.state.text);
-    const kind = this.desk.schemas.kinds("fault.change", "to", "fault").find((one) => one.name === name);
-    this.name = name;
-    this.values = values;
-    for (const property of kind?.properties ?? []) {
-      if (["after", "for", "capacity"].includes(property.key) && !(property.key in values)) continue;
-      const scale = sliderScale(property);
-      if (!scale) continue;
-      const text = values[property.key] ?? String(property.default ?? "");
-      const output = h("output", {}, text);
-      const slider = h("input", {
-        type: "range", min: scale.min, max: scale.max, step: scale.step, dataset: { key: property.key },
-        "aria-valuetext": text, "aria-label": `${name} ${property.key}`, title: property.description,
-      });
-      slider.value = scale.fromText(text);
-      slider.addEventListener("input", () => {
-        const value = scale.toText(Number(slider.value));
-        output.textContent = value;
-        slider.setAttribute("aria-valuetext", value);
-        this.values[property.key] = value;
-        this.change();
-      });
-      this.sliders.append(h("label", {}, h("span", {}, property.key), slider, output));
-    }
+  // It shows the fault's value, whoever changed it, except while it is moved.
+  slider(name, property) {
+    const scale = sliderScale(property);
+    const output = h("output", {});
+    const slider = h("input", {
+      type: "range", min: scale.min, max: scale.max, step: scale.step, dataset: { key: property.key },
+      "aria-label": `${name} ${property.key}`, title: property.description,
+      on: {
+        input: () => {
+          this.moved.set(property.key, scale.toText(Number(slider.value)));
+          show(this.moved.get(property.key));
+          this.change();
+        },
+      },
+    });
+    const show = (text) => {
+      setText(output, text);
+      slider.setAttribute("aria-valuetext", text);
+    };
+    return {
+      element: h("label", {}, h("span", {}, property.key), slider, output),
+      update: ({ value }) => {
+        if (this.moved.has(property.key) || slider.matches(":active")) return;
+        const text = value ?? String(property.default ?? "");
+        slider.value = scale.fromText(text);
+        show(text);
+      },
+    };
   }
 
-  // One request at a time: the newest values follow when the one before is answered.
+  // One request at a time, with what was moved alone: the other values are those that the fault has now.
   async change() {
-    this.isDue = true;
     if (this.isChanging) return;
     this.isChanging = true;
-    while (this.isDue) {
-      this.isDue = false;
-      await this.desk.bar.run([["fault.change", { fault: this.state.fault, to: optionText(this.name, this.values) }]]);
+    const { fault } = this.state;
+    while (this.moved.size > 0) {
+      const sent = new Map(this.moved);
+      const { name, values } = fromOptionText((await this.now(fault)).text);
+      await this.desk.bar.run([["fault.change", { fault, to: optionText(name, { ...values, ...Object.fromEntries(sent) }) }]]);
+      for (const [key, value] of sent) if (this.moved.get(key) === value) this.moved.delete(key);
     }
     this.isChanging = false;
+  }
+
+  // Another client may have changed it since the last refresh.
+  async now(fault) {
+    const { accessory } = this.desk.world().accessories.find((one) => one.faults.includes(fault)) ?? {};
+    const { faults } = await this.desk.server.call("fault.list", { accessory }).catch(() => ({ faults: [] }));
+    return faults.find((one) => one.fault === fault) ?? this.state;
   }
 }
 
@@ -265,7 +289,7 @@ class SeenRow {
 
   update(seen) {
     if (!seen.connectionID) return setText(this.text, "none");
-    setText(this.text, `${oneLine(seen.name)} ${seen.protocols.length ? "" : "without protocols"}`);
+    setText(this.text, `${oneLine(unambiguous(seen.name, seen.serialNumber, this.card.state.sees))} ${seen.protocols.length ? "" : "without protocols"}`);
     keyed(this.buttons, seen.protocols, (name) => name, (protocol) => ({
       element: this.desk.bar.button(`Open ${protocol}`, () => [["app.open", { app: this.card.state.app, protocol, connectionID: seen.connectionID }]],
         { name: "open", done: ([session]) => SessionBox.mine.add(session.session) }),

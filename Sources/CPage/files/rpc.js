@@ -1,5 +1,8 @@
 // The control protocol in a browser: POST /rpc, and GET /events as a stream. Nothing else is sent to the server.
 
+// A batch has at most 1,000 requests.
+const MOST_AT_ONCE = 900;
+
 export class Failure extends Error {
   constructor(error) {
     super(error.message);
@@ -38,6 +41,7 @@ export class Server {
 
   // Several requests at once. The results are in their order; one that failed is a Failure.
   async batch(calls) {
+    if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
     if (calls.length === 0) return [];
     const first = this.nextID;
     this.nextID += calls.length;

@@ -40,6 +40,8 @@ export class Scenarios {
       h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.sound, this.naive, this.both)), this.runs);
   }
 
+  reset() { replace(this.runs); }
+
   async watch(job, name) {
     const title = h("h3", {}, `${this.select.value}, ${name}: running`);
     const verdict = h("p", { role: "status" });

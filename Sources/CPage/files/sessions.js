@@ -32,11 +32,12 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // What comes back from now on is compared with these bytes.
+  // What an accessory that echoes gives back is compared with these bytes. Of any other nothing is expected.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;
-    this.expected = params.data ? fromBase64(params.data) : new TextEncoder().encode(params.text);
+    const isEcho = accessoryOf(this.desk.world(), this.state)?.behavior === "echo";
+    this.expected = !isEcho || !params ? [] : params.data ? fromBase64(params.data) : new TextEncoder().encode(params.text);
   }
 
   update(state) {
@@ -65,15 +66,33 @@ export class SessionBox {
   }
 
   take(data) {
-    const isText = data.every((byte) => byte === 10 || byte === 13 || byte === 9 || (byte >= 32 && byte !== 127));
-    const text = isText ? new TextDecoder().decode(data) : `${[...data.subarray(0, 32)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ")}${data.length > 32 ? " …" : ""}`;
-    const line = `${data.length} byte${data.length === 1 ? "" : "s"}: ${text}\n`;
+    const line = `${data.length} byte${data.length === 1 ? "" : "s"}: ${asText(data) ?? asHex(data)}\n`;
     this.received.textContent = (this.received.textContent + plain(line)).slice(-MOST_SHOWN);
     this.received.scrollTop = this.received.scrollHeight;
-    const start = this.count ?? 0;
-    const isEcho = start + data.length <= this.expected.length && data.every((byte, index) => byte === this.expected[start + index]);
-    this.count = start + data.length;
-    if (isEcho && this.count === this.expected.length) this.verdict.textContent = `${this.count} bytes came back, equal to those sent.`;
-    else if (!isEcho) this.verdict.textContent = `${this.count} bytes came back, different from those sent.`;
+    if (this.expected.length === 0) return;
+    const start = this.count;
+    this.count += data.length;
+    const isEcho = this.count <= this.expected.length && data.every((byte, index) => byte === this.expected[start + index]);
+    if (isEcho && this.count < this.expected.length) return;
+    this.verdict.textContent = `${this.count} bytes came back, ${isEcho ? "equal to" : "different from"} those sent.`;
+    this.expected = [];
   }
+}
+
+// The accessory at the other end of an app's session.
+export function accessoryOf(world, session) {
+  const seen = world.apps.find((app) => app.app === session.app)?.sees?.find((one) => one.connectionID === session.connectionID);
+  const all = world.accessories.filter((one) => one.serial === seen?.serialNumber);
+  return all.find((one) => one.plugged) ?? all[0];
+}
+
+// Null for what is no text in UTF-8.
+function asText(data) {
+  if (data.some((byte) => byte === 127 || (byte < 32 && ![9, 10, 13].includes(byte)))) return null;
+  try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }
+}
+
+function asHex(data) {
+  const shown = [...data.subarray(0, 32)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  return data.length > 32 ? `${shown} … ${data.length - 32} more` : shown;
 }

@@ -96,6 +96,7 @@ export class Store extends EventTarget {
     this.server.token = token;
     // Another token is another server.
     this.worlds.clear();
+    this.rates.clear();
     this.jobs = [];
     this.become("connecting");
     this.tell("reset");
@@ -166,12 +167,15 @@ export class Store extends EventTarget {
   }
 
   // Lists are asked for at most five times a second.
-  refreshSoon() {
-    if (this.timer) return;
+  refreshSoon(delay = 200) {
+    const due = performance.now() + delay;
+    if (this.timer && this.due <= due) return;
+    clearTimeout(this.timer);
+    this.due = due;
     this.timer = setTimeout(() => {
       this.timer = null;
       this.refresh().catch(() => {});
-    }, 200);
+    }, delay);
   }
 
   async refresh() {
@@ -195,6 +199,8 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
+      // Bytes pass without a notice.
+      if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
       if (this.isStale) {
@@ -211,7 +217,6 @@ export class Store extends EventTarget {
     ]);
     const faults = accessories.filter((one) => one.faults.length > 0);
     calls.push(...faults.map((one) => ["fault.list", { accessory: one.accessory }]));
-    if (calls.length > 900) calls.length = 900;
     const results = await this.server.batch(calls);
     let at = 0;
     const now = performance.now() / 1000;

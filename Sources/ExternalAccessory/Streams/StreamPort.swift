@@ -258,8 +258,12 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  private func noteOnce(_ misuse: StreamMisuse) {
-    if lock.withLock({ noted.insert(misuse).inserted }) { note(misuse) }
+  /// Returns whether it was noted now.
+  @discardableResult
+  private func noteOnce(_ misuse: StreamMisuse) -> Bool {
+    let isFirst = lock.withLock { noted.insert(misuse).inserted }
+    if isFirst { note(misuse) }
+    return isFirst
   }
 
   private func endNudge() { lock.withLock { isNudging = false } }
@@ -330,7 +334,7 @@ extension StreamPort {
   /// Since when events wait for loops of which none runs; nil if there are no such events, or this was reported.
   var deadSince: Date? {
     lock.withLock {
-      guard let since = watch.since, !noted.contains(.deadLoop) else { return nil }
+      guard let since = watch.since else { return nil }
       let loops = schedules.map(\.loop) + pending.map(\.loop)
       return loops.contains { $0 === RunLoop.main || $0.currentMode != nil } ? nil : since
     }
@@ -338,7 +342,10 @@ extension StreamPort {
 
   /// Notes a misuse if events have waited long enough.
   func noteDeadLoop() {
-    if let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience { noteOnce(.deadLoop) }
+    guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
+    else { return }
+    // Not before it can be read: a reader of the misuses waits for it while another thread reports it.
+    lock.withLock { watch.end() }
   }
 }
 

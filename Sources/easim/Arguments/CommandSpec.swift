@@ -42,7 +42,7 @@ struct CommandSpec: Sendable {
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
     .replay,
-    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .port, .doctor, .completion, .man,
+    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .doctor, .completion, .man,
   ]
 
   /// Whether the command has an option of this name.

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The manual pages of easim in roff, made from the command table: easim(1), and easim-run(1) and so on.
 enum ManualPage {
   /// easim(1).
@@ -91,13 +93,8 @@ enum ManualPage {
       case "~": "\\(ti"
       case "\"": "\\(dq"
       case _ where scalar.isASCII: String(scalar)
-      default: "\\[u\(hexadecimal(scalar.value))]"
+      default: "\\[u\(Hex.number(scalar.value, digits: 4))]"
       }
     }.joined()
-  }
-
-  private static func hexadecimal(_ value: UInt32) -> String {
-    let digits = String(value, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 }

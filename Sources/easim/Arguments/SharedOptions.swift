@@ -27,8 +27,12 @@ struct SharedOptions: Sendable {
   var allowsExec = false
   /// `--seed`.
   var seed: UInt64?
+  /// `--settle-after`.
+  var settleAfter = Duration.milliseconds(200)
   /// `--shard`.
   var shard: Shard?
+  /// `--allow-empty`.
+  var allowsEmpty = false
   /// `--protocol`.
   var protocolName: String?
   /// `--info-plist`.
@@ -111,6 +115,11 @@ extension Option {
     .standard("from the job's environment")
   }
 
+  /// Commands whose result is that something was compared.
+  static var allowEmpty: Option {
+    Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 also when there was nothing to compare")
+  }
+
   static var protocolName: Option {
     Option(
       "--protocol", \.shared.protocolName, .optional(.text), as: "P",
@@ -140,6 +149,13 @@ extension Option {
       "--settle", \.shared.tolerance.settle, .duration,
       "wait TIME before the first data of a session, or until the accessory sends 0xEA03"
     ).standard(nil)
+  }
+
+  /// How long a command that compares bytes looks for more than it expected.
+  static var settleAfter: Option {
+    Option(
+      "--settle-after", \.shared.settleAfter, .duration,
+      "fail on bytes that come within TIME after the last expected one")
   }
 
   static var deviceProfile: Option {

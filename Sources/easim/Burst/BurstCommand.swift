@@ -13,18 +13,21 @@ extension CommandSpec {
       late is measured from the time it was due. Replies are compared as they arrive.
 
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
-      --fault also takes the name of a kind of link: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
+      --fault also takes the name of a kind of link: \(FaultPreset.all.map(\.name).joined(separator: ", ")).
 
-      The run also fails when bursts of --rate did not begin in time (--allow-overdue lets it pass) and when a limit of
-      --fail-if is broken: p50, p99.9, mean, max > TIME (service.p99 for service times), rate < N/s or N kB/s, and errors,
-      lost, overdue, reconnections, retransmissions > N or N%. The baseline of --baseline must have the same plan.
+      A run passes when it did all that was asked for. One that is stopped before its --count or --for fails. So does one in
+      which bursts of --rate did not begin in time (--allow-overdue lets it pass), in which bytes follow the last expected
+      one within --settle-after, or that breaks a limit of --fail-if: p50, p99.9, mean, max > TIME (service.p99 for service
+      times), rate < N/s or N kB/s, and errors, lost, overdue, reconnections, retransmissions > N or N%. With --reconnect,
+      lost bursts are errors (--allow-lost lets it pass). The baseline of --baseline must have the same plan.
 
       --shard I/N loads part I of N of the accessories, which must be given in the same order to every shard, with their part
       of --count and --rate; limits are judged of the merged report. --start-at begins at one time on several machines.
       'easim report merge' adds up their .json reports (docs/scale.md).
 
-      Exit codes: 0 passed, 1 a reply differs, the rate was not kept, a limit is broken or the result is worse than the
-      baseline, 2 usage error, 3 no accessory found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused.
+      Exit codes: 0 passed, 1 a reply differs, the rate was not kept, a limit is broken, the run was stopped or the result is
+      worse than the baseline, 2 usage error, 3 no accessory found, 4 timed out, 5 an accessory disconnected, 6 an accessory
+      was refused.
       Ctrl-C ends the run and still writes the report.
       """,
     examples: [
@@ -50,9 +53,11 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
   let share = shard.share(of: addresses.count)
   let part = shard.isWhole ? plan : plan.share(share, of: addresses.count)
   if share.isEmpty || part.extent == .bursts(0) {
-    console.err("easim burst: shard \(shard) has nothing to do: there are fewer accessories or bursts than shards")
-    for file in reports { file.write(.empty(plan, shard), nil, console) }
-    return .done
+    console.err("easim: shard \(shard) has nothing to do: there are fewer accessories or bursts than shards")
+    var report = BurstReport.empty(plan, shard)
+    report.allowsEmpty = options.shared.allowsEmpty
+    for file in reports { file.write(report, nil, console) }
+    return report.passed ? .done : .checkFailed
   }
   let session = try BurstSession(
     Array(addresses[share]), part, options.shared, reports, baseline, runtime, console)
@@ -94,6 +99,6 @@ private func probe(
     return isThere ? .timedOut : .unreachable
   }
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description
-  console.result(passed: finding.options != nil, text, at: runtime.loop.now)
+  console.result(Verdict(reasons: finding.options == nil ? [text] : []), text, at: runtime.loop.now)
   return finding.options == nil ? .checkFailed : .done
 }

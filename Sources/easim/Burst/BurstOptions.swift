@@ -51,7 +51,8 @@ struct BurstOptions: ReportingOptions {
     Option(
       "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
-    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count the lost bursts"),
+    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
+    Option("--allow-lost", \.plan.allowsLost, "let a run with --reconnect pass though bursts were lost"),
     Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
     Option("--allow-overdue", \.plan.allowsOverdue, "let the run pass though bursts of --rate did not begin in time"),
     Option(
@@ -69,8 +70,10 @@ struct BurstOptions: ReportingOptions {
       $0 = try StartTime($1)
     },
     .shard.described("load part I of N of the accessories"),
+    .allowEmpty.described("with --shard: exit with 0 also when the part has nothing to do"),
     .failIf, .report, .baseline, .tolerance,
-    .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser,
+    .settleAfter, .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote,
+    .anyUser,
     .timeout.described("time limit to find the accessories, for each burst, and to come back"),
     .json, .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
@@ -125,7 +128,9 @@ struct BurstOptions: ReportingOptions {
       }
       plan = file.laid(over: plan)
     }
+    if plan.allowsLost, !plan.reconnects { throw UsageError("--allow-lost needs --reconnect") }
     plan.timeout = shared.timeout
+    plan.settleAfter = shared.settleAfter
     plan.protocolName = shared.protocolName
     return plan
   }

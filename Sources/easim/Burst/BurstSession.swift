@@ -71,11 +71,14 @@ final class BurstSession {
   /// Serves live metrics while the run lasts.
   func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
     guard case .tcp(let host, let port) = address else { return }
+    // Metrics need no token, and Prometheus has a user of its own.
+    var options = TransportOptions()
+    (options.allowsRemote, options.allowsOtherUsers) = (shared.allowsRemote, true)
     let door = try HTTPDoor(
-      metrics: { [unowned self] in runner.report.metrics(isOpen: false) }, host: host, port: port,
-      allowsRemote: shared.allowsRemote, on: runtime.loop)
+      metrics: { [unowned self] in runner.report.metrics(isOpen: false) }, host: host, port: port, options,
+      on: runtime.loop)
     self.door = door
-    console.err("easim burst: metrics at http://\(door.address)/metrics")
+    console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
   /// Begins at a time of day, if the sessions are open by then.
@@ -91,7 +94,7 @@ final class BurstSession {
     start = (planned, clock)
     let whole = Duration.milliseconds(left.wholeNanoseconds / 1_000_000)
     console.err(
-      "easim burst: bursts begin at \(StartTime.text(planned)), in \(DurationText.format(whole)); \(clock.text)")
+      "easim: bursts begin at \(StartTime.text(planned)), in \(DurationText.format(whole)); \(clock.text)")
   }
 
   func run() throws -> ExitCode {
@@ -197,7 +200,7 @@ final class BurstSession {
     case .timedOut: return .timedOut
     case .gone: return .gone
     case .notReached: return zip(hosts, runner.sites).contains(where: isMissing) ? .unreachable : .timedOut
-    case .stopped: if !report.passed { return .checkFailed }
+    case .stopped: return .checkFailed
     }
     return comparison?.passed == false || !report.passed ? .checkFailed : .done
   }

@@ -18,8 +18,9 @@ extension CommandSpec {
       --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine; 'easim report
       merge' adds up the .json reports (docs/scale.md).
 
-      Exit codes: 0 all held or were skipped, 1 findings, or stopped, 2 usage error, 3 no accessory found, 5 the accessory
-      did not come back. Ctrl-C ends the run and prints what was judged.
+      Exit codes: 0 at least one case held, and the others held or were skipped; 1 findings, or stopped, or no case was judged
+      (--allow-empty makes that 0); 2 usage error; 3 no accessory found; 5 the accessory did not come back. Ctrl-C ends the
+      run and prints what was judged.
       """,
     examples: [
       "easim check --list", "easim check unix:/tmp/echo-1.sock --only 201-211 --report /tmp/check.html",

@@ -33,7 +33,7 @@ struct CheckOptions: CommandOptions {
     Option(
       "--baseline", \.baseline, .optional(.text), as: "FILE",
       "print what changed since this JSON report; fail only on new findings"),
-    .shard.described("run part I of N of the cases and attacks"),
+    .shard.described("run part I of N of the cases and attacks"), .allowEmpty,
     .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] = [

@@ -62,7 +62,8 @@ final class CheckSession {
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
-    if runtime.signal != nil { report.ending = .stopped }
+    if runtime.signal != nil { report.ending = .stopped(by: runtime.signalName) }
+    report.allowsEmpty = options.shared.allowsEmpty
     (report.program, report.shards, report.planned) = (Version.program, ShardSet(shard), planned.map(\.number))
     bar.clear()
     settle()
@@ -93,10 +94,12 @@ final class CheckSession {
   private func conclude(_ report: CheckReport) -> ExitCode {
     let comparison = baseline.map { CheckComparison(report, since: $0) }
     for file in files { file.write(report, comparison, console) }
-    let code = exitCode(report, comparison)
+    let verdict = report.verdict(since: comparison)
+    let code = exitCode(report, verdict)
     if console.isJSON {
       var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
-      object.add("passed", code == .done)
+      object.add("passed", verdict.isPassed)
+      object.add("verdict", verdict.word)
       object.add("text", report.summary)
       object.add("report", report.json)
       console.out(object.text)
@@ -113,14 +116,9 @@ final class CheckSession {
     return code
   }
 
-  private func exitCode(_ report: CheckReport, _ comparison: CheckComparison?) -> ExitCode {
-    if let hostile = report.hostile, !hostile.failures.isEmpty { return .checkFailed }
-    let hasFindings = comparison.map { !$0.broken.isEmpty } ?? !report.findings.isEmpty
-    if hasFindings { return .checkFailed }
-    switch report.ending {
-    case .complete: return .done
-    case .stopped: return .checkFailed
-    case .gone: return .gone
-    }
+  private func exitCode(_ report: CheckReport, _ verdict: Verdict) -> ExitCode {
+    // A lost accessory has an exit code of its own only if nothing else failed.
+    if case .gone = report.ending, verdict.reasons.count == 1 { return .gone }
+    return verdict.isPassed ? .done : .checkFailed
   }
 }

@@ -92,7 +92,10 @@ extension Address {
   /// How to get an accessory where there is none: on the bench of this user one is a command away.
   var hintWhereNothingIs: String? {
     guard case .bench(nil, _) = self else { return nil }
-    return "'easim run lawk-view' in another terminal plugs a simulated accessory in"
+    return """
+      'easim run lawk-view' in another terminal plugs a simulated accessory in; a process with another EASIM_BENCH, \
+      XDG_RUNTIME_DIR or TMPDIR has another bench
+      """
   }
 
   /// What to say when time ran out and no accessory had appeared here.

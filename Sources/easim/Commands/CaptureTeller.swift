@@ -53,7 +53,7 @@ final class CaptureTeller {
       if let failure { throw failure }
     } catch let error as CaptureError {
       flush()
-      console.err("easim decode: \(name):\(error)")
+      console.err("easim: \(name):\(error)")
       return .usage
     }
     if let foreign = decoder.foreignLines {
@@ -138,7 +138,8 @@ final class CaptureTeller {
       object.add("passed", passed)
       object.add("text", summary.text + found)
       console.out(object.text)
-    } else {
+    } else if !console.hasNoReader {
+      // A reader that left saw what it wanted, and the rest was not decoded.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")

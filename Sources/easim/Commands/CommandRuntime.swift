@@ -6,13 +6,11 @@ import Glibc
 final class CommandRuntime {
   let loop: EpollLoop
 
-  /// - Parameter grace: how long the process may run on after a second signal; see ``StopSignals``.
-  init(_ console: Console, seed: UInt64? = nil, grace: Duration = .milliseconds(500)) throws {
+  /// - Parameter secondInterrupt: how long the process may run on after a second Ctrl-C; see ``StopSignals``.
+  init(_ console: Console, seed: UInt64? = nil, secondInterrupt: Duration = .zero) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
     Self.raiseDescriptorLimit()
-    // A write to a peer that is gone returns an error; it must not end the process.
-    Glibc.signal(SIGPIPE, SIG_IGN)
-    try StopSignals.take(grace: grace) { [loop] in
+    try StopSignals.take(secondInterrupt: secondInterrupt) { [loop] in
       loop.execute {}
       OutputLane.news.change { $0 &+= 1 }
     }

@@ -90,8 +90,7 @@ final class SavedFiles {
   /// Makes an empty file whose name nothing has.
   private func reserve(_ ending: String) throws(SystemError) -> String {
     while true {
-      let number = String(next)
-      let path = "\(folder)/file-\(String(repeating: "0", count: max(0, 4 - number.count)))\(number)\(ending)"
+      let path = "\(folder)/file-\("\(next)".zeroPadded(to: 4))\(ending)"
       next += 1
       let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
       if descriptor >= 0 {

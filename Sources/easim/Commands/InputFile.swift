@@ -1,3 +1,4 @@
+import AccessoryProfiles
 import Glibc
 
 /// A file that the user named, or stdin with `-`, read whole.
@@ -6,8 +7,8 @@ enum InputFile {
   static let sizeLimit = 256 << 20
 
   /// Reads a file of any size, part by part, until `take` returns false.
-  static func read(_ path: String, _ take: ([UInt8]) throws -> Bool) throws {
-    let name = path == "-" ? "stdin" : path.isEmpty ? "''" : path
+  static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
+    let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var block = [UInt8](repeating: 0, count: 1 << 18)
@@ -19,20 +20,29 @@ enum InputFile {
     }
   }
 
-  /// `option` is named in complaints, where the path came with one.
+  /// How long a file that is not stdin may take.
+  private static let patience = Duration.seconds(60)
+
+  /// `option` is named in complaints, where the path came with one. A signal that asks easim to stop ends the wait for a
+  /// file; stdin is waited for without a limit.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
-    let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
-    let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
-    defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-    var bytes: [UInt8] = []
-    var block = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = Glibc.read(descriptor, &block, block.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))") }
-      if count == 0 { return bytes }
-      bytes += block[..<count]
-      if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB") }
+    let isStandard = path == "-" || path == "/dev/stdin"
+    let name = (option.map { "\($0) " } ?? "") + (isStandard ? "stdin" : path.isEmpty ? "''" : path)
+    guard isStandard else {
+      return try PatientFile.read(named: name, atMost: patience) {
+        do throws(TextFileError) { return try TextFile.read(path, limit: sizeLimit, within: patience) } catch {
+          throw UsageError("\(name): \(error.reason)")
+        }
+      }
+    }
+    return try PatientFile.read(named: name, atMost: nil) {
+      var bytes: [UInt8] = []
+      try read("-", named: name) { block in
+        bytes += block
+        if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB") }
+        return true
+      }
+      return bytes
     }
   }
 }

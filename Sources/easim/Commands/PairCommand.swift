@@ -98,7 +98,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     console.show(device, paired: true)
     return .done
   case .failure(let error)?:
-    console.err("easim pair: \(answers.unanswered ?? "\(error)")")
+    console.err("easim: \(answers.unanswered ?? "\(error)")")
     return error.exitCode
   case nil: break
   }
@@ -111,7 +111,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     return .checkFailed
   }
   console.err(
-    "easim pair: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button for it) and try again"
+    "easim: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button for it) and try again"
   )
   return .unreachable
 }
@@ -123,12 +123,12 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   blueZ.start()
   _ = runtime.run(until: { blueZ.state != .starting }, limit: options.shared.timeout)
   if case .unavailable(let reason) = blueZ.state {
-    console.err("easim unpair: \(reason)")
+    console.err("easim: \(reason)")
     return reason.exitCode
   }
   let devices = blueZ.devices.filter { $0.isMeant(by: selector) }
   guard !devices.isEmpty else {
-    console.err("easim unpair: this machine does not know \(options.address)")
+    console.err("easim: this machine does not know \(options.address)")
     return .unreachable
   }
   var left = devices.count
@@ -141,11 +141,11 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   }
   _ = runtime.run(until: { left == 0 }, limit: options.shared.timeout)
   if let failure {
-    console.err("easim unpair: \(failure)")
+    console.err("easim: \(failure)")
     return failure.exitCode
   }
   guard left == 0 else {
-    console.err("easim unpair: BlueZ did not answer within \(options.shared.timeout)")
+    console.err("easim: BlueZ did not answer within \(options.shared.timeout)")
     return .timedOut
   }
   for device in devices { console.show(device, paired: false) }

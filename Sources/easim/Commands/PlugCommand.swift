@@ -66,7 +66,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
       case nil: "it does not answer"
       }
     let limit = DurationText.format(patience)
-    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
+    console.err("easim: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
     return .unreachable
   }
   let controller: VirtualHostController
@@ -75,7 +75,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   _ = runtime.run(until: { plugs.failure != nil }, limit: options.limit)
   plugs.end()
   if let failure = plugs.failure {
-    console.err("easim plug: \(failure)")
+    console.err("easim: \(failure)")
     return .checkFailed
   }
   console.err("easim: unplugged; \(plugs.count.counted("accessory", "accessories")) attached")

@@ -54,7 +54,8 @@ private func runProfile(_ options: ProfileOptions, _ console: Console) throws ->
   switch options.verb {
   case .list: return try list(console)
   case .show:
-    console.out(try Profiles.library.text(options.neededSubject()), ending: "")
+    let name = try options.neededSubject()
+    try console.show(file: Profiles.library.text(name), as: "profile", name)
     return .done
   case .check: return try check(options.neededSubject(), console)
   case .new: return try make(options.neededSubject(), options.behavior, console)
@@ -87,14 +88,51 @@ private func list(_ console: Console) throws -> ExitCode {
 }
 
 private func check(_ reference: String, _ console: Console) throws -> ExitCode {
-  let template = try Profiles.library.template(reference)
-  for warning in template.warnings { console.err(warning.description) }
-  for line in try Programs.report(template.profile) { console.out(line) }
-  let warnings = template.warnings.count
-  console.out(
-    "\(template.profile.name) is in order"
-      + (warnings == 0 ? "" : ", with \(warnings.counted("warning"))"))
-  return .done
+  do {
+    let template = try Profiles.library.template(reference)
+    console.show(template.warnings)
+    for line in try Programs.report(template.profile) {
+      console.isJSON ? console.show(event: "note", line) : console.out(line)
+    }
+    let warnings = template.warnings.count
+    let text = "\(template.profile.name) is in order" + (warnings == 0 ? "" : ", with \(warnings.counted("warning"))")
+    console.isJSON ? console.show(event: "result", text, passed: true) : console.out(text)
+    return .done
+  } catch let error as SourceProblems where console.isJSON {
+    console.show(error.problems)
+    console.show(event: "result", "\(reference) is not in order", passed: false)
+    return .usage
+  }
+}
+
+extension Console {
+  /// Prints a file: with `--json` one line with its name, its text, and its contents as JSON.
+  func show(file text: String, as key: String, _ name: String) throws {
+    guard isJSON else { return out(text, ending: "") }
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add(key, name)
+    object.add("text", text)
+    object.add("value", raw: JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" })
+    out(object.text)
+  }
+
+  /// Prints the problems of a file.
+  fileprivate func show(_ problems: [SourceProblem]) {
+    for problem in problems {
+      isJSON ? show(event: "problem", problem.description, severity: problem.severity) : complain(problem.description)
+    }
+  }
+
+  fileprivate func show(
+    event: String, _ text: String, passed: Bool? = nil, severity: SourceProblem.Severity? = nil
+  ) {
+    var object = JSONObject(event: event, at: .origin)
+    if let passed { object.add("passed", passed) }
+    if let severity { object.add("severity", severity.rawValue) }
+    object.add("text", text)
+    out(object.text)
+  }
 }
 
 private func make(_ name: String, _ behavior: Behavior?, _ console: Console) throws -> ExitCode {
@@ -103,7 +141,7 @@ private func make(_ name: String, _ behavior: Behavior?, _ console: Console) thr
     throw UsageError("'\(name)' is not a valid profile name: use letters, digits, - and _")
   }
   if let behavior {
-    console.out(StarterProfile.text(name, behavior), ending: "")
+    try console.show(file: StarterProfile.text(name, behavior), as: "profile", name)
     return .done
   }
   var profile = try Profiles.library.profile("echo")
@@ -112,7 +150,7 @@ private func make(_ name: String, _ behavior: Behavior?, _ console: Console) thr
   profile.summary = "describe the accessory here in one sentence"
   profile.protocols = [Profile.SessionProtocol("com.example.\(name)", id: 0)]
   let comment = "\(name): adapt it to your accessory, then run: easim profile check ./\(name).json5"
-  console.out(profile.text(comment: comment), ending: "")
+  try console.show(file: profile.text(comment: comment), as: "profile", name)
   return .done
 }
 
@@ -129,13 +167,13 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
     let made = second.map { "Made of the captures \(path) and \($0)." } ?? "Made of the capture \(path)."
     let comment = ([made] + notes + ["A start to edit: docs/profiles.md describes scripts."])
       .joined(separator: "\n")
-    for problem in recording.problems { console.err("easim profile: \(path): \(problem)") }
-    console.out(profile.text(comment: comment), ending: "")
+    for problem in recording.problems { console.err("easim: \(path): \(problem)") }
+    try console.show(file: profile.text(comment: comment), as: "profile", profile.name)
     return .done
   }
   if second != nil { throw UsageError("\(path): not a capture; only captures are imported in pairs") }
   let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
-  for problem in result.problems { console.err(problem.description) }
+  console.show(result.problems)
   guard !result.accessories.isEmpty else {
     throw UsageError(
       "no EAAccessory description in \(path == "-" ? "the pasted text" : path): a description starts with <EAAccessory: 0x…> {"
@@ -143,7 +181,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   }
   for accessory in result.accessories {
     let comment = "Imported from the description at line \(accessory.line)."
-    console.out(accessory.profile.text(comment: comment), ending: "")
+    try console.show(file: accessory.profile.text(comment: comment), as: "profile", accessory.profile.name)
   }
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }

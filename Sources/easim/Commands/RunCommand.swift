@@ -146,7 +146,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let isOver = runtime.run(until: { terminal?.isOver == true || isHopeless() }, limit: options.limit)
   terminal?.close()
   if isOver, terminal?.isOver != true, let failure = accessories.first?.failure {
-    console.err("easim run: cannot be plugged in at \(options.place): \(failure)")
+    console.err("easim: cannot be plugged in at \(options.place): \(failure)")
     return .usage
   }
   for accessory in accessories {

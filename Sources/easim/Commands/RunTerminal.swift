@@ -24,7 +24,7 @@ final class RunTerminal {
       case .quit: isOver = true
       case .toggle(let index): cables.toggle(fault: index)
       case .unplug, .plug, .flicker:
-        do { try perform(action) } catch { console.err("easim run: \(error)") }
+        do { try perform(action) } catch { console.err("easim: \(error)") }
       }
       terminal?.show()
     }

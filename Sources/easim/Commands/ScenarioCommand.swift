@@ -12,8 +12,13 @@ extension CommandSpec {
     details: """
       list            list the scenarios
       show [SCENARIO] print the page of a scenario, or of all: what happened, how to play it, how an app survives it
-      run SCENARIO    play a scenario (a name, or a path) in virtual time and compare the app's events with the expected
-                      ones; when they differ, print the timeline and the first difference, and exit with code 1
+      run SCENARIO    play a scenario (a name, or a path) with a built-in example app (--client) in virtual time and
+                      compare the app's events with the expected ones; when they differ, print the timeline and the first
+                      difference, and exit with code 1
+
+      No app of yours takes part in 'easim scenario run'. To play a scenario against your own app, run the accessories
+      with 'easim run --scenario SCENARIO' and start your app beside them, or call playScenario in a test
+      (docs/scenarios.md).
 
       With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
       plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
@@ -60,11 +65,15 @@ struct ScenarioOptions: CommandOptions {
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
     .shard.described("with --all: play part I of N"),
+    .allowEmpty.described("with --all: exit with 0 also when the part has no scenario"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
     .json, .seed, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
-    [.needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all")]
+    [
+      .needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all"),
+      .needs("--allow-empty", "--all"),
+    ]
     + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
 
   /// What makes a run of all scenarios another one, for its report.
@@ -95,7 +104,15 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
   case (.show, let name):
     let references = name.map { [$0] } ?? library.names
     if options.showsFile {
-      for reference in references { console.out(try library.text(reference), ending: "") }
+      for reference in references { try console.show(file: library.text(reference), as: "scenario", reference) }
+    } else if console.isJSON {
+      for reference in references {
+        var object = JSONObject()
+        object.add("v", 1)
+        object.add("scenario", reference)
+        object.add("text", try library.file(reference).page)
+        console.out(object.text)
+      }
     } else {
       console.out(try references.map { try library.file($0).page }.joined(separator: "\n\n"))
     }
@@ -142,6 +159,7 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   let files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   let names = library.names
   var all = ScenarioReport(names, options: options.reportedWords, shard: shard, program: Version.program)
+  all.allowsEmpty = options.shared.allowsEmpty
   for name in names[shard.share(of: names.count)] {
     let scenario = try library.scenario(name)
     let run = try playQuietly(scenario, options)
@@ -155,8 +173,9 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
     }
   }
   for file in files { file.write(all, console) }
+  if all.runs.isEmpty { console.result(all.verdict, all.sentence, at: .origin) }
   console.err("easim: \(all.sentence)")
-  return all.passed ? .done : .checkFailed
+  return all.verdict.isPassed ? .done : .checkFailed
 }
 
 /// Plays one scenario in virtual time and keeps its timeline.

@@ -61,9 +61,10 @@ final class Sender: AppHandler {
   private(set) var replies: [UInt8] = []
 
   private let plan: Plan
+  private let settle: Duration
   private let wanted: String?
   private let loop: any EventLoop
-  private let report: (TimelineEvent) -> Void
+  private let report: (TimelineEvent, Int) -> Void
   private let onReply: ([UInt8]) -> Void
   private var exchange: Exchange?
   private var conversation: Conversation?
@@ -71,12 +72,15 @@ final class Sender: AppHandler {
   private var publication: Int?
   private var isClosed = false
 
-  /// - Parameter onReply: called with each reply to a given request.
+  /// - Parameters:
+  ///   - settle: how long more bytes are looked for after a reply that is expected byte for byte.
+  ///   - report: called with the result, and how many bytes of the replies were verified.
+  ///   - onReply: called with each reply to a given request.
   init(
-    _ plan: Plan, protocolName: String?, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void,
-    onReply: @escaping ([UInt8]) -> Void
+    _ plan: Plan, protocolName: String?, settle: Duration, on loop: any EventLoop,
+    report: @escaping (TimelineEvent, Int) -> Void, onReply: @escaping ([UInt8]) -> Void
   ) {
-    self.plan = plan
+    (self.plan, self.settle) = (plan, settle)
     wanted = protocolName
     self.loop = loop
     self.report = report
@@ -99,7 +103,8 @@ final class Sender: AppHandler {
       let (sent, received) = exchange.progress
       return "\(sent) of \(payload.count) bytes were sent and \(received) were received"
     case .conversation(let exchanges):
-      guard let conversation, let index = openRequest else { break }
+      guard let conversation else { break }
+      guard let index = openRequest else { return "\(unacknowledged) not acknowledged" }
       let (_, sent, reply) = conversation.progress
       let text = "\(sent) of \(exchanges[index].request.count) bytes were sent and \(reply.count) were received"
       return exchanges.count == 1 ? text : "request \(index + 1) of \(exchanges.count): \(text)"
@@ -107,24 +112,35 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
+  /// How many bytes were sent on the session and not acknowledged.
+  private var unacknowledged: String { "\((session?.unacknowledged ?? 0).counted("byte"))" }
+
+  /// How many bytes of the replies were compared with what is expected.
+  private(set) var verified = 0
+
   /// The requests in the order in which they are sent, and how many of them were answered as expected.
   struct Requests {
     var names: [String]
     var answered: Int
+    /// Whether nothing was expected of the reply to each.
+    var unjudged: [Bool]
   }
 
   /// How far the requests have come.
   var requests: Requests {
     switch plan {
-    case .payload(let payload, _):
-      return Requests(names: ["\(payload.count.counted("byte"))"], answered: verdict == .done ? 1 : 0)
+    case .payload(let payload, let expectsEcho):
+      return Requests(
+        names: ["\(payload.count.counted("byte"))"], answered: verdict == .done ? 1 : 0, unjudged: [!expectsEcho])
     case .conversation(let exchanges):
       let names = exchanges.enumerated().map { index, exchange in
         let text = Excerpt.of(String(decoding: exchange.request, as: UTF8.self).printable)
         return "request \(index + 1): \(text)"
       }
       let open = conversation?.progress.index ?? 0
-      return Requests(names: names, answered: verdict == .done ? names.count : min(open, max(0, names.count - 1)))
+      return Requests(
+        names: names, answered: verdict == .done ? names.count : min(open, max(0, names.count - 1)),
+        unjudged: exchanges.map { $0.rule.expectation == .anything })
     }
   }
 
@@ -163,7 +179,9 @@ final class Sender: AppHandler {
       self.exchange = exchange
       exchange.start(on: session)
     case .conversation(let exchanges):
-      let conversation = Conversation(exchanges, on: loop) { [unowned self] event in follow(event, exchanges) }
+      let conversation = Conversation(exchanges, settle: settle, on: loop) { [unowned self] event in
+        follow(event, exchanges)
+      }
       self.conversation = conversation
       conversation.start(on: session)
     }
@@ -172,17 +190,25 @@ final class Sender: AppHandler {
   private func makeExchange(_ payload: SendPayload, _ expectation: Exchange.Expectation) -> Exchange {
     switch payload {
     case .eademo(let bytes):
-      Exchange(bytes, expecting: expectation) { [unowned self] in finish($0, payload, expectation) }
+      Exchange(bytes, expecting: expectation, settle: settle, on: loop) { [unowned self] in
+        finish($0, payload, expectation)
+      }
     case .unique(let stream, let count):
-      Exchange(stream, count: count, expecting: expectation, on: loop) { [unowned self] in
+      Exchange(stream, count: count, expecting: expectation, settle: settle, on: loop) { [unowned self] in
         finish($0, payload, expectation)
       }
     }
   }
 
   /// Reports what has come so far, where more was to come, and a mistake in it, without waiting for more.
-  func conclude() {
+  ///
+  /// - Parameter isPatient: whether what has come is everything that was waited for; not when the command was stopped.
+  func conclude(isPatient: Bool) {
     exchange?.conclude()
+    if isPatient {
+      if exchange?.isSettling == true { exchange?.finishSettling() }
+      conversation?.finishSettling()
+    }
     if verdict == nil { takeRest() }
   }
 
@@ -205,7 +231,9 @@ final class Sender: AppHandler {
     case .verified where expectation == .none:
       // Sent is not delivered: done when the accessory has acknowledged all of it.
       waitForAcknowledgement(outcome.description)
-    case .verified(let sent, _): end(.done, "\(sent) bytes sent, \(payload.echoText)")
+    case .verified(let sent, let received):
+      verified = received
+      end(.done, "\(sent) bytes sent, \(payload.echoText)")
     case .wrong, .different, .excess: end(.checkFailed, outcome.description)
     case .ended(let end, _, _):
       self.end(isGone(end) ? .gone : .checkFailed, outcome.description)
@@ -214,15 +242,18 @@ final class Sender: AppHandler {
 
   private func follow(_ event: Conversation.Event, _ exchanges: [Conversation.Exchange]) {
     switch event {
-    case .replied(_, let reply):
+    case .replied(let index, let reply):
       replies += reply
+      if exchanges[index].rule.expectation != .anything { verified += reply.count }
       if !reply.isEmpty { onReply(reply) }
     case .done:
       let sent = exchanges.reduce(0) { $0 + $1.request.count }.counted("byte")
       if replies.isEmpty { return waitForAcknowledgement("\(sent) sent") }
-      let judged = exchanges.contains { $0.rule.expectation != .anything }
-      end(.done, "\(sent) sent, \(replies.count.counted("byte")) came back\(judged ? " as expected" : "")")
+      let isJudged = exchanges.allSatisfy { $0.rule.expectation != .anything }
+      let judgement = isJudged ? " as expected" : ", \(verified) verified"
+      end(.done, "\(sent) sent, \(replies.count.counted("byte")) came back\(judgement)")
     case .different(let index, let reply):
+      verified -= reply.count
       let place = exchanges.count == 1 ? "the reply" : "the reply to request \(index + 1)"
       let text = ReplyText.difference(exchanges[index].rule.expectation, reply).joined(separator: "\n")
       end(.checkFailed, "\(place) differs: \(text)")
@@ -250,9 +281,10 @@ final class Sender: AppHandler {
     switch session.end {
     case nil where session.unacknowledged > 0:
       loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
-    case nil: end(.done, "\(text), all acknowledged")
+    case nil: end(.done, "\(text), all acknowledged, 0 verified")
     // A close after the last byte is correct. The link also acknowledges bytes that a refused session drops.
-    case .closedByAccessory where session.unacknowledged == 0: end(.done, "\(text), all acknowledged")
+    case .closedByAccessory where session.unacknowledged == 0:
+      end(.done, "\(text), all acknowledged, 0 verified")
     case let sessionEnd?:
       end(
         isGone(sessionEnd) ? .gone : .checkFailed,
@@ -264,6 +296,6 @@ final class Sender: AppHandler {
     guard verdict == nil, !isClosed else { return }
     verdict = code
     ending = text
-    report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)))
+    report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)), verified)
   }
 }

@@ -70,7 +70,8 @@ enum Machine {
     return Examination(
       name: "descriptors", purpose: "running a thousand accessories",
       finding: count >= 4_096
-        ? .works("\(count) open files") : .limited("\(count) open files", remedy: "ulimit -Hn 4096"))
+        ? .works("\(count) open files")
+        : .limited("\(count) open files", remedy: "sudo prlimit --pid $$ --nofile=4096:4096"))
   }
 
   // MARK: Where accessories appear
@@ -94,9 +95,9 @@ enum Machine {
 
   private static func remedy(for error: BenchError) -> String {
     switch error {
-    case .writableByAll(let path), .writableByGroup(let path): "chmod 700 \(path.shellWord)"
+    case .writable(let path, by: _, isBench: true): "chmod 700 \(path.shellWord)"
     case .noParent(let path): "mkdir -p \(path.shellWord) && chmod 700 \(path.shellWord)"
-    case .notADirectory, .notOwned, .pathTooLong, .system: #"export EASIM_BENCH="$(mktemp -d)""#
+    case .writable, .notADirectory, .notOwned, .pathTooLong, .system: #"export EASIM_BENCH="$(mktemp -d)""#
     }
   }
 
@@ -183,22 +184,11 @@ enum Machine {
       let count = devices.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      finding = .limited(error.detail, remedy: remedy(for: error))
+      // An adapter on USB that has no interface needs its driver; without an adapter the command does no harm.
+      let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
+      finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }
     return Examination(name: "bluetooth", purpose: "accessories on Bluetooth, in both roles", finding: finding)
-  }
-
-  private static func remedy(for error: BluetoothError) -> String {
-    switch error {
-    case .noLibrary: "sudo apt-get install libsystemd0"
-    case .noBus: "sudo apt-get install dbus bluez"
-    case .noService: "sudo apt-get install bluez && sudo systemctl start bluetooth"
-    case .notPermitted: "sudo usermod -aG bluetooth \"$USER\""
-    // An adapter on USB that has no interface needs its driver; without an adapter the command does no harm.
-    case .noAdapter: "sudo modprobe btusb"
-    case .adapterOff: "rfkill unblock bluetooth && bluetoothctl power on"
-    default: "sudo systemctl restart bluetooth"
-    }
   }
 
   private static var virtualHost: Examination {
@@ -206,6 +196,6 @@ enum Machine {
     return Examination(
       name: "usbip", purpose: "simulated accessories as USB devices of this machine (easim plug)",
       finding: isThere
-        ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: "sudo modprobe vhci-hcd"))
+        ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: KernelModule.virtualHost.remedy))
   }
 }

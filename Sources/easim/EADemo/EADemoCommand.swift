@@ -201,9 +201,7 @@ extension EADemoCommand {
       case .prefix(let text): return ReplyRule(.prefix(try EscapedText.bytes(text)))
       case .hex(let bytes): return ReplyRule(.bytes(bytes))
       case .file(let path): return ReplyRule(.bytes(try InputFile.read(path, option: "expect file:")))
-      case .regex(let source):
-        try ReplyRule.check(pattern: source)
-        return ReplyRule(.pattern(source))
+      case .regex(let pattern): return ReplyRule(.pattern(pattern))
       case .none, .echo: throw EADemoCommandError("expected expect text:S, hex:H, prefix:S, regex:R or file:F")
       }
     } catch let error as EADemoCommandError { throw error } catch let error as UsageError {

@@ -80,7 +80,7 @@ final class EADemoPipeFront: EADemoFront {
   private func say(_ line: EADemoApp.Line) {
     guard console.isJSON else {
       let time = isTimed ? line.time.map { "\($0.shortSeconds)  " } ?? "" : ""
-      return console.out(time + (line.isError ? "error: \(line.text)" : line.text))
+      return console.out(time + (line.isError ? "easim: \(line.text)" : line.text))
     }
     let kind: TimelineEvent.Kind = line.isError ? .warning(line.text) : .note(line.text)
     console.show(TimelineEvent(time: loop?.now ?? .origin, side: .app, kind: kind))

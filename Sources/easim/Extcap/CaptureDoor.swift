@@ -36,9 +36,6 @@ final class CaptureDoor {
   /// Captures of the control protocol have keys from 1 up.
   private var lastKey = 0
 
-  /// The socket of a process.
-  static func path(of process: Int32, in bench: BenchDirectory) -> String { "\(bench.path)/capture-\(process).sock" }
-
   /// Listens from now on.
   init(
     on loop: any PollingLoop, offers: @escaping () -> [Offer], warn: @escaping (String) -> Void
@@ -46,10 +43,12 @@ final class CaptureDoor {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
     let bench = BenchDirectory.standard()
     try bench.make()
+    // A process that was killed leaves its own.
+    bench.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
     listener = try Transports.listen(
-      at: .unix(path: Self.path(of: getpid(), in: bench)), on: loop, options: options
+      at: .unix(path: bench.captureSocket(of: getpid())), on: loop, options: options
     ) { [weak self] event in self?.handle(event) }
   }
 

@@ -70,7 +70,7 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
     throw UsageError("capture filters are not supported: use a display filter, such as iap2.session == 1")
   }
   guard let interface = try found().first(where: { $0.name == name }) else {
-    console.err("easim extcap: there is no interface \(name) any more: 'easim extcap --extcap-interfaces' lists them")
+    console.err("easim: there is no interface \(name) any more: 'easim extcap --extcap-interfaces' lists them")
     return .unreachable
   }
   return try interface.record(to: fifo, console)
@@ -90,24 +90,14 @@ struct ExtcapInterface {
   /// What all running programs offer that use this bench.
   static func all(in bench: BenchDirectory) throws -> [ExtcapInterface] {
     guard try bench.check() else { return [] }
-    return doors(in: bench).flatMap { of($0.process, $0.line, CaptureDoor.path(of: $0.process, in: bench)) }
+    return doors(in: bench).flatMap { of($0.process, $0.line, bench.captureSocket(of: $0.process)) }
   }
 
   /// Connections to all running programs that use this bench. The sockets of those that are gone are removed.
   static func doors(in bench: BenchDirectory) -> [(process: Int32, line: ControlLine)] {
-    guard let folder = opendir(bench.path) else { return [] }
-    defer { closedir(folder) }
-    var processes: [Int32] = []
-    while let entry = readdir(folder) {
-      let file = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { continue }
-      if let process = Int32(file.dropFirst("capture-".count).dropLast(".sock".count)) { processes.append(process) }
-    }
-    return processes.sorted().compactMap { process in
-      let path = CaptureDoor.path(of: process, in: bench)
-      if let line = ControlLine(path: path, seconds: 2) { return (process, line) }
-      if errno == ECONNREFUSED { unlink(path) }
-      return nil
+    bench.sweep()
+    return bench.capturingProcesses.compactMap { process in
+      ControlLine(path: bench.captureSocket(of: process), seconds: 2).map { (process, $0) }
     }
   }
 
@@ -128,12 +118,10 @@ struct ExtcapInterface {
 
   /// Copies the capture until an end closes it.
   func record(to path: String, _ console: Console) throws -> ExitCode {
-    // Wireshark may close the pipe while it is written.
-    Glibc.signal(SIGPIPE, SIG_IGN)
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }
     guard let line = ControlLine(path: socket) else {
-      console.err("easim extcap: the program of \(name) has ended")
+      console.err("easim: the program of \(name) has ended")
       return .unreachable
     }
     line.send("record \(id)\n")

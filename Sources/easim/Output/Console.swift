@@ -56,7 +56,7 @@ final class Console {
         loop.withLock { $0 }?.execute {}
         return
       }
-      if outlet.name != "stderr" { lose(outlet.name, String(cString: strerror(code))) }
+      if outlet.name != "stderr" { lose(outlet.name, code == EBADF ? "it is closed" : String(cString: strerror(code))) }
     }
 
     func lose(_ name: String, _ reason: String) {
@@ -129,8 +129,19 @@ final class Console {
   /// A line of progress or complaint.
   func err(_ line: String) {
     // Errors quote names that others chose.
-    let text = line.spelledOut(keeping: ["\n", "\t"]) + "\n"
-    stderr.lane.add(aboveFooter(text), .line, to: stderr.outlet, at: now)
+    errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
+  }
+
+  /// A line for programs on stderr, however long.
+  func errWhole(_ line: String) {
+    stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
+  }
+
+  /// What is wrong, each line as `easim: …`, but those that are indented; and what to do about it.
+  func complain(_ text: String, advice: String? = nil) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    err(lines.map { $0.hasPrefix(" ") ? String($0) : "easim: \($0)" }.joined(separator: "\n"))
+    if let advice { err("       \(advice)") }
   }
 
   /// Draws on the terminal at stderr or stdout. A newer drawing replaces one that has not been written yet.
@@ -148,10 +159,16 @@ final class Console {
   }
 
   /// An event, in the form asked for.
-  func show(_ event: TimelineEvent) {
+  func show(_ event: TimelineEvent) { show(event) { _ in } }
+
+  /// An event to which JSON adds more.
+  func show(_ event: TimelineEvent, adding more: (inout JSONObject) -> Void) {
     witness(event)
     if case .message = event.kind, !showsMessages { return }
-    out(isJSON ? event.json : TimelineText.line(event, colors: colors))
+    guard isJSON else { return out(TimelineText.line(event, colors: colors)) }
+    var object = event.object
+    more(&object)
+    out(object.text)
   }
 
   /// An event as progress, on stderr: for commands whose result is something else.
@@ -161,8 +178,10 @@ final class Console {
   }
 
   /// What a command found out, in the form asked for.
-  func result(passed: Bool, _ text: String, at time: Instant) {
-    show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
+  func result(_ verdict: Verdict, _ text: String, at time: Instant) {
+    show(TimelineEvent(time: time, side: .app, kind: .result(passed: verdict.isPassed, text))) {
+      $0.add("verdict", verdict.word)
+    }
   }
 
   private var now: Instant { loop?.now ?? .origin }

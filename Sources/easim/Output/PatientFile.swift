@@ -57,12 +57,14 @@ enum PatientFile {
 
   /// Reads a file by a call that may wait for a pipe. A signal that asks easim to stop ends the wait.
   static func read<Content: Sendable>(
-    named name: String, _ read: @escaping @Sendable () throws -> Content
+    named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    switch perform(atMost: limit * 2, late: { _ in }, { Result { try read() } }) {
+    // Without a limit, a year.
+    let limit = limit ?? .seconds(31_536_000)
+    switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
     case .stopped: throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it was read")
-    case .timeIsOver: throw UsageError("\(name): it could not be read within \(limit.components.seconds * 2) s")
+    case .timeIsOver: throw UsageError("\(name): it could not be read within \(limit.components.seconds) s")
     }
   }
 

@@ -61,7 +61,7 @@ enum ReplyText {
     case .anything: []
     case .bytes(let bytes): comparison(expected: bytes, received: reply)
     case .prefix(let bytes): comparison(expected: bytes, received: Array(reply.prefix(bytes.count)))
-    case .pattern(let source): ["it has no match of the regular expression \(source.printable)"]
+    case .pattern(let pattern): ["it has no match of the regular expression \(Excerpt.of(pattern.text))"]
     }
   }
 
@@ -103,8 +103,5 @@ enum ReplyText {
     return "\(number(base + offset))  \(hex)\(space)  \(String(ascii))"
   }
 
-  private static func number(_ offset: Int) -> String {
-    let digits = String(offset, radix: 16)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
+  private static func number(_ offset: Int) -> String { String(offset, radix: 16).zeroPadded(to: 4) }
 }

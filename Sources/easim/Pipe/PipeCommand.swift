@@ -152,7 +152,7 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
   runtime.flush(door)
   if let verdict = pipe.verdict { return verdict }
   if let failure = accessory.failure {
-    console.err("easim pipe: cannot be plugged in at \(options.place): \(failure)")
+    console.err("easim: cannot be plugged in at \(options.place): \(failure)")
     return .usage
   }
   return .done
@@ -180,7 +180,7 @@ struct PipeReport {
 
   func show(_ event: TimelineEvent) {
     if case .message = event.kind, !console.showsMessages { return }
-    if console.isJSON { return console.err(event.json) }
+    if console.isJSON { return console.errWhole(event.json) }
     if isVerbose { return console.showProgress(event) }
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")

@@ -27,9 +27,11 @@ extension CommandSpec {
 
         easim replay --learn first.pcapng second.pcapng > mask.json5
 
-      The exit code is 0 when everything passed as recorded, 1 when something differed or the replay was stopped, 2 when FILE
-      cannot be used, 3 when no accessory was found at ADDR, 4 when expected bytes did not come in time, and 6 when the
-      accessory was refused.
+      Bytes that come within --settle-after of the last recorded one are a difference.
+
+      The exit code is 0 when everything passed as recorded, 1 when something differed, when the replay was stopped, or when
+      the recording has no session (--allow-empty makes that 0), 2 when FILE cannot be used, 3 when no accessory was found
+      at ADDR, 4 when expected bytes did not come in time, and 6 when the accessory was refused.
       """,
     examples: [
       "easim replay golden.pcapng --on unix:/tmp/recorded.sock",
@@ -81,7 +83,8 @@ private struct ReplayOptions: CommandOptions {
       "--report", \.reports, as: "F", "write a report to F: .xml (JUnit), .html or .json", isRepeatable: true
     ) { $0.append($1) },
     .auth, .judge, .settle, .fault, .seed, .allowRemote, .anyUser,
-    .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .json,
+    .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .settleAfter,
+    .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
@@ -92,6 +95,7 @@ private struct ReplayOptions: CommandOptions {
     var settings = ReplaySettings()
     settings.speed = speed
     settings.takesAnyOrder = takesAnyOrder
+    settings.settle = shared.settleAfter
     if let mask {
       settings.mask = try PatientFile.read(named: "--mask \(mask)") { try ReplayMask.read(file: mask) }
     }
@@ -104,30 +108,33 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   if let first = options.learn { return try learn(first, options.path, recording, console) }
   let reports = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   let settings = try options.settings()
-  for problem in recording.problems { console.err("easim replay: \(options.path): \(problem)") }
-  let played =
-    options.address == nil
-    ? try playAccessory(recording, settings, options, console) : try playApp(recording, settings, options, console)
+  for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
+  var played = Played(progress: ReplayProgress(recording))
+  // Without anything to compare, do not wait for a device.
+  if !recording.sessions.isEmpty || options.shared.allowsEmpty {
+    played =
+      options.address == nil
+      ? try playAccessory(recording, settings, options, console) : try playApp(recording, settings, options, console)
+  }
   guard let progress = played.progress else { return played.code }
   let report = ReplayReport(
-    file: options.path, role: options.address == nil ? .accessory : .device, recording: recording, progress: progress)
+    file: options.path, role: options.address == nil ? .accessory : .device, recording: recording, progress: progress,
+    stoppedBy: played.stoppedBy, allowsEmpty: options.shared.allowsEmpty)
   for file in reports { file.write(report, console) }
-  guard played.code == .done else { return played.code }
-  if let difference = progress.first {
-    if !console.isJSON {
-      for line in ReplyText.comparison(difference) { console.out(line) }
-    }
-    console.show(TimelineEvent(time: played.time, side: .app, kind: .result(passed: false, difference.description)))
-    return difference.kind.isSilence ? .timedOut : .checkFailed
+  if let difference = progress.first, !console.isJSON {
+    for line in ReplyText.comparison(difference) { console.out(line) }
   }
-  console.show(TimelineEvent(time: played.time, side: .app, kind: .result(passed: report.passed, report.sentence)))
-  return report.passed ? .done : .checkFailed
+  console.result(report.verdict, report.sentence, at: played.time)
+  if case .stopped = report.verdict { console.err("easim: \(report.sentence)") }
+  if progress.first?.kind.isSilence == true { return .timedOut }
+  return report.verdict.isPassed ? .done : .checkFailed
 }
 
 /// What came of playing: the exit code where it came to no comparison.
 private struct Played {
   var code = ExitCode.done
   var progress: ReplayProgress?
+  var stoppedBy: String?
   var time = Instant.origin
 }
 
@@ -150,7 +157,7 @@ private func learn(_ first: String, _ second: String, _ recording: Recording, _ 
   let other = try load(first)
   let mask: ReplayMask
   do throws(ReplayMask.Mismatch) { mask = try ReplayMask(differencesOf: other, and: recording) } catch {
-    console.err("easim replay: \(error)")
+    console.err("easim: \(error)")
     return .checkFailed
   }
   console.out(
@@ -174,21 +181,47 @@ private func playAccessory(
     recording, settings, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
     on: runtime.loop, report: console.show)
   try accessory.plugIn()
+  let notice = WaitingNotice(on: runtime.loop) {
+    accessory.waitsFor
+  } tell: {
+    console.show(TimelineEvent(time: runtime.loop.now, side: .accessory, kind: .note("waiting for \($0)")))
+  }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
+  notice.stop()
+  // What unplugging ends was not looked at for as long as it should be.
+  let progress = accessory.progress
   // The last bytes must leave before the cable does.
   accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
-    console.err("easim replay: cannot be plugged in at \(place): \(failure)")
+    console.err("easim: cannot be plugged in at \(place): \(failure)")
     return Played(code: .usage)
   }
-  if runtime.signal != nil, accessory.progress.first == nil, !accessory.progress.isAsRecorded {
-    console.err(
-      "easim: stopped by \(runtime.signalName); \(accessory.progress.sessions.count) of "
-        + "\(accessory.progress.count.counted("session")) played")
-    return Played(code: .checkFailed, progress: accessory.progress, time: runtime.loop.now)
+  return Played(
+    progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
+}
+
+/// Says what a replay waits for, when that has not changed for a while.
+private final class WaitingNotice {
+  private static let period = Duration.seconds(1)
+  private var timer: LoopTimer?
+  private var last: String?
+  private var told: String?
+
+  init(on loop: any EventLoop, _ waitsFor: @escaping () -> String?, tell: @escaping (String) -> Void) {
+    timer = loop.makeTimer { [unowned self] in
+      let now = waitsFor()
+      if let now, now == last, now != told {
+        tell(now)
+        told = now
+      }
+      last = now
+      timer?.arm(at: loop.now + Self.period)
+    }
+    timer?.arm(at: loop.now + Self.period)
   }
-  return Played(progress: accessory.progress, time: runtime.loop.now)
+
+  func stop() { timer?.cancel() }
 }
 
 private func playApp(
@@ -209,17 +242,16 @@ private func playApp(
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil)
+  // What unplugging ends was not looked at for as long as it should be.
+  var progress = app.progress
+  _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.refusal != nil {
     host.explainRefusal(console)
     return Played(code: .refused)
   }
-  if app.isOver { return Played(progress: app.progress, time: runtime.loop.now) }
-  if runtime.signal != nil {
-    console.err(
-      "easim: stopped by \(runtime.signalName); \(app.progress.sessions.count) of "
-        + "\(app.progress.count.counted("session")) played")
-    return Played(code: .checkFailed, progress: app.progress, time: runtime.loop.now)
+  if app.isOver || runtime.signal != nil {
+    return Played(
+      progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
   }
   console.err("easim: \(host.target.explanation(within: options.shared.timeout))")
   return Played(code: .unreachable)

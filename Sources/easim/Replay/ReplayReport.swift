@@ -12,17 +12,35 @@ struct ReplayReport {
   let role: Recording.End
   let recording: Recording
   let progress: ReplayProgress
+  /// What stopped it before everything was played.
+  var stoppedBy: String?
+  /// Whether a replay in which nothing was compared passes.
+  var allowsEmpty = false
 
-  /// Whether everything passed as recorded.
-  var passed: Bool { progress.isAsRecorded }
+  /// Passed when every session was played as recorded, and there was something to compare.
+  var verdict: Verdict {
+    if let difference = progress.first { return .failed([difference.description]) }
+    if let nothing { return allowsEmpty ? .passed : .empty(nothing) }
+    if progress.isAsRecorded { return .passed }
+    return stoppedBy.map { .stopped(by: $0) } ?? .failed([playedText])
+  }
+
+  private var nothing: String? {
+    if progress.count == 0 { return "the recording has no session" }
+    let isMasked = progress.isAsRecorded && progress.compared == 0 && progress.sessions.contains { $0.masked > 0 }
+    return isMasked ? "the mask covers every byte that came" : nil
+  }
+
+  private var playedText: String { "\(progress.sessions.count) of \(progress.count.counted("session")) played" }
 
   /// One sentence.
   var sentence: String {
     if let difference = progress.first { return difference.description }
-    let count = progress.sessions.count
-    guard passed else { return "\(count) of \(progress.count.counted("session")) played" }
-    let bytes = progress.sessions.reduce(0) { $0 + $1.received }
-    return "\(count.counted("session")) as recorded, \(bytes.counted("byte")) compared"
+    if let nothing { return nothing }
+    guard progress.isAsRecorded else {
+      return stoppedBy.map { "stopped by \($0); \(playedText)" } ?? playedText
+    }
+    return "\(progress.count.counted("session")) as recorded, \(progress.compared.counted("byte")) compared"
   }
 
   /// One session of the recording: what came of it.
@@ -30,12 +48,14 @@ struct ReplayReport {
     let session: Recording.Session
     let played: ReplayProgress.Session?
     let difference: ReplayDifference?
+    /// What to say when it was not played.
+    let unplayed: String
 
     var passed: Bool { played != nil && difference == nil }
 
     var text: String {
       if let difference { return difference.description }
-      return played == nil ? "not played" : "as recorded"
+      return played == nil ? unplayed : "as recorded"
     }
   }
 
@@ -43,7 +63,9 @@ struct ReplayReport {
     recording.sessions.map { session in
       let played = progress.sessions.first { $0.number == session.number }
       let other = progress.differences.first { $0.session == session.number }
-      return Row(session: session, played: played, difference: played?.difference ?? other)
+      return Row(
+        session: session, played: played, difference: played?.difference ?? other,
+        unplayed: stoppedBy.map { "not played: stopped by \($0)" } ?? "not played")
     }
   }
 
@@ -57,7 +79,8 @@ struct ReplayReport {
     object.add("report", "replay")
     object.add("file", file)
     object.add("role", role.rawValue)
-    object.add("passed", passed)
+    object.add("passed", verdict.isPassed)
+    object.add("verdict", verdict.word)
     object.add("text", sentence)
     let sessions = rows.map { row -> String in
       var object = JSONObject()
@@ -89,7 +112,10 @@ struct ReplayReport {
         "replay", "session \(row.session.number) \(row.session.protocolName)",
         row.passed ? .passed : .failed(row.text, details: lines))
     }
-    let more = strays.map { JUnitSuite.Case("replay", "no further session", .failed($0.description)) }
+    var more = strays.map { JUnitSuite.Case("replay", "no further session", .failed($0.description)) }
+    if let nothing {
+      more.append(JUnitSuite.Case("replay", "sessions", allowsEmpty ? .skipped(nothing) : .failed(nothing)))
+    }
     return JUnitSuite("easim replay \(file)", time: .zero, cases + more)
   }
 
@@ -97,7 +123,7 @@ struct ReplayReport {
   var html: String {
     let place = "\(file), easim as the \(role == .accessory ? "accessory" : "Apple device")."
     var page = ResultPage(
-      "easim replay: \(passed ? "passed" : "failed")", passed: passed,
+      "easim replay: \(verdict.word)", verdict,
       ["\(sentence).", place] + strays.map { "\($0.description)." },
       columns: ["session", "protocol", "bytes compared", "result"])
     for row in rows {

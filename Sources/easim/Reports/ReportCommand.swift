@@ -17,15 +17,16 @@ extension CommandSpec {
       those of one run with all the bursts. A shard that is missing, or that was stopped, is named, and the exit code is 1.
 
       show prints one. compare prints several of load tests beside each other, in their order: what changed from the first
-      to the last, and with --report FILE.html a chart of each figure over all of them. merge and show write other formats
+      to the last, and with --report FILE.html a chart of each figure over all of them. Its --fail-if is about the change,
+      and the exit code is 1 when one is broken: 'p50>+10%', 'throughput<-5%'. merge and show write other formats
       with --report.
 
-      The exit code of merge and show is 1 when a run failed, when a limit of --fail-if is broken, or when the result is
-      worse than the baseline, which must have the same plan.
+      The exit code of merge and show is 1 when a run did not pass, when a limit of --fail-if is broken, or when the result
+      is worse than the baseline, which must have the same plan. A file whose figures contradict each other is refused.
       """,
     examples: [
       "easim report show /tmp/burst.json",
-      "easim report compare /tmp/burst.json /tmp/burst.json --report /tmp/trend.html",
+      "easim report compare /tmp/burst.json /tmp/burst.json --fail-if 'p50>+10%' --report /tmp/trend.html",
       "easim report merge /tmp/burst.json /tmp/burst.json --report /tmp/both.html",
     ],
     run: runReport)
@@ -45,7 +46,17 @@ private struct ReportOptions: ReportingOptions {
   static let options: [Option<Self>] = [
     .report.described(
       "write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
-    .failIf, .baseline, .tolerance, .json.described("print the report in JSON"),
+    Option(
+      "--fail-if", \.reports, as: "LIMIT",
+      "fail when it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
+    ) { reports, word in
+      // Which of the two is wanted is known when the whole command line is.
+      do { reports.limits.append(try BurstLimit(word)) } catch {
+        guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
+        reports.changes.append(change)
+      }
+    },
+    .baseline, .tolerance, .allowEmpty, .json.described("print the report in JSON"),
   ]
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]
 }
@@ -55,6 +66,9 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   options.paths = try ReportInput.paths(options.paths)
   if options.verb == .show, options.paths.count > 1 {
     throw UsageError("show takes one report; use merge for several")
+  }
+  if options.verb != .compare, let change = options.reports.changes.first {
+    throw UsageError("--fail-if: '\(change.goal)' is about a change, and only compare has one")
   }
   guard let path = options.paths.first else { throw UsageError("FILE… is missing") }
   if options.verb == .compare { return try compare(options, console) }
@@ -87,11 +101,12 @@ private func add<Report: ShardedReport, Form: ReportForm>(
     throw UsageError("\(first.path) is a \(Report.kind): --baseline and --fail-if are for load tests")
   }
   let files = try options.reports.paths.map { try ReportFile<Form>("--report", $0) }
-  let sum = try ReportSum<Report>(first, options.paths.dropFirst())
+  var sum = try ReportSum<Report>(first, options.paths.dropFirst())
+  if options.shared.allowsEmpty { sum.report.allowsEmpty = true }
   for file in files { writing(file)(sum.report) }
   console.out(console.isJSON ? sum.report.json.text : text(sum.report))
   let isWhole = options.verb == .show || sum.tellMissing(console)
-  return sum.report.passed && isWhole ? .done : .checkFailed
+  return sum.report.verdict.isPassed && isWhole ? .done : .checkFailed
 }
 
 private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console: Console) throws -> ExitCode {
@@ -99,13 +114,15 @@ private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console
   var sum = try first.burst()
   for path in options.paths.dropFirst() {
     let report = try report(at: path)
-    if report.plan != sum.plan {
-      let differences = report.plan.differences(from: sum.plan).joined(separator: "; ")
-      console.err("easim: warning: the reports have different plans: \(path) has \(differences)")
+    let differences = report.plan.differences(from: sum.plan)
+    if !differences.isEmpty {
+      console.err(
+        "easim: warning: the reports have different plans: \(path) has \(differences.joined(separator: "; "))")
     }
     do { try sum.merge(report) } catch { throw UsageError("\(path): with this report, \(error)") }
   }
   sum.require(options.reports.limits)
+  if options.shared.allowsEmpty { sum.allowsEmpty = true }
   let baseline = try Baseline(options.reports)
   try baseline.check(sum.plan)
   let files = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
@@ -119,15 +136,19 @@ private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console
 
 /// `easim report compare`.
 private func compare(_ options: ReportOptions, _ console: Console) throws -> ExitCode {
-  if options.reports.baseline != nil || !options.reports.limits.isEmpty {
-    throw UsageError("compare takes no --baseline and no --fail-if; use show for one report")
+  if options.reports.baseline != nil {
+    throw UsageError("compare takes no --baseline: the first report is what the last is compared with")
+  }
+  if let limit = options.reports.limits.first {
+    throw UsageError("--fail-if '\(limit)': compare takes limits on the change, such as 'p50>+10%' or 'throughput<-5%'")
   }
   let files = try options.reports.paths.map { try ReportFile<TrendForm>("--report", $0) }
-  let trend = RunTrend(try options.paths.map { (name: fileName($0), report: try report(at: $0)) })
-  for warning in trend.warnings { console.err("easim: warning: \(warning)") }
+  let trend = RunTrend(
+    try options.paths.map { (name: fileName($0), report: try report(at: $0)) },
+    limits: options.reports.changes)
   for file in files { file.write(trend, console) }
   console.out(console.isJSON ? trend.json.text : trend.text)
-  return .done
+  return trend.checks.allSatisfy(\.passed) ? .done : .checkFailed
 }
 
 private func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
@@ -146,6 +167,8 @@ struct ReportTargets: Sendable {
   var tolerance = 0.1
   /// `--fail-if`.
   var limits: [BurstLimit] = []
+  /// `--fail-if` of `easim report compare`.
+  var changes: [ChangeLimit] = []
 }
 
 /// The options of commands that write reports.

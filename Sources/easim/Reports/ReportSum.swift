@@ -3,7 +3,7 @@ import AccessoryCore
 /// Adds up the reports of shards, one after the other, so that thousands take the memory of one and of the sum.
 struct ReportSum<Report: ShardedReport> {
   /// The sum.
-  let report: Report
+  var report: Report
   /// Shards that were not done, which are not in the sum: what to tell of each.
   private(set) var unfinished: [String] = []
 

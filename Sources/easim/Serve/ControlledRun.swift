@@ -23,7 +23,7 @@ struct ControlledRun {
     settings.tellsMessages = true
     settings.report = console.show
     server = ControlServer(settings, on: runtime.loop)
-    socket = try ControlSocket(server, path: path, shared, on: runtime.loop) { console.err("easim run: \($0)") }
+    socket = try ControlSocket(server, path: path, shared, on: runtime.loop) { console.err("easim: \($0)") }
   }
 
   /// Runs until a signal, or until the time is over.

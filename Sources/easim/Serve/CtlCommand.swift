@@ -44,7 +44,7 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
   }
   let params = try ControlWords.params(options.parameters, for: options.method)
   guard let line = ControlLine(path: path) else {
-    console.err("easim ctl: no server answers at \(path): start one with 'easim serve --control \(path.shellWord)'")
+    console.err("easim: no server answers at \(path): start one with 'easim serve --control \(path.shellWord)'")
     return .unreachable
   }
   line.send("{\"jsonrpc\":\"2.0\",\"method\":\"client.detach\"}\n")
@@ -63,7 +63,7 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
     }
     let error = answer["error"]
     let advice = error?["data"]?["advice"].map { "; \($0.word)" } ?? ""
-    console.err("easim ctl: \(error?["message"]?.word ?? "the server answered without a result")\(advice)")
+    console.err("easim: \(error?["message"]?.word ?? "the server answered without a result")\(advice)")
     switch error?["data"]?["kind"]?.word {
     case "params", "method", "request", "unknown", "parse": return .usage
     case "gone": return .gone
@@ -71,7 +71,7 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
     default: return .checkFailed
     }
   }
-  console.err("easim ctl: the server at \(path) closed the connection")
+  console.err("easim: the server at \(path) closed the connection")
   return .unreachable
 }
 

@@ -7,8 +7,9 @@ import Glibc
 /// The control protocol by HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, by libmicrohttpd.
 ///
 /// The library has an epoll descriptor of its own, which is watched on our loop; it has no thread. What a request may do is
-/// decided by ``HTTPGate``. Bodies, headers, connections and streams are limited, and a connection that is silent for
-/// ``Limits/silence`` is closed, except for event streams.
+/// decided by ``HTTPGate``, and which users may connect by the listener, as on the byte sockets. Bodies, headers, connections
+/// and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for event streams.
+/// ``HTTPPlaces`` decides who makes room when all connections are taken.
 final class HTTPDoor: DescriptorHandler {
   /// How much of everything there may be.
   struct Limits {
@@ -18,7 +19,7 @@ final class HTTPDoor: DescriptorHandler {
     var streams = 1_024
     /// How long a request may take to arrive, in seconds without a byte.
     var silence = 10
-    /// How long a request may take to arrive at all.
+    /// How long its headers may take to arrive at all, and its body after them.
     var arrival = Duration.seconds(30)
     /// How often a silent event stream gets a comment, so that a reader that is gone is noticed.
     var heartbeat = Duration.seconds(15)
@@ -30,9 +31,13 @@ final class HTTPDoor: DescriptorHandler {
   enum Trouble: Equatable {
     /// An event reader did not read; so many events were dropped.
     case readerDropped(events: Int)
+    /// A connection was refused.
+    case refused(reason: String, peer: String)
+    /// Connections cannot be accepted now.
+    case cannotAccept(String)
   }
 
-  let address: String
+  private(set) var address = ""
   let gate: HTTPGate
   private let server: ControlServer
   private var metrics: () -> String
@@ -42,24 +47,26 @@ final class HTTPDoor: DescriptorHandler {
   private var daemon: OpaquePointer?
   private var watch: (any DescriptorWatch)?
   private var timer: LoopTimer?
+  private var listener: (any Listener)?
+  private var places = HTTPPlaces<OpaquePointer>()
+  private var lateness: LoopTimer?
   private var isRunDue = false
   private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
   private(set) var streams = 0
 
   /// A server that has nothing but these metrics.
   convenience init(
-    metrics: @escaping () -> String, host: String, port: UInt16, allowsRemote: Bool, on loop: any PollingLoop
+    metrics: @escaping () -> String, host: String, port: UInt16, _ options: TransportOptions, on loop: any PollingLoop
   ) throws {
     try self.init(
-      ControlServer(ControlServer.Settings(), on: loop), host: host, port: port, allowsRemote: allowsRemote, token: nil,
-      on: loop)
+      ControlServer(ControlServer.Settings(), on: loop), host: host, port: port, options, token: nil, on: loop)
     self.metrics = metrics
   }
 
   /// Listens on a port of this machine; 0 for any. Without a token it has nothing but metrics.
   init(
-    _ server: ControlServer, host: String, port: UInt16, allowsRemote: Bool, token: String?, on loop: any PollingLoop,
-    limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
+    _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
+    token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
   ) throws {
     (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
     metrics = { [unowned server] in server.metrics }
@@ -67,21 +74,23 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    let (listener, bound) = try TCPListener.socket(host: host, port: port, allowsRemote: allowsRemote)
-    address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
+    // The listener is made first, because its port is part of the gate.
+    var accept: (ListenerEvent) -> Void = { _ in }
+    let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
+    guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
     gate = token.map { HTTPGate(host: host, port: bound, token: $0) } ?? HTTPGate(metricsOf: host, port: bound)
-    let context = Unmanaged.passUnretained(self).toOpaque()
+    address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
+    self.listener = listener
+    accept = { [weak self] in self?.handle($0) }
     guard
       let daemon = cmicrohttpd_start(
-        listener, nil, HTTPDoor.handle, HTTPDoor.completed, context, UInt32(limits.connections), UInt32(limits.silence),
-        limits.memory)
-    else {
-      close(listener)
-      throw UsageError("the HTTP server could not be started")
-    }
+        HTTPDoor.handle, HTTPDoor.completed, HTTPDoor.changed, Unmanaged.passUnretained(self).toOpaque(),
+        UInt32(limits.connections), UInt32(limits.silence), limits.memory)
+    else { throw UsageError("the HTTP server could not be started") }
     self.daemon = daemon
     watch = try loop.watch(cmicrohttpd_descriptor(daemon), for: .readable, self)
     timer = loop.makeTimer { [unowned self] in run() }
+    lateness = loop.makeTimer { [unowned self] in endLateOnes() }
     beat()
   }
 
@@ -89,14 +98,14 @@ final class HTTPDoor: DescriptorHandler {
 
   /// Closes every connection.
   func stop() {
+    listener?.close()
     guard let daemon else { return }
     for exchange in exchanges.values { exchange.end() }
     MHD_run(daemon)
     watch?.cancel()
-    timer?.cancel()
-    heart?.cancel()
-    MHD_stop_daemon(daemon)
+    for timer in [timer, heart, lateness] { timer?.cancel() }
     self.daemon = nil
+    MHD_stop_daemon(daemon)
     exchanges = [:]
   }
 
@@ -132,6 +141,57 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
+  // MARK: Connections
+
+  private func handle(_ event: ListenerEvent) {
+    switch event {
+    case .accepted(let cable, _):
+      guard let daemon, let socket = (cable.main as? DescriptorChannel)?.release() else { return }
+      if places.count >= limits.connections { makeRoom() }
+      _ = cmicrohttpd_add(daemon, socket)
+      runSoon()
+    case .refused(let peer, let reason): report(.refused(reason: reason, peer: "\(peer)"))
+    case .cannotAccept(let error):
+      makeRoom()
+      report(.cannotAccept("\(error)"))
+    case .ended(let error): report(.cannotAccept("\(error)"))
+    }
+  }
+
+  private func makeRoom() {
+    guard let daemon, let stranger = places.stranger else { return }
+    Self.shutDown(stranger)
+    // The library notices it now, and forgets it.
+    MHD_run(daemon)
+  }
+
+  private func endLateOnes() {
+    let (late, next) = places.overdue(at: loop.now, limit: limits.arrival)
+    for connection in late {
+      places.leave(connection)
+      Self.shutDown(connection)
+    }
+    if let next { lateness?.arm(at: next) }
+    runSoon()
+  }
+
+  static func shutDown(_ connection: OpaquePointer) {
+    let descriptor = cmicrohttpd_socket(connection)
+    if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
+
+  private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
+    guard let context, let connection else { return }
+    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
+    if cmicrohttpd_has_begun(change) != 0 { door.wait(connection) } else { door.places.leave(connection) }
+  }
+
+  private func wait(_ connection: OpaquePointer) {
+    guard daemon != nil else { return }
+    places.wait(connection, at: loop.now)
+    lateness?.arm(noLaterThan: loop.now + limits.arrival)
+  }
+
   // MARK: Requests
 
   private static var yes: MHD_Result { cmicrohttpd_result(1) }
@@ -146,7 +206,9 @@ final class HTTPDoor: DescriptorHandler {
   private static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
     guard let context, let key = state?.pointee else { return }
     let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
-    door.exchanges.removeValue(forKey: UnsafeRawPointer(key))?.end()
+    guard let exchange = door.exchanges.removeValue(forKey: UnsafeRawPointer(key)) else { return }
+    exchange.end()
+    door.wait(exchange.connection)
   }
 
   private func handle(
@@ -159,6 +221,7 @@ final class HTTPDoor: DescriptorHandler {
       exchanges[UnsafeRawPointer(key)] = exchange
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
+      places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
       // Its body would take long, so it is not read.
       if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
         return refuse(connection, .tooLarge)
@@ -289,123 +352,5 @@ final class HTTPDoor: DescriptorHandler {
     guard let context, let buffer else { return -1 }
     let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
     return exchange.fill(UnsafeMutableRawBufferPointer(start: buffer, count: size))
-  }
-}
-
-/// One request by HTTP and its answer.
-private final class HTTPExchange {
-  let connection: OpaquePointer
-  let began: Instant
-  var decision: Result<HTTPGate.Route, RefusedRequest> = .success(.health)
-  var body: [UInt8] = []
-  var isTooLarge = false
-  var client: ControlClient?
-  var answer: String?
-  var isSuspended = false
-  var isStream = false
-  var isEnding = false
-  var unsent: [UInt8] = []
-  var onEnd: (() -> Void)?
-  private var collected: [UInt8] = []
-  /// Whether a heartbeat was not read since the last one.
-  private var beatsUnread = 0
-  var dropped: Int { client?.droppedCount ?? lastDropped }
-  private var lastDropped = 0
-
-  init(_ connection: OpaquePointer, began: Instant) {
-    (self.connection, self.began) = (connection, began)
-  }
-
-  /// Takes a part of the body. What is too large is read and thrown away, up to as much again; then the connection ends.
-  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if case .failure = decision { return true }
-    if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {
-      isTooLarge = true
-      body = []
-      return true
-    }
-    body += bytes
-    return true
-  }
-
-  /// Takes what the client has answered; whether that is all.
-  func collect() -> Bool {
-    guard let client else { return true }
-    client.send { bytes in
-      bytes.withUnsafeBytes { collected += $0 }
-      return bytes.byteCount
-    }
-    guard client.isIdle else { return false }
-    client.changed = nil
-    answer = String(decoding: collected, as: UTF8.self)
-    collected = []
-    return true
-  }
-
-  /// Fills a part of an event stream; 0 when there is nothing, and the connection then waits.
-  func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    if isEnding { return -1 }
-    beatsUnread = 0
-    if unsent.isEmpty, let client {
-      client.send { bytes in
-        // Whole lines, each as one event; at most so many at once.
-        bytes.withUnsafeBytes { raw in
-          var taken = 0
-          while taken < raw.count, unsent.count < 64 * 1024, let end = raw[taken...].firstIndex(of: 0x0A) {
-            unsent.append(contentsOf: "data: ".utf8)
-            unsent.append(contentsOf: raw[taken..<end])
-            unsent.append(contentsOf: [0x0A, 0x0A])
-            taken = end + 1
-          }
-          return taken
-        }
-      }
-    }
-    guard !unsent.isEmpty else {
-      MHD_suspend_connection(connection)
-      isSuspended = true
-      return 0
-    }
-    let count = min(buffer.count, unsent.count)
-    unsent.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
-    unsent.removeFirst(count)
-    return count
-  }
-
-  /// A silent stream gets a comment; one that has dropped events and does not read ends.
-  func beat() {
-    guard isStream, !isEnding else { return }
-    if let client, client.droppedCount > 0 {
-      lastDropped = client.droppedCount
-      isEnding = true
-      // It does not read, so the end cannot be sent either.
-      shutdownSocket()
-    } else if unsent.isEmpty {
-      unsent = Array(": \n\n".utf8)
-    }
-    resume()
-  }
-
-  private func shutdownSocket() {
-    let descriptor = cmicrohttpd_socket(connection)
-    if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
-  }
-
-  func resume() {
-    guard isSuspended else { return }
-    isSuspended = false
-    MHD_resume_connection(connection)
-  }
-
-  /// The connection is over.
-  func end() {
-    isEnding = true
-    lastDropped = client?.droppedCount ?? lastDropped
-    client?.close("the connection was closed")
-    client = nil
-    let onEnd = onEnd
-    self.onEnd = nil
-    onEnd?()
-    resume()
   }
 }

@@ -144,9 +144,9 @@ extension CommandRuntime {
   func serveDemo(_ profile: String, _ flicker: Quirk, _ shared: SharedOptions, _ console: Console) throws -> ExitCode {
     let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
     let token = SecretToken.make()
-    let door = try HTTPDoor(server, host: "127.0.0.1", port: 0, allowsRemote: false, token: token, on: loop)
+    let door = try HTTPDoor(server, host: "127.0.0.1", port: 0, token: token, on: loop)
     let demo = PageDemo(profile, flicker: flicker, on: server, loop) {
-      console.err("easim demo: the demonstration stopped: \($0)")
+      console.err("easim: the demonstration stopped: \($0)")
     }
     demo.start()
     console.out("http://\(door.address)/#\(token)")

@@ -47,7 +47,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   settings.kept = try options.keep.map { path throws(UsageError) in try KeptFolder(path) }
   let server = ControlServer(settings, on: runtime.loop)
   let socket = try options.control.map { path in
-    try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim serve: \($0)") }
+    try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim: \($0)") }
   }
   let door = CaptureDoor.of(server, on: runtime.loop, console)
   defer {
@@ -60,20 +60,25 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
     _ = runtime.run(until: { door.isOver })
     door.close("easim is exiting")
     if let failure = door.failure {
-      console.err("easim serve: the client has ended: \(failure)")
+      console.err("easim: the client has ended: \(failure)")
       code = .usage
     }
   } else {
     let (host, port) = try place(options.http ?? "127.0.0.1:0")
     let token = SecretToken.make()
+    var told: Set<String> = []
     let http = try HTTPDoor(
-      server, host: host, port: port, allowsRemote: options.shared.allowsRemote, token: token, on: runtime.loop
+      server, host: host, port: port, settings.transport, token: token, on: runtime.loop
     ) { trouble in
       switch trouble {
       case .readerDropped(let events):
         console.err(
-          "easim serve: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
+          "easim: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
         )
+      case .refused(let reason, let peer):
+        // A user who tries again and again gets one line.
+        if told.insert(reason).inserted { console.err("easim serve: refused \(peer): \(reason)") }
+      case .cannotAccept(let reason): console.err("easim serve: cannot accept connections now: \(reason)")
       }
     }
     console.out("http://\(http.address)/#\(token)")

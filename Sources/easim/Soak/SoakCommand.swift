@@ -18,8 +18,9 @@ extension CommandSpec {
       scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on any machine and
       with any number of jobs.
 
-      The exit code is 1 when a rule was broken, or when 5,000 or more random worlds did not reach each of these cases of
-      the protocol. --forbid makes one of them a failure:
+      The exit code is 1 when a rule was broken, when the run was stopped before its end, when there was no world to play (a
+      shard of few worlds; --allow-empty makes that 0), or when 5,000 or more random worlds did not reach each of these
+      cases of the protocol. --forbid makes one of them a failure:
 
       \(SoakCoverage.Corner.allCases.map { "  \($0.word): \($0.name)" }.joined(separator: "\n"))
 
@@ -27,7 +28,7 @@ extension CommandSpec {
       JOB_COMPLETION_INDEX with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID. --shard 1/1 plays
       all. 'easim report merge' adds up the .json reports of all parts: the same bytes as the report of one run.
 
-      Ctrl-C ends the run and still reports; a second one also ends the shrinking.
+      Ctrl-C ends the run and still reports; a second one also ends the shrinking. A run that was stopped has not passed.
       """,
     examples: [
       "easim soak --seeds 200", "easim soak lawk-view --seeds 50 --seed 1000",
@@ -66,7 +67,7 @@ struct SoakOptions: CommandOptions {
       "write failures to DIR as soak-SEED.json5, and what passed on their cables as soak-SEED.pcapng"),
     Option(
       each: "--report", \.reports, .text, as: "FILE", "write the result: .json, or .xml (JUnit, a case for each rule)"),
-    .shard.described("play part I of N of the worlds"),
+    .shard.described("play part I of N of the worlds"), .allowEmpty,
     .transcript.described("with --seeds 1: write everything that happens"),
     .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"), .json,
   ]
@@ -85,6 +86,7 @@ struct SoakRun {
   let total: Int?
   /// The part of them that is played here.
   let shard: Shard
+  let allowsEmpty: Bool
   let time: Duration?
   let jobs: Int
   let folder: String?
@@ -103,6 +105,7 @@ struct SoakRun {
     time = options.time
     total = time == nil ? Int(options.count) : nil
     shard = try Self.shard(options, console)
+    allowsEmpty = options.shared.allowsEmpty
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     folder = options.folder
     for (option, path) in [("--transcript", options.shared.transcript), ("--capture", options.shared.capture)]

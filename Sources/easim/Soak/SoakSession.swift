@@ -33,7 +33,7 @@ final class SoakSession {
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
-    runtime = try CommandRuntime(console, grace: Self.shrinkingTime)
+    runtime = try CommandRuntime(console, secondInterrupt: Self.shrinkingTime)
     crew = SoakCrew(options.recipe, from: options.from, count: options.count, jobs: options.jobs)
     nextLine = runtime.loop.now + Self.linePeriod
   }

@@ -17,9 +17,11 @@ struct SoakVerdict {
     _ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakRun, seconds: Double, busy: Double,
     stoppedBy: String?
   ) {
-    self.report = SoakRunReport(
+    var report = SoakRunReport(
       report, shrunk, options.recipe, first: options.first, seeds: options.total, shard: options.shard,
       stoppedBy: stoppedBy, program: Version.program)
+    report.allowsEmpty = options.allowsEmpty
+    self.report = report
     self.shrunk = shrunk
     self.options = options
     self.seconds = seconds
@@ -40,7 +42,7 @@ struct SoakVerdict {
     console.err(
       "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
     for file in options.reports { file.write(report, time: .seconds(seconds), console) }
-    return report.passed ? .done : .checkFailed
+    return report.verdict.isPassed ? .done : .checkFailed
   }
 
   // MARK: Failures
@@ -108,8 +110,10 @@ struct SoakVerdict {
 
   private func json(at now: Instant) -> JSONObject {
     var object = JSONObject(event: "result", at: now)
-    object.add("passed", report.passed)
+    object.add("passed", report.verdict.isPassed)
+    object.add("verdict", report.verdict.word)
     object.add("text", report.headline)
+    if let total = options.total { object.add("seeds", total) }
     if !options.shard.isWhole { object.add("shard", "\(options.shard)") }
     object.add("worlds", report.worlds)
     object.add("failures", report.failureCount)

@@ -15,12 +15,13 @@ import Testing
   /// Opens a session as soon as there is a protocol.
   private final class App: AppHandler {
     let exchanges: [Conversation.Exchange]
+    let settle: Duration
     let loop: VirtualLoop
     var conversation: Conversation?
     var events: [Event] = []
 
-    init(_ exchanges: [Conversation.Exchange], on loop: VirtualLoop) {
-      (self.exchanges, self.loop) = (exchanges, loop)
+    init(_ exchanges: [Conversation.Exchange], settle: Duration, on loop: VirtualLoop) {
+      (self.exchanges, self.settle, self.loop) = (exchanges, settle, loop)
     }
 
     var isOver: Bool {
@@ -33,7 +34,7 @@ import Testing
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
       guard conversation == nil, let name = accessory.protocols.first else { return }
       do {
-        let conversation = Conversation(exchanges, on: loop) { [unowned self] in events.append($0) }
+        let conversation = Conversation(exchanges, settle: settle, on: loop) { [unowned self] in events.append($0) }
         self.conversation = conversation
         conversation.start(on: try app.openSession(with: accessory, protocolName: name))
       } catch {
@@ -46,11 +47,12 @@ import Testing
 
   /// An accessory that answers each request by `answer`: pieces, 50 ms apart; nil closes the session.
   private static func events(
-    _ exchanges: [Conversation.Exchange], limit: Duration = .seconds(60), answer: @escaping (String) -> [String?]
+    _ exchanges: [Conversation.Exchange], settle: Duration = .zero, limit: Duration = .seconds(60),
+    answer: @escaping (String) -> [String?]
   ) throws -> [Event] {
     let loop = VirtualLoop()
     let world = World(World.Settings(), on: loop)
-    let app = App(exchanges, on: loop)
+    let app = App(exchanges, settle: settle, on: loop)
     let behavior = ClosureBehavior { bytes, session, _ in
       let request = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       for (index, piece) in answer(request).enumerated() {
@@ -81,7 +83,7 @@ import Testing
     var heard: [String] = []
     let events = try Self.events([
       Self.ask("a", ReplyRule(.bytes(utf8("A")))), Self.ask("b", ReplyRule(.prefix(utf8("B")))),
-      Self.ask("c", ReplyRule(.pattern("C[0-9]+"))),
+      Self.ask("c", ReplyRule(.pattern(try BytePattern("C[0-9]+")))),
     ]) { request in
       heard.append(request)
       return [request.uppercased() + (request == "a" ? "" : "12")]
@@ -121,9 +123,45 @@ import Testing
     #expect(events == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
   }
 
+  /// A matcher that tries one alternative after the other needs minutes for this reply, and hours for a longer one.
+  @Test func aPatternThatIsHardForOthersIsJudgedAtOnce() throws {
+    let rule = ReplyRule(.pattern(try BytePattern("^(a+)+$")))
+    let reply = String(repeating: "a", count: 2_000) + "!"
+    #expect(try Self.events([Self.ask("?", rule)], limit: .seconds(30)) { _ in [reply] } == [])
+    let timed = ReplyRule(rule.expectation, reading: .time(.seconds(1)))
+    #expect(
+      try Self.events([Self.ask("?", timed)]) { _ in [reply] }
+        == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
+  }
+
+  /// Patterns are of bytes: `\r\n` is no one character, and what is no UTF-8 is not repaired.
+  @Test(
+    arguments: [
+      ("OK\\r", [0x4F, 0x4B, 0x0D, 0x0A], true), ("\u{FFFD}", [0x4F, 0xE9], false), ("^O\\xe9$", [0x4F, 0xE9], true),
+    ] as [(String, [UInt8], Bool)])
+  func aPatternMatchesTheBytesThatCame(pattern: String, reply: [UInt8], isExpected: Bool) throws {
+    var collector = ReplyCollector(ReplyRule(.pattern(try BytePattern(pattern))), since: .origin)
+    for byte in reply { #expect(collector.take([byte].span.bytes, now: .origin) == 1) }
+    #expect(collector.isAsExpected == isExpected)
+    #expect((collector.complaint == nil) == isExpected)
+  }
+
   @Test func moreThanTheExpectedBytesIsAnError() throws {
     let events = try Self.events([Self.ask("?", ReplyRule(.bytes(utf8("OK"))))]) { _ in ["OK and more"] }
     #expect(events.last == .different(0, utf8("OK and more")))
+  }
+
+  /// A byte 150 ms after the last expected one, or the end of the session there.
+  @Test(
+    arguments: [
+      (.milliseconds(200), "!", .excess(utf8("!"))), (.milliseconds(100), "!", .done), (.zero, "!", .done),
+      (.milliseconds(200), nil, .done),
+    ] as [(Duration, String?, Conversation.Event)])
+  func bytesAreLookedForAfterTheLastExpectedOne(settle: Duration, last: String?, end: Conversation.Event) throws {
+    let events = try Self.events([Self.ask("?", ReplyRule(.bytes(utf8("OK"))))], settle: settle) { _ in
+      ["OK", "", "", last]
+    }
+    #expect(events == [.replied(0, utf8("OK")), end])
   }
 
   @Test func theEndOfTheSessionCompletesTheLastReply() throws {

@@ -103,6 +103,30 @@ import Testing
     #expect(findings.first?.kind.rawValue == wrong.kind, "\(wrong): \(findings.text())")
   }
 
+  /// A byte 150 ms after the last one of the echo.
+  @Test(arguments: [true, false], [Duration.milliseconds(200), .zero])
+  func bytesAreLookedForAfterTheLastExpectedOne(isUnique: Bool, settle: Duration) throws {
+    var count = 0
+    let behavior = ClosureBehavior { bytes, session, context in
+      session.write(bytes)
+      count += bytes.byteCount
+      if count == Self.size {
+        context.loop.schedule(after: .milliseconds(150)) { session.write([UInt8(7)].span.bytes) }
+      }
+    }
+    let outcome = try Self.outcome(behavior) { loop, done in
+      isUnique
+        ? Exchange(Self.stream, count: Self.size, expecting: .echo, settle: settle, on: loop, done: done)
+        : Exchange(CountingPattern.bytes(Self.size), expecting: .echo, settle: settle, on: loop, done: done)
+    }
+    switch outcome {
+    case .verified: #expect(settle == .zero)
+    case .wrong: #expect(isUnique && settle > .zero)
+    case .excess(received: Self.size + 1, expected: Self.size): #expect(!isUnique && settle > .zero)
+    default: Issue.record("\(outcome)")
+    }
+  }
+
   @Test func anAnswerWithoutItsTailIsNotVerified() throws {
     let behavior = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))

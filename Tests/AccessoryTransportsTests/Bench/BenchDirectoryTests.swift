@@ -63,9 +63,22 @@ import Testing
     let bench = BenchDirectory(temporary.path + "/open")
     try bench.make()
     chmod(bench.path, 0o777)
-    #expect(throws: BenchError.writableByAll(bench.path)) { try bench.make() }
-    #expect(throws: BenchError.writableByAll(bench.path)) { try bench.check() }
-    #expect(BenchError.writableByAll(bench.path).description.contains("chmod 700 \(bench.path)"))
+    let error = BenchError.writable(bench.path, by: .everybody, isBench: true)
+    #expect(throws: error) { try bench.make() }
+    #expect(throws: error) { try bench.check() }
+    #expect(error.description.contains("chmod 700 \(bench.path)"))
+  }
+
+  /// Nobody is advised to lock everybody out of /tmp, or of a folder with other files.
+  @Test(arguments: [mode_t(0o1777), 0o2775, 0o777])
+  func theModeOfADirectoryThatIsMoreThanABenchIsNotChanged(mode: mode_t) throws {
+    let bench = BenchDirectory(temporary.path + "/shared")
+    try bench.make()
+    if mode == 0o777 { temporary.write("mine", to: "shared/letter.txt") }
+    chmod(bench.path, mode)
+    let error = BenchError.writable(bench.path, by: mode == 0o2775 ? .group : .everybody, isBench: false)
+    #expect(throws: error) { try bench.check() }
+    #expect(!error.description.contains("chmod") && error.description.contains("EASIM_BENCH=DIR"))
   }
 
   @Test(arguments: [mode_t(0o770), 0o720, 0o775]) func aBenchThatItsGroupMayWriteToIsRefusedAsWell(mode: mode_t) throws
@@ -73,10 +86,10 @@ import Testing
     let bench = BenchDirectory(temporary.path + "/shared")
     try bench.make()
     chmod(bench.path, mode)
-    #expect(throws: BenchError.writableByGroup(bench.path)) { try bench.make() }
-    #expect(throws: BenchError.writableByGroup(bench.path)) { try bench.check() }
-    #expect(
-      BenchError.writableByGroup(bench.path).description.hasPrefix("its group may write to the bench \(bench.path), "))
+    let error = BenchError.writable(bench.path, by: .group, isBench: true)
+    #expect(throws: error) { try bench.make() }
+    #expect(throws: error) { try bench.check() }
+    #expect(error.description.hasPrefix("its group may write to the bench \(bench.path), "))
     chmod(bench.path, 0o755)
     #expect(try bench.check())
   }

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct BenchEntryTests {
+@Suite(.waits) struct BenchEntryTests {
   let temporary = TemporaryFolder()
   var bench: BenchDirectory { BenchDirectory(temporary.path) }
 

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct DirectoryWatchTests {
+@Suite(.waits) struct DirectoryWatchTests {
   let temporary = TemporaryFolder()
   let loop: EpollLoop
 

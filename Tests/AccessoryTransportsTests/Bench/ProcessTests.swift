@@ -1,9 +1,10 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
-@Suite struct ProcessTests {
+@Suite(.waits) struct ProcessTests {
   /// A process that does nothing until it is killed.
   final class Sleeper {
     let pid: pid_t

@@ -74,7 +74,7 @@ import Testing
       try tree.gadget("g").make(GadgetLayout(steps: [.folder("functions/ffs.x")]))
     }
     #expect(error == .noFunctionFS)
-    #expect(error?.description == "this kernel has no FunctionFS: sudo modprobe usb_f_fs")
+    #expect(error?.description == "this kernel has no FunctionFS: \(KernelModule.functionFS.remedy)")
     #expect(!tree.has("config/usb_gadget/g"))
   }
 }

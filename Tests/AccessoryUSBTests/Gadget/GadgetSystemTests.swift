@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AccessoryUSB
@@ -32,7 +33,7 @@ import Testing
     let tree = GadgetTree(controllers: [])
     let error = #expect(throws: GadgetError.self) { try tree.system.controller(name) }
     #expect(error?.description.contains("no USB port that can be a device") == true)
-    #expect(error?.description.hasSuffix("sudo modprobe dummy_hcd") == true)
+    #expect(error?.description.hasSuffix(KernelModule.dummyController.remedy) == true)
   }
 
   @Test func aControllerOfAnotherGadgetIsNotTakenFromIt() throws {
@@ -77,7 +78,20 @@ import Testing
       .noControllers, .noConfigFS, .notMounted("/sys/kernel/config"), .noGadgets, .noFunctionFS,
     ]
     for error in errors { #expect(error.description.hasSuffix(error.remedy ?? "nothing")) }
+    #expect(
+      GadgetError.noController("x", existing: []).description.hasSuffix(GadgetError.noControllers.description))
     #expect(GadgetError.notRoot.description == "making a gadget needs root: run it with sudo")
+  }
+
+  /// A module is loaded only where the running kernel has it; elsewhere the command would fail.
+  @Test func aModuleIsLoadedOnlyWhereTheKernelHasIt() {
+    let place = TemporaryFolder()
+    let without = "use a kernel with CONFIG_USBIP_VHCI_HCD: this one has no module vhci-hcd"
+    #expect(KernelModule.virtualHost.remedy(in: place.path) == without)
+    place.write("kernel/drivers/usb/usbip/usbip-core.ko.xz:\nkernel/fs/xvhci-hcd.ko:\n", to: "modules.dep")
+    #expect(KernelModule.virtualHost.remedy(in: place.path) == without)
+    place.write("kernel/drivers/usb/usbip/vhci_hcd.ko.xz: kernel/usbip-core.ko.xz\n", to: "modules.dep")
+    #expect(KernelModule.virtualHost.remedy(in: place.path) == "sudo modprobe vhci-hcd")
   }
 
   // MARK: The sweep

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryUSB
 
 /// Kernel AIO on ordinary files: transfers are started together and their ends are reported on the loop.
-@Suite struct KernelTransfersTests {
+@Suite(.waits) struct KernelTransfersTests {
   final class Hearer: TransferHandler {
     var ends: [String] = []
     var rounds = 0

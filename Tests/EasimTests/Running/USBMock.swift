@@ -51,9 +51,11 @@ struct USBMock {
   /// When the device is unplugged between a request and its answer, umockdev's library aborts the program that it is
   /// loaded into. Such a run says nothing about easim and is repeated, up to ten times.
   func run(_ words: String...) throws -> Program.Remains {
+    // A transfer takes umockdev's processes a millisecond, and many times that on a busy machine.
+    let isTimed = !["send", "info", "console"].contains(words.first) || words.contains("--timeout")
     var runs = 0
     while true {
-      let remains = try start(words).wait()
+      let remains = try start(words + (isTimed ? [] : ["--timeout", "10m"])).wait()
       runs += 1
       let isAborted = remains.ending == .killed(by: SIGABRT) && remains.err.contains("ERROR: libumockdev-preload: ")
       if !isAborted || runs == 10 { return remains }

@@ -161,3 +161,20 @@ func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNee
 
 let manager = EAAccessoryManager.shared()
 let glassesProtocol = "com.lawaken.iap2"
+
+/// A thread with a run loop that does not run.
+final class DeadLoop: @unchecked Sendable {
+  private let end = DispatchSemaphore(value: 0)
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    let begun = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [end] in
+      body()
+      begun.signal()
+      end.wait()
+    }
+    begun.wait()
+  }
+
+  deinit { end.signal() }
+}

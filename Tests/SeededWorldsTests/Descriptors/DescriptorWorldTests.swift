@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Seeded worlds over unix sockets, TCP and USB/IP, with hostile peers among them.
 ///
 /// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` plays more of them.
-@Suite(.serialized) struct DescriptorWorldTests {
+@Suite(.waits, .serialized) struct DescriptorWorldTests {
   static let everyday: UInt64 = 24
   static let seeds =
     0..<(getenv("EASIM_DESCRIPTOR_WORLDS").flatMap { UInt64(String(cString: $0)) } ?? everyday)

@@ -10,7 +10,18 @@ public enum FuzzedProfile {
     let text = String(decoding: bytes.prefix(4_096), as: UTF8.self)
     _ = try? Quirk(text)
     _ = try? Behavior(text)
-    if let pattern = try? BytePattern(text) { _ = pattern.match(bytes) }
+    if let pattern = try? BytePattern(text) { play(pattern, bytes) }
     _ = try? ScriptTemplate(text)
+  }
+
+  /// What matches as a whole is found, and found no matter how it is cut.
+  private static func play(_ pattern: BytePattern, _ bytes: [UInt8]) {
+    var (whole, halves) = (PatternSearch(pattern), PatternSearch(pattern))
+    whole.take(bytes.span.bytes)
+    halves.take(bytes.span.bytes.extracting(0..<bytes.count / 2))
+    _ = halves.isFound
+    halves.take(bytes.span.bytes.extracting(bytes.count / 2..<bytes.count))
+    precondition(whole.isFound == halves.isFound, "how bytes are cut does not matter")
+    precondition(whole.isFound || pattern.match(bytes) == nil, "a match of everything is found")
   }
 }

@@ -1,40 +1,108 @@
 import Foundation
+import Testing
 
-/// Runs test functions that wait for programs, on a few threads of their own.
+/// Runs each test of a suite on a thread that belongs to it until it ends; a few of them run at a time.
 ///
-/// Tests run on as many threads as there are processors. A test that waits for a program takes one of them and does
-/// nothing with it, so on two processors two programs would run at a time, most of which wait as well.
-public final class WaitingThreads: TaskExecutor {
-  /// For all tests of the process.
-  public static let shared = WaitingThreads(count: 8)
+/// Swift's own pool has one thread for each processor. A test that waits there for a program, a descriptor or another
+/// thread holds one of two, and an async test that has begun then waits for a thread at each `await`.
+public struct Waits: SuiteTrait, TestTrait, TestScoping {
+  /// For the tests of a suite, not for the suite.
+  public let isRecursive = true
+  fileprivate var isLong = false
 
+  /// Runs the test on a thread of its own.
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    // The suite's own trait gives way to that of the test.
+    if !isLong, test.traits.contains(where: { ($0 as? Waits)?.isLong == true }) { return try await function() }
+    let lane = Lane(isLong: isLong)
+    defer { lane.end() }
+    try await withTaskExecutorPreference(lane) { try await function() }
+  }
+}
+
+extension Trait where Self == Waits {
+  /// For suites whose tests wait for programs, descriptors, threads or real time.
+  public static var waits: Self { Self() }
+
+  /// For tests that last a minute and do little in it: they start before the others, and the run does not end with them.
+  public static var waitsLong: Self { Self(isLong: true) }
+}
+
+/// Makes a call that blocks, in an async test that would otherwise hold a thread of the pool: on a thread of its own.
+public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
+  }
+}
+
+/// All work of one test, in order. It has a thread from its first work to the end of the test.
+private final class Lane: TaskExecutor {
+  let isLong: Bool
   private let condition = NSCondition()
   // Guarded by the condition.
   nonisolated(unsafe) private var jobs: [UnownedJob] = []
+  nonisolated(unsafe) private var hasThread = false
+  nonisolated(unsafe) private var isOver = false
+
+  init(isLong: Bool) { self.isLong = isLong }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let needsThread = condition.withLock {
+      jobs.append(job)
+      defer { hasThread = true }
+      return !hasThread
+    }
+    condition.signal()
+    if needsThread { WaitingThreads.shared.add(self) }
+  }
+
+  func end() {
+    condition.withLock { isOver = true }
+    condition.signal()
+  }
+
+  func run() {
+    while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+
+  /// Nil when the test is over. What comes later gets a thread again.
+  private func next() -> UnownedJob? {
+    condition.withLock {
+      while jobs.isEmpty, !isOver { condition.wait() }
+      hasThread = !jobs.isEmpty
+      return jobs.isEmpty ? nil : jobs.removeFirst()
+    }
+  }
+}
+
+/// The threads of all such tests of the process. More of them, and programs that measure real time disturb each other.
+private final class WaitingThreads: Sendable {
+  static let shared = WaitingThreads(count: 8)
+
+  private let condition = NSCondition()
+  // Guarded by the condition.
+  nonisolated(unsafe) private var lanes: [Lane] = []
 
   private init(count: Int) {
     for _ in 0..<count {
-      let thread = Thread { [self] in while true { run(next()) } }
+      let thread = Thread { [self] in while true { next().run() } }
       thread.stackSize = 8 << 20
       thread.start()
     }
   }
 
-  /// Runs a job on the next free thread.
-  public func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    condition.withLock { jobs.append(job) }
+  func add(_ lane: Lane) {
+    condition.withLock { lanes.insert(lane, at: lane.isLong ? 0 : lanes.count) }
     condition.signal()
   }
 
-  private func next() -> UnownedJob {
-    condition.lock()
-    defer { condition.unlock() }
-    while jobs.isEmpty { condition.wait() }
-    return jobs.removeFirst()
-  }
-
-  private func run(_ job: UnownedJob) {
-    job.runSynchronously(on: asUnownedTaskExecutor())
+  private func next() -> Lane {
+    condition.withLock {
+      while lanes.isEmpty { condition.wait() }
+      return lanes.removeFirst()
+    }
   }
 }

@@ -34,8 +34,8 @@ struct TemplateRenderer {
         bytes += Self.bytes(memory.counter(name, counts: counts), form, &unfit)
       case .random(let range, let form):
         bytes += Self.bytes(Int.random(in: range, using: &memory.random), form, &unfit)
-      case .time(let format): bytes += CalendarTime(at: time, epoch: memory.epoch).text(format).utf8
-      case .unixTime(let form): bytes += Self.bytes(CalendarTime(at: time, epoch: memory.epoch).seconds, form, &unfit)
+      case .time(let format): bytes += TemplateTime(at: time, epoch: memory.epoch).text(format).utf8
+      case .unixTime(let form): bytes += Self.bytes(TemplateTime(at: time, epoch: memory.epoch).seconds, form, &unfit)
       case .state: bytes += Array((memory.state ?? "").utf8)
       case .begin: begin = bytes.count
       case .end: end = bytes.count
@@ -83,7 +83,7 @@ struct TemplateRenderer {
 }
 
 /// A time of day in UTC, in the letters of strftime.
-struct CalendarTime {
+struct TemplateTime {
   /// Seconds since 1970.
   let seconds: Int
   private let milliseconds: Int
@@ -94,8 +94,7 @@ struct CalendarTime {
   }
 
   func text(_ format: String) -> String {
-    let (year, month, day) = date
-    let second = seconds - seconds / 86_400 * 86_400
+    let time = CalendarTime(secondsSince1970: seconds)
     var text = ""
     var letters = format.makeIterator()
     while let letter = letters.next() {
@@ -104,35 +103,18 @@ struct CalendarTime {
         continue
       }
       switch code {
-      case "Y": text += Self.digits(year, 4)
-      case "y": text += Self.digits(year % 100, 2)
-      case "m": text += Self.digits(month, 2)
-      case "d": text += Self.digits(day, 2)
-      case "H": text += Self.digits(second / 3_600, 2)
-      case "M": text += Self.digits(second / 60 % 60, 2)
-      case "S": text += Self.digits(second % 60, 2)
-      case "L": text += Self.digits(milliseconds, 3)
+      case "Y": text += "\(time.year)".zeroPadded(to: 4)
+      case "y": text += "\(time.year % 100)".zeroPadded(to: 2)
+      case "m": text += "\(time.month)".zeroPadded(to: 2)
+      case "d": text += "\(time.day)".zeroPadded(to: 2)
+      case "H": text += "\(time.hour)".zeroPadded(to: 2)
+      case "M": text += "\(time.minute)".zeroPadded(to: 2)
+      case "S": text += "\(time.second)".zeroPadded(to: 2)
+      case "L": text += "\(milliseconds)".zeroPadded(to: 3)
       case "s": text += "\(seconds)"
       default: text.append(code)
       }
     }
     return text
-  }
-
-  private static func digits(_ number: Int, _ count: Int) -> String {
-    let text = "\(number)"
-    return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
-  }
-
-  /// The date in the Gregorian calendar, counted in eras of 400 years that begin on 1 March.
-  private var date: (year: Int, month: Int, day: Int) {
-    let days = seconds / 86_400 + 719_468
-    let era = days / 146_097
-    let dayOfEra = days - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
   }
 }

@@ -42,11 +42,11 @@ public enum GadgetError: Error, Equatable, Sendable {
   /// The command that fixes it.
   public var remedy: String? {
     switch self {
-    case .noControllers: "sudo modprobe dummy_hcd"
-    case .noConfigFS: "sudo modprobe configfs"
+    case .noControllers: KernelModule.dummyController.remedy
+    case .noConfigFS: KernelModule.configFS.remedy
     case .notMounted(let path): "sudo mount -t configfs none \(path.shellWord)"
-    case .noGadgets: "sudo modprobe libcomposite"
-    case .noFunctionFS: "sudo modprobe usb_f_fs"
+    case .noGadgets: KernelModule.gadgets.remedy
+    case .noFunctionFS: KernelModule.functionFS.remedy
     case .noController, .severalControllers, .taken, .oldKernel, .notRoot, .refused: nil
     }
   }
@@ -54,11 +54,14 @@ public enum GadgetError: Error, Equatable, Sendable {
 
 extension GadgetError: CustomStringConvertible {
   /// One line.
-  public var description: String {
+  public var description: String { remedy.map { "\(problem): \($0)" } ?? problem }
+
+  /// What is wrong.
+  private var problem: String {
     switch self {
     case .noControllers:
       "this machine has no USB port that can be a device (/sys/class/udc is empty). On a board, configure the port at boot "
-        + "(docs/usb.md); for a simulated port: sudo modprobe dummy_hcd"
+        + "(docs/usb.md); for a simulated port"
     case .noController(let name, let existing):
       existing.isEmpty
         ? "there is no USB device controller '\(name)': " + Self.noControllers.description
@@ -70,10 +73,10 @@ extension GadgetError: CustomStringConvertible {
         + "echo | sudo tee " + "/sys/kernel/config/usb_gadget/\(name)/UDC".shellWord
     case .taken(let controller, .module(let name)):
       "\(controller) is in use by the gadget \(name); to free it: sudo modprobe -r \(name.shellWord)"
-    case .noConfigFS: "this kernel has no configfs: sudo modprobe configfs"
-    case .notMounted(let path): "configfs is not mounted: sudo mount -t configfs none \(path.shellWord)"
-    case .noGadgets: "this kernel has no support for gadgets: sudo modprobe libcomposite"
-    case .noFunctionFS: "this kernel has no FunctionFS: sudo modprobe usb_f_fs"
+    case .noConfigFS: "this kernel has no configfs"
+    case .notMounted: "configfs is not mounted"
+    case .noGadgets: "this kernel has no support for gadgets"
+    case .noFunctionFS: "this kernel has no FunctionFS"
     case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"
     case .notRoot: "making a gadget needs root: run it with sudo"
     case .refused(let action, let code): "cannot \(action): \(String(cString: strerror(code)))"

@@ -1,0 +1,69 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// The files that one request names.
+///
+/// A file may be on a disk that does not answer, so it is never read on the loop: a method that asks for a file that was not
+/// read yet fails, the file is read on another thread, and the method is called again. So a method reads its files before it
+/// changes anything.
+final class RequestFiles: Sendable {
+  private struct State {
+    var files: [String: Result<[UInt8], TextFileError>] = [:]
+    var missing: (path: String, limit: Int)?
+  }
+
+  /// How long a file may take.
+  private let limit: Duration
+  private let state = Locked(State())
+
+  init(within limit: Duration = TextFile.patience) { self.limit = limit }
+
+  /// Whether a file has to be read before the method can go on.
+  var isMissing: Bool { state.withLock { $0.missing != nil } }
+
+  /// The bytes of a regular file.
+  func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
+    let found = state.withLock { state in
+      if state.files[path] == nil, state.missing == nil { state.missing = (path, limit) }
+      return state.files[path]
+    }
+    guard let found else { throw TextFileError(path, "it was not read yet") }
+    return try found.get()
+  }
+
+  /// Reads the missing file, and calls `done` on the loop. In virtual time no thread is waited for.
+  func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
+    guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
+    let read: @Sendable () -> Result<[UInt8], TextFileError> = {
+      Result { () throws(TextFileError) in try TextFile.read(path, limit: most, onlyRegular: true) }
+    }
+    guard loop is any PollingLoop else {
+      put(read(), for: path)
+      return done()
+    }
+    let late = loop.schedule(after: limit) { [self] in
+      if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
+    }
+    // Used on the loop only.
+    nonisolated(unsafe) let end = (late, done)
+    let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
+      loop.execute {
+        end.0.cancel()
+        if self.put(result, for: path) { end.1() }
+      }
+    }
+    do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
+  }
+
+  /// Whether it was the first result for this file.
+  @discardableResult
+  private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
+    state.withLock { state in
+      guard state.files[path] == nil else { return false }
+      state.files[path] = result
+      state.missing = nil
+      return true
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/// What must hold between two bytes, and takes none.
+enum PatternAssertion: Equatable, Sendable {
+  case start
+  case end
+  case lineStart
+  case lineEnd
+  case wordEdge
+  case noWordEdge
+
+  /// Whether it holds between these bytes; nil before the first and after the last one.
+  func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
+    switch self {
+    case .start: previous == nil
+    case .end: next == nil
+    case .lineStart: previous == nil || previous == 0x0A
+    case .lineEnd: next == nil || next == 0x0A
+    case .wordEdge: Self.isWord(previous) != Self.isWord(next)
+    case .noWordEdge: Self.isWord(previous) == Self.isWord(next)
+    }
+  }
+
+  private static func isWord(_ byte: UInt8?) -> Bool { byte.map(ByteSet.letters.contains) ?? false }
+}
+
+enum PatternInstruction: Equatable, Sendable {
+  case byte(ByteSet)
+  case assertion(PatternAssertion)
+  /// Goes on at both places; the first is preferred.
+  case split(Int, Int)
+  case jump(Int)
+  case save(Int)
+  case match
+}
+
+/// All threads of a pattern, which advance over the input together.
+struct PatternRun: Equatable, Sendable {
+  private struct Thread: Equatable {
+    var place: Int
+    var saved: [Int]
+  }
+
+  private let program: [PatternInstruction]
+  private let groups: Int
+  /// Where the threads are before the next byte, in order of preference.
+  private var threads: [Thread] = []
+  private var next: [Thread] = []
+  private var waiting: [Thread] = []
+  private var seen: [Int]
+  private var index = 0
+  private var previous: UInt8?
+
+  /// A run without threads. Without groups nothing is captured.
+  init(_ program: [PatternInstruction], groups: Int) {
+    (self.program, self.groups) = (program, groups)
+    seen = [Int](repeating: -1, count: program.count)
+  }
+
+  /// Whether nothing can match any more.
+  var isOver: Bool { threads.isEmpty }
+
+  /// Starts a thread, so that a match may begin here.
+  mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
+
+  /// Moves all threads over a byte, or to the end of the input: what the preferred match captured that ends before it,
+  /// or nil when none does.
+  mutating func advance(over byte: UInt8?) -> [Int]? {
+    var found: [Int]?
+    next.removeAll(keepingCapacity: true)
+    for thread in threads {
+      waiting.append(thread)
+      while let thread = waiting.popLast() { follow(thread, byte, &found) }
+    }
+    swap(&threads, &next)
+    previous = byte
+    index += 1
+    return found
+  }
+
+  /// Follows one step of what takes no byte, and no place twice before the same byte.
+  private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
+    guard seen[thread.place] != index else { return }
+    seen[thread.place] = index
+    var thread = thread
+    switch program[thread.place] {
+    case .byte(let set):
+      guard let byte, set.contains(byte) else { return }
+      thread.place += 1
+      return next.append(thread)
+    case .match:
+      found = found ?? thread.saved
+      return
+    case .assertion(let assertion):
+      guard assertion.holds(after: previous, before: byte) else { return }
+      thread.place += 1
+    case .jump(let place): thread.place = place
+    case .split(let first, let second):
+      waiting.append(Thread(place: second, saved: thread.saved))
+      thread.place = first
+    case .save(let slot):
+      if groups > 0 { thread.saved[slot] = index }
+      thread.place += 1
+    }
+    waiting.append(thread)
+  }
+}
+
+/// Looks for a match of a pattern anywhere in bytes that arrive bit by bit, and looks at each byte once.
+///
+/// ```swift
+/// var search = PatternSearch(try BytePattern("OK\\d$"))
+/// search.take(bytes)
+/// search.isFound    // whether there is a match, if nothing more comes
+/// ```
+public struct PatternSearch: Equatable, Sendable {
+  private var run: PatternRun
+  private var isCertain = false
+
+  /// A search in nothing yet.
+  public init(_ pattern: BytePattern) { run = PatternRun(pattern.program, groups: 0) }
+
+  /// Looks at the next bytes.
+  public mutating func take(_ bytes: RawSpan) {
+    var offset = 0
+    while offset < bytes.byteCount, !isCertain {
+      run.begin()
+      isCertain = run.advance(over: bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)) != nil
+      offset += 1
+    }
+  }
+
+  /// Whether there is a match, if nothing more comes.
+  public var isFound: Bool {
+    if isCertain { return true }
+    var end = run
+    end.begin()
+    return end.advance(over: nil) != nil
+  }
+}

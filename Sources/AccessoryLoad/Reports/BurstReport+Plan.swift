@@ -1,0 +1,109 @@
+import AccessoryCore
+
+extension BurstReport {
+  /// What was tested, in the words of reports.
+  public struct Plan: Equatable, Sendable {
+    /// Bytes of a burst; 0 where bursts differ.
+    public var size = 0
+    /// The distribution of their sizes, or what kinds of bursts there are; empty where all are alike.
+    public var bursts: [String] = []
+    /// Whether ``bursts`` are sent in their order.
+    public var isScript = false
+    /// The pause of a session after each burst; empty for none.
+    public var think = ""
+    /// The share of the rate of each accessory; empty where they share one rate.
+    public var shares: [String] = []
+    /// Sessions to each accessory.
+    public var sessions = 0
+    /// The largest number of bursts in flight on each session.
+    public var inFlight = 0
+    /// "closed loop", "50 bursts/s".
+    public var pace = ""
+    /// "echo", "reply of 4 bytes", "none".
+    public var verification = ""
+    /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
+    public var pattern = "fixed"
+    /// The faults of the channels, in the form of `--fault`.
+    public var faults: [String] = []
+    /// How many bursts are to be completed; nil where a time says when it is over, and in old reports.
+    public var count: Int?
+    /// How long is to be measured; nil where a number of bursts says when it is over, and in old reports.
+    public var time: Duration?
+
+    init(_ plan: BurstPlan) {
+      size = plan.payload.size
+      switch plan.extent {
+      case .bursts(let number): count = number
+      case .time(let length): time = length
+      }
+      switch plan.payload {
+      case .unique: pattern = "unique"
+      case .eademo: pattern = "eademo"
+      case .bytes: pattern = "fixed"
+      }
+      think = plan.think?.description ?? ""
+      shares = plan.shares.map { "\($0.name) × \(FixedText.short($0.value))" }
+      sessions = plan.sessions
+      inFlight = plan.inFlight
+      switch plan.pace {
+      case .closedLoop: pace = Self.closedLoop
+      case .phases(let phases):
+        pace =
+          phases.count == 1 ? phases[0].text : "\(phases.count) phases: \(phases.map(\.text).joined(separator: ", "))"
+      case .rate(let rate): pace = "\(FixedText.text(rate, places: rate < 10 ? 2 : 0)) bursts/s"
+      }
+      switch plan.verification {
+      case .echo: verification = "echo"
+      case .reply(let bytes): verification = "reply of these \(bytes.count) bytes"
+      case .replyLength(let count): verification = "reply of \(count) bytes"
+      case .nothing: verification = "none"
+      }
+      if let workload = plan.workload { take(workload) }
+    }
+
+    private mutating func take(_ workload: BurstWorkload) {
+      let requests = workload.requests
+      size = 0
+      isScript = workload.isScript
+      if requests.count == 1, let only = requests.first, only.isUniqueEcho, only.think == nil, let sizes = only.sizes {
+        bursts = ["\(sizes)"]
+        return
+      }
+      bursts = requests.map { $0.text(isWeighted: !isScript) }
+      let unique = requests.count { $0.sizes != nil }
+      pattern = unique == requests.count ? "unique" : unique == 0 ? "fixed" : "mixed"
+      if !requests.allSatisfy({ $0.reply == .echo }) { verification = "each reply" }
+      if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
+    }
+
+    /// "10,000 bytes", "uniform,from=10,to=20 bytes", "3 kinds".
+    var sizeText: String {
+      if size > 0 { return "\(FixedText.grouped(size)) bytes" }
+      if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
+      return isScript ? "a script of \(bursts.count.counted("request"))" : bursts.count.counted("kind")
+    }
+
+    init() {}
+  }
+}
+
+extension BurstReport.Plan {
+  static let format = Record("plan", "what was done", Self()) {
+    Field("size", \.size, .count, "bytes of a burst; 0 where they differ", isRequired: true)
+    Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
+    Field("script", \.isScript, .boolean, "whether they are sent in their order", isAlwaysWritten: true)
+    Field("think", \.think, .bounded, "the pause of a session after each burst", isAlwaysWritten: true)
+    Field(
+      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "the share of the rate of each",
+      isAlwaysWritten: true)
+    Field("sessions", \.sessions, .count, "sessions to each accessory", isRequired: true)
+    Field("inFlight", \.inFlight, .count, "the most bursts under way on each session", isRequired: true)
+    Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
+    Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
+    // What was written before bursts differed has none.
+    Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
+    Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
+    Field("count", \.count, .optional(.count), "how many bursts were asked for")
+    Field("forNanoseconds", \.time, .optional(.nanoseconds), "how long was to be measured")
+  }
+}

@@ -1,0 +1,13 @@
+extension BurstRunner.Outcome: CustomStringConvertible {
+  /// A sentence fragment.
+  public var description: String {
+    switch self {
+    case .done: "done"
+    case .failed: "bytes came back that are not the expected reply"
+    case .timedOut: "a burst took longer than it may"
+    case .gone: "an accessory went away"
+    case .notReached(let text): text
+    case .stopped(let why): "stopped by \(why)"
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import AccessoryCore
+
+/// Which connections of an HTTP server wait for a request, and which one makes room when all places are taken.
+///
+/// A connection that has sent a request with the token keeps its place. The others are strangers: when every place is taken
+/// and another connection arrives, the stranger that arrived first is closed. So connections that dribble their headers do
+/// not lock out a client whose request arrives whole.
+struct HTTPPlaces<Connection: Hashable> {
+  private struct Place {
+    /// When the connection, or its last request, ended what it did before.
+    var since: Instant
+    /// Whether its headers have not arrived.
+    var isWaiting = true
+    var isTrusted = false
+  }
+
+  private var places: [Connection: Place] = [:]
+
+  /// How many connections there are.
+  var count: Int { places.count }
+
+  /// The stranger that makes room for another connection.
+  var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
+
+  /// A connection was accepted, or its request is answered: it waits for the next one.
+  mutating func wait(_ connection: Connection, at now: Instant) {
+    places[connection, default: Place(since: now)].isWaiting = true
+    places[connection]?.since = now
+  }
+
+  /// The headers of a request have arrived.
+  mutating func arrived(_ connection: Connection, isTrusted: Bool) {
+    places[connection]?.isWaiting = false
+    if isTrusted { places[connection]?.isTrusted = true }
+  }
+
+  /// The connection is over.
+  mutating func leave(_ connection: Connection) { places[connection] = nil }
+
+  /// The connections whose headers had to arrive by now, and when the next ones have to.
+  func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
+    let waiting = places.filter(\.value.isWaiting)
+    let late = waiting.filter { $0.value.since + limit <= now }
+    return (Array(late.keys), waiting.values.map { $0.since + limit }.filter { $0 > now }.min())
+  }
+}

@@ -1,0 +1,14 @@
+import AccessoryCheck
+import TestSupport
+import Testing
+
+/// The report of a whole check in virtual time, from which the frozen outputs of `easim report` are made.
+@Suite struct FrozenCheckTests {
+  @Test func aCheckHasTheReportThatItHad() throws {
+    var report = try CheckRig("echo", quirks: ["no-status"]).run()
+    report.program = "easim"
+    report.planned = CheckCase.all.map(\.number)
+    let difference = try CommittedText.difference("Tests/Golden/check.json", from: report.json.text + "\n")
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+}

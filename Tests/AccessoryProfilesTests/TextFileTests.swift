@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import AccessoryProfiles
+
+/// What may be read as a file, and how long that may take.
+@Suite struct TextFileTests {
+  let folder = TemporaryFolder()
+
+  /// Why a file cannot be read; empty when it can.
+  private func reason(
+    _ name: String, limit: Int = 1 << 20, onlyRegular: Bool = false, within patience: Duration = .seconds(10)
+  ) -> String {
+    let path = name.hasPrefix("/") ? name : folder.file(name)
+    do {
+      _ = try TextFile.read(path, limit: limit, onlyRegular: onlyRegular, within: patience)
+      return ""
+    } catch { return error.reason }
+  }
+
+  private func makePipe(_ name: String) { #expect(mkfifo(folder.file(name), 0o600) == 0) }
+
+  @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {
+    makePipe("fifo")
+    // Both ends, so that it opens at once.
+    let writer = open(folder.file("fifo"), O_RDWR | O_CLOEXEC)
+    defer { close(writer) }
+    #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")
+    let path = folder.file("fifo")
+    Thread.detachNewThread {
+      var broken = sigset_t()
+      sigemptyset(&broken)
+      sigaddset(&broken, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &broken, nil)
+      let sink = open(path, O_WRONLY | O_CLOEXEC)
+      var byte: UInt8 = 0x20
+      // Until the last reader has closed it.
+      while write(sink, &byte, 1) == 1 {}
+      close(sink)
+    }
+    #expect(reason("fifo", limit: .max, within: .milliseconds(200)) == "it did not end within 200ms")
+  }
+
+  @Test func aPipeThatNoProgramOpensIsWaitedForALimitedTime() {
+    makePipe("fifo")
+    #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")
+  }
+
+  @Test func whatIsNoRegularFileIsRefusedWhereOnlyThoseAreRead() {
+    makePipe("fifo")
+    folder.link("link", to: folder.file("fifo"))
+    folder.link("dangling", to: folder.file("nowhere"))
+    let advice = "copy its contents to a regular file"
+    #expect(reason("fifo", onlyRegular: true) == "it is a pipe; \(advice)")
+    #expect(reason("link", onlyRegular: true) == "it is a pipe; \(advice)")
+    #expect(reason("/dev/zero", onlyRegular: true) == "it is a device; \(advice)")
+    #expect(reason(folder.path, onlyRegular: true) == "Is a directory")
+    #expect(reason("dangling", onlyRegular: true) == "No such file or directory")
+    #expect(reason("/proc/self/stat", onlyRegular: true) == "")
+    _ = folder.write("x", to: "file")
+    #expect(reason("file", onlyRegular: true) == "")
+  }
+
+  @Test(arguments: [false, true]) func aSocketIsNoFile(onlyRegular: Bool) throws {
+    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    let path = folder.file("s")
+    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: Array(path.utf8) + [0]) }
+    let code = withUnsafePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(code == 0)
+    #expect(reason("s", onlyRegular: onlyRegular) == "it is a socket; copy its contents to a regular file")
+  }
+}

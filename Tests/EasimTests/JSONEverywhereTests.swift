@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+/// `--json` of every command: each line on stdout is an object, and none is text.
+@Suite(.waits) struct JSONEverywhereTests {
+  /// Command lines that reach every command with `--json`, and each of its verbs. ADDR is an echo accessory.
+  static let lines = [
+    "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
+    "watch ADDR --for 500ms", "info ADDR",
+    "check --list", "check ADDR --only 101", "send ADDR --text hello --expect echo",
+    "send ADDR --text a --expect text:b",
+    "burst ADDR --count 3 --report PLACE/b.json --capture PLACE/b.pcapng", "report show PLACE/b.json",
+    "report merge PLACE/b.json PLACE/b.json", "report compare PLACE/b.json PLACE/b.json", "console ADDR",
+    "decode PLACE/b.pcapng", "decode --check PLACE/b.pcapng", "decode --stats PLACE/b.pcapng",
+    "replay PLACE/b.pcapng --at ADDR", "profile list", "profile show echo", "profile check echo",
+    "profile check PLACE/b.json",
+    "profile new lamp", "profile new lamp --behavior script", "profile import PLACE/b.pcapng",
+    "quirk list", "fault list",
+    "scenario list", "scenario show", "scenario show flicker --file", "scenario run flicker",
+    "scenario run flicker --client naive", "soak --seeds 5", "doctor",
+  ]
+  /// Those that print nothing without Bluetooth, or on an empty bench. `BenchTests` lists accessories.
+  static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list bench:PLACE#"]
+  /// One needs root and a kernel with USB/IP; the other prints its events on stderr.
+  static let untried = ["plug", "pipe"]
+
+  @Test func everyLineIsAnObject() throws {
+    let place = TemporaryFolder()
+    let accessory = try Accessory("echo", on: .unix, in: place)
+    for line in Self.lines + Self.silent {
+      let words = line.replacing("ADDR", with: accessory.address).replacing("PLACE", with: place.path)
+        .split(separator: " ").map(String.init)
+      let printed = try Program(
+        path: BuiltProducts.easim, words + ["--json"],
+        environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))"]
+      ).wait()
+      #expect(printed.out.isEmpty == Self.silent.contains(line), "easim \(line): \(printed.err)")
+      for text in printed.outLines {
+        let object = try? StrictJSON(reading: text)
+        #expect(object?.keys.isEmpty == false, "easim \(line) --json printed: \(text)")
+      }
+    }
+  }
+
+  @Test func noCommandAndNoVerbIsLeftOut() throws {
+    var tried: Set<String> = []
+    for line in Self.lines + Self.silent + Self.untried {
+      let words = line.split(separator: " ")
+      tried.formUnion([String(words[0]), words.prefix(2).joined(separator: " ")])
+    }
+    for command in try HelpTests.commands() {
+      let help = try Program.run(command, "--help").outLines
+      guard help.contains(where: { $0.hasPrefix("  --json ") }) else { continue }
+      #expect(tried.contains(command), "easim \(command) --json is not tried")
+      // "usage: easim profile list|show|check|new|import …"
+      let verbs = help[0].split(separator: " ").dropFirst(3).first.map { $0.split(separator: "|") } ?? []
+      for verb in verbs where verbs.count > 1 && verb.allSatisfy(\.isLowercase) {
+        #expect(tried.contains("\(command) \(verb)"), "easim \(command) \(verb) --json is not tried")
+      }
+    }
+  }
+}
