@@ -20,6 +20,8 @@ import Testing
       link(entry.socketPath, keep)
       listener.close()
       rename(keep, entry.socketPath)
+      // A process that another test starts in this moment has the descriptor until it runs its program.
+      while entry.isAlive { sched_yield() }
     }
     return entry
   }
