@@ -26,6 +26,7 @@ import Testing
     ("(?i)ok é", "oK é", ["oK é"]), ("(?i:o)k", "Ok", ["Ok"]), ("(?i:o)k", "OK", nil), ("((?i)o)k", "OK", nil),
     ("(?i)[a-c]+[^x]", "AbCX", nil), ("(?i)[a-c]+[^x]", "AbCY", ["AbCY"]), ("(?i)\\x4f", "o", ["o"]),
     ("\\bone\\b \\bt\\Bwo", "one two", ["one two"]), ("\\Aa\\z", "a", ["a"]), ("a\\zb", "ab", nil),
+    ("o\\bne", "one", nil), ("-\\b-", "--", nil), ("a$\\nb", "a\nb", nil),
     ("(?m)a$\\n^b", "a\nb", ["a\nb"]), ("a$\\n^b", "a\nb", nil), ("(?s)a.b", "a\nb", ["a\nb"]),
     ("\\f\\v\\a\\e", "\u{C}\u{B}\u{7}\u{1B}", ["\u{C}\u{B}\u{7}\u{1B}"]),
   ]
