@@ -1,5 +1,5 @@
 import AccessoryCore
-import LinuxIO
+import AccessoryTransports
 
 /// An accessory as its medium shows it before a connection.
 ///

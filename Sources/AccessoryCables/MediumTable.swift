@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
-import LinuxIO
+import AccessoryTransports
 
-// Declared by hand, as those in LinuxIO/LinuxCalls.swift.
+// Declared by hand, as those in AccessoryTransports/LinuxCalls.swift.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 

@@ -1,6 +1,7 @@
 import AccessoryCables
 import AccessoryCore
 import AccessorySessions
+import AccessoryTransports
 import Certificates
 import IAP2
 

@@ -1,5 +1,5 @@
 import AccessoryCaptures
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
 
 extension Profile {

@@ -1,6 +1,5 @@
 import AccessoryCaptures
 import AccessoryCore
-import AccessoryFormats
 import AccessoryProfiles
 
 /// Bytes of a recording that differ every time, such as counters and clocks, and are not compared.

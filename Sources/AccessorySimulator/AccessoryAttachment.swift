@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import Certificates

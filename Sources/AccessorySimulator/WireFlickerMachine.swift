@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryProfiles
 
 /// Decides when a simulated accessory is plugged in, and with which protocols: the wire flicker.

@@ -1,6 +1,7 @@
 import AccessoryCore
 public import AccessoryHost
 public import AccessoryProfiles
+import AccessoryTransports
 public import AccessoryWorlds
 import ExternalAccessory
 

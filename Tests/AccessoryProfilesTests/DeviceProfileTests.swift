@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import IAP2
 import TestSupport
 import Testing

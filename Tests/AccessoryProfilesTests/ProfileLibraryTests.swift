@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import Glibc
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 @testable import AccessoryProfiles
 

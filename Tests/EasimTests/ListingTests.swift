@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import TestSupport
 import Testing
 

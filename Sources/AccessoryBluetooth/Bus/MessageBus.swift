@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import CSystemd
 import Glibc
 

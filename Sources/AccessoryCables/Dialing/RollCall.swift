@@ -1,6 +1,5 @@
 import AccessoryCore
-import AccessoryFormats
-import LinuxIO
+import AccessoryTransports
 
 /// Connects to each of some accessories once, to find out which of them speak iAP2 now. For media such as Bluetooth, which
 /// remember devices and do not know whether a device is there.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import IAP2
 
 /// One entry of a capture: a packet, a message, or bytes that belong to none.

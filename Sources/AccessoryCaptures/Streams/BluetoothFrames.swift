@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Reads frames of Bluetooth's host controller interface: the bytes of RFCOMM channels.
 ///

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import Certificates
 import IAP2
 

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import IAP2
 
 /// Something that no phone does, made from a seed: a few steps after an ordinary beginning.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 
 extension CheckCase {
   /// One line: number, name, rule, sources.
@@ -43,10 +42,10 @@ extension CheckResult {
 
 extension CheckReport {
   /// Each case, and the end of the list.
-  public var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
+  public var wholeText: String { (results.map(\.text) + [text]).joined(separator: "\n") }
 
   /// The end of the list: what was checked, and the counts.
-  public var endOfList: String {
+  public var text: String {
     var lines: [String] = []
     if let accessory {
       lines.append(
@@ -69,7 +68,6 @@ extension CheckReport {
         lines.append("    \(Hex.excerpt(failure.bytes, limit: 64))")
       }
     }
-    lines += (comparison?.lines ?? []).map { "since the baseline: \($0)" }
     return lines.joined(separator: "\n")
   }
 }

@@ -1,7 +1,6 @@
 import AccessoryCables
 import AccessoryCore
-import AccessoryFormats
-import LinuxIO
+import AccessoryTransports
 
 /// Where the accessory under test is plugged in, again and again.
 public protocol AccessoryPlug: AnyObject {

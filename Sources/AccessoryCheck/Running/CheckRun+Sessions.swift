@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import IAP2
 
 /// An open session of an attachment.

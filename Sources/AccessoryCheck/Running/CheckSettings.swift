@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import Certificates
 
 /// The choices of a check.

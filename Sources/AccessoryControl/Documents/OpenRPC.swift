@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The protocol as an OpenRPC document, made from the methods.
 enum OpenRPC {

@@ -1,5 +1,4 @@
-import AccessoryFormats
-import Certificates
+import AccessoryCore
 
 extension ControlMethods {
   /// Methods about captures and transcripts, which are switched on and off while cables are in use.

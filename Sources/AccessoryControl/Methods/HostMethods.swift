@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 
 extension ControlMethods {
   /// Methods about addresses that a world's device connects to.

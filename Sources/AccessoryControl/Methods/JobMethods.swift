@@ -1,6 +1,5 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryLoad
-import AccessoryRuns
 import AccessorySoak
 import AccessoryWorlds
 
@@ -36,7 +35,7 @@ extension ControlMethods {
           .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
-      job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)
+      QuickJobs.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1, job)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -45,7 +44,7 @@ extension ControlMethods {
     ) { call, params in
       let title = params.seeds.counted("world")
       let job = try ControlledJob.make(.soak, title, in: try call.server.world("main"), call)
-      job.soak(from: params.seed, count: params.seeds)
+      QuickJobs.soak(from: params.seed, count: params.seeds, job)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -206,21 +205,21 @@ private struct JobWaiting: Equatable, Sendable {
 
 private struct JobReporting: Equatable, Sendable {
   var job = ""
-  var form = ReportForm.json
+  var form = JobReportForm.json
 
   static let format = Record("asking for a report", "", JobReporting()) {
     Field("job", \.job, .text, "the id of the job", isRequired: true)
-    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
+    Field("form", \.form, .choice, "its form")
   }
 }
 
 private struct KeptReporting: Equatable, Sendable {
   var run = ""
-  var form = ReportForm.json
+  var form = JobReportForm.json
 
   static let format = Record("asking for a kept report", "", KeptReporting()) {
     Field("run", \.run, .text, "the name of the run", isRequired: true)
-    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
+    Field("form", \.form, .choice, "its form")
   }
 }
 

@@ -1,7 +1,6 @@
 import AccessoryCore
-import AccessoryFaults
-import AccessoryFormats
 import AccessoryProfiles
+import AccessoryTransports
 import AccessoryWorlds
 
 extension ControlMethods {

@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryFormats
+import AccessoryTransports
 import IAP2
 
 extension ControlMethods {

@@ -1,5 +1,4 @@
-import AccessoryFormats
-import Certificates
+import AccessoryCore
 
 extension ControlMethods {
   /// Methods about sessions: an app's end, or the end of an accessory whose sessions were taken.

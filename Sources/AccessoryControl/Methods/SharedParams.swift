@@ -1,7 +1,5 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryProfiles
-import Certificates
 
 extension Format<JSON5Value> {
   /// An object that another document describes.

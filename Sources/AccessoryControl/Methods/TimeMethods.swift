@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessorySessions
 
 extension ControlMethods {
@@ -111,7 +110,7 @@ private struct Waited: Equatable, Sendable {
 
   init(isReached: Bool, stopped: String, notice: ControlNotice?, now: Instant) {
     (self.isReached, self.stopped) = (isReached, stopped)
-    self.notice = notice.map { ControlNews($0).tree }
+    self.notice = notice?.tree
     time = now.wholeSeconds
   }
 

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension ControlMethods {
   /// Methods about worlds. The world `main` is there from the start.

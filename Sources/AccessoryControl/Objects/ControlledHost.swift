@@ -1,6 +1,5 @@
 import AccessoryCables
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 
 /// An address whose accessories the device of a world connects to.

@@ -1,5 +1,4 @@
-import AccessoryFormats
-import AccessoryRuns
+import AccessoryCore
 
 /// The runs in the folder of `easim serve --keep DIR`, those of earlier servers too: for each a folder with `run.json` and its
 /// reports.
@@ -14,7 +13,7 @@ struct KeptRuns {
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {
-      for form in ReportForm.ofJobs {
+      for form in JobReportForm.allCases {
         guard let report = try? job.report(form) else { continue }
         try files.write(Array(report.utf8), to: "\(name)/\(form.fileName)")
       }
@@ -34,7 +33,7 @@ struct KeptRuns {
     }
   }
 
-  func report(_ run: String, _ form: ReportForm) throws(RPCError) -> String {
+  func report(_ run: String, _ form: JobReportForm) throws(RPCError) -> String {
     let names = files.names(in: Self.folder)
     guard names.contains(run) else {
       throw RPCError(.unknown, "there is no kept run '\(Excerpt.of(run))'\(Suggestion.nearHint(for: run, in: names))")
@@ -46,7 +45,7 @@ struct KeptRuns {
   }
 }
 
-extension ReportForm {
+extension JobReportForm {
   fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
 }
 

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Why a request of the control protocol failed, as the `error` of its answer.
 ///

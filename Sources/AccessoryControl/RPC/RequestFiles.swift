@@ -1,7 +1,6 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryProfiles
-import LinuxIO
+import AccessoryTransports
 
 /// The files that one request names.
 ///

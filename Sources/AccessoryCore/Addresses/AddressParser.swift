@@ -1,5 +1,3 @@
-import AccessoryFormats
-
 extension Address {
   /// Reads an address.
   ///

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 /// The state of an app.
-public enum AppState: String, CaseIterable, Sendable {
+public enum AppState: Hashable, Sendable {
   /// On the screen.
   case foreground
   /// Running without being seen.

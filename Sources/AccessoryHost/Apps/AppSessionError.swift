@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessorySessions
 
 /// Why an app got no session.

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Chooses the protocol on which an app opens a session.
 public enum ProtocolChoice {

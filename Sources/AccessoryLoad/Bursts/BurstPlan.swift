@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryHost
 
 /// The plan of a load test: what is sent, how often, over how many sessions, and the expected reply.

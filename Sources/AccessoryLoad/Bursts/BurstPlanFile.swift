@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// A load test's plan as files have it: `easim burst --plan FILE`.
 ///

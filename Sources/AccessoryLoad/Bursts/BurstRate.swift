@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// A rate as users write it: bursts per second, or bytes per second.
 ///

@@ -1,5 +1,4 @@
-import AccessoryFormats
-import AccessoryRuns
+import AccessoryCore
 
 /// One part of a load test's plan: for a time, at a rate that stays or changes evenly.
 public struct BurstPhase: Equatable, Sendable {

@@ -1,5 +1,4 @@
-import AccessoryFormats
-import AccessoryRuns
+import AccessoryCore
 import Glibc
 
 /// A value that differs from burst to burst: sizes and times.

@@ -1,5 +1,3 @@
-import AccessoryRuns
-
 extension Histogram {
   /// One line of a percentile distribution.
   public struct PercentileLine: Equatable, Sendable {

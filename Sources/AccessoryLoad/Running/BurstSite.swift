@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 import IAP2
@@ -52,7 +51,7 @@ public final class BurstSite: AppHandler {
   /// Sees when the link acknowledges: put around the main channel of each cable, nearest to the device. Where no reply is
   /// expected, a burst is complete only by this.
   public func watch(_ channel: any Channel) -> any Channel {
-    WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
+    ReceptionTap(around: channel) { [weak self] in self?.bytesCame() }
   }
 
   // MARK: For the runner
@@ -169,19 +168,51 @@ public final class BurstSite: AppHandler {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
 
-  fileprivate func bytesCame() {
+  private func bytesCame() {
     guard runner.watchesDelivery else { return }
     for lane in lanes { lane.lookAtAcknowledgements() }
   }
 }
 
-/// Tells a site when received bytes were handled: the link may have got acknowledgements.
-private final class ReceptionWitness: CableWitness {
-  private weak var site: BurstSite?
+/// A channel around a channel that reports received bytes after they were handled.
+final class ReceptionTap: Channel, ChannelHandler {
+  private let inner: any Channel
+  private let received: () -> Void
+  private var handler: (any ChannelHandler)?
 
-  init(for site: BurstSite) { self.site = site }
+  init(around inner: any Channel, received: @escaping () -> Void) {
+    self.inner = inner
+    self.received = received
+  }
 
-  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {}
+  var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  var longestTransfer: Int? { inner.longestTransfer }
+  var undelivered: Int { inner.undelivered }
 
-  func handled() { site?.bytesCame() }
+  func start(_ handler: any ChannelHandler) {
+    self.handler = handler
+    inner.start(self)
+  }
+
+  func send(_ bytes: RawSpan) -> Int { inner.send(bytes) }
+  func pauseReading() { inner.pauseReading() }
+  func resumeReading() { inner.resumeReading() }
+
+  func close() {
+    handler = nil
+    inner.close()
+  }
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    handler?.channel(self, received: bytes)
+    received()
+  }
+
+  func channelIsWritable(_ channel: any Channel) { handler?.channelIsWritable(self) }
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    let told = handler
+    handler = nil
+    told?.channel(self, endedWith: end)
+  }
 }

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///

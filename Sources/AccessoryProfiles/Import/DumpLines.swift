@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The lines of a text with debug descriptions in it, without their ends.
 enum DumpLines {

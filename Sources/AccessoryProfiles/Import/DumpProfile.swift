@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Makes a profile from the fields of one debug description.
 struct DumpProfile {

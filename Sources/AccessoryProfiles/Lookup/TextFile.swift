@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import Glibc
 
 /// Files that users write, such as profiles and scenarios: the only access of this module to the file system.
@@ -114,6 +113,20 @@ package enum TextFile {
       }
     }
     return nil
+  }
+
+  /// The names in a directory, sorted; empty when it is not there or not readable.
+  package static func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names.sorted()
   }
 }
 

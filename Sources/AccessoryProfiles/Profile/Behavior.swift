@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// What an accessory does with the bytes of a session, as data; the simulator gives it life.
 ///

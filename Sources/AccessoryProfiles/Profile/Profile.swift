@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// What an accessory is and does: its identity, its link, and its behaviour.
 ///

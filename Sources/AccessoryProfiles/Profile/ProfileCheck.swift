@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The rules for several keys together: duplicates, references, and combinations that are allowed but probably a
 /// mistake.

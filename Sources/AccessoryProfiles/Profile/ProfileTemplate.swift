@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// A profile as it is in its file, from which any number of accessories are made.
 ///

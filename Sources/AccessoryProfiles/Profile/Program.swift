@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension Profile {
   /// An External Accessory protocol that an accessory offers.

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The flicker as its players need it: connect with no protocols, disconnect, moments later connect whole.
 ///

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// An oddity of a role's conduct: what `--quirk flicker,auth=never,cycles=3` says.
 ///

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 // Quirks about the bytes of sessions: requests that are not heard, replies that come late or in pieces.
 

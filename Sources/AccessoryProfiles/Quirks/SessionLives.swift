@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 // Quirks about how long sessions live. What they remember outlasts a session, and partly an unplug.
 

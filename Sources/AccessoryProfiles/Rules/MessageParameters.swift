@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import IAP2
 
 /// Turns parameters as files write them into those of the wire, by what the catalogue knows of the message.

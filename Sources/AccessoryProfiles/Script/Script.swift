@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Request and response rules: how a session's bytes are cut into requests, and what each is answered with.
 public struct Script: Equatable, Sendable {

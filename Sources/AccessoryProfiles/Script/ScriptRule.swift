@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension Script {
   /// One rule: a request, in which states it counts, and what follows.

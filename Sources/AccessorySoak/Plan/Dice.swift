@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Random choices for plans.
 struct Dice {

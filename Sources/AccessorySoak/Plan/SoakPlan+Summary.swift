@@ -1,5 +1,4 @@
-import AccessoryFormats
-import AccessoryWorlds
+import AccessoryCore
 
 extension SoakPlan {
   /// The plan as text: the contents of the world and its steps, without defaults.
@@ -21,7 +20,7 @@ extension SoakPlan {
     lines.append("  link \(deviceLink)")
     if let deviceFlicker { lines.append("  flicker \(deviceFlicker)") }
     for (number, app) in apps.enumerated() { lines.append("app \(number): \(app)") }
-    for step in steps { lines.append("step \(DurationText.format(step.at)): \(WorldAction.format.text(step.action))") }
+    for step in steps { lines.append("step \(DurationText.format(step.at)): \(step.action)") }
     for fault in faults { lines.append("fault at the \(fault.end): \(fault.fault)") }
     lines.append("line \(line)")
     return lines.joined(separator: "\n")

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryTransports
 
 /// A failing world that was made smaller.
 public struct SoakShrunk: Sendable {

@@ -1,5 +1,4 @@
-import AccessoryCore
-import AccessoryFaults
+import AccessoryTransports
 import IAP2
 
 /// Watches one end of a cable and reports when that end breaks a rule of the link, as seen on the wire.
@@ -24,7 +23,7 @@ struct WindowWatch {
 
   /// How many links without acknowledgements have come up.
   private(set) var linksWithoutAcknowledgements = 0
-  private let end: Cable.End
+  private let end: Transcript.End
   private var state = State.idle
   /// This end's numbers.
   private var synSequence: UInt8 = 0
@@ -39,7 +38,7 @@ struct WindowWatch {
   /// SYNs received that this end may still answer, the newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
-  init(end: Cable.End) {
+  init(end: Transcript.End) {
     self.end = end
   }
 

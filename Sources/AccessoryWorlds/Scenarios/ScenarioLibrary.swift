@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
 
 /// Finds scenarios: those that ship, or at a path.

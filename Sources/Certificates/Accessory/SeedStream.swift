@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// Bytes that depend only on a seed and a purpose: simulated keys and serials are made from them.
 ///

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import Synchronization
 
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages in the same

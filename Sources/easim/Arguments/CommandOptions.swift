@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The command line of one command, described once: each property with the option that sets it, the format of its
 /// value and one line of help. Its default is the property's own.

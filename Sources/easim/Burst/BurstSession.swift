@@ -1,31 +1,37 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
-import AccessoryRuns
 import AccessorySessions
-import LinuxIO
+import AccessoryTransports
 
 /// One run of `easim burst`: a device for each address, the load test over all of them, and the progress output.
 final class BurstSession {
+  /// How often the progress bar is drawn, and how often a JSON line is written.
+  private static let barPeriod = Duration.milliseconds(100)
+  private static let linePeriod = Duration.seconds(1)
+
   private let plan: BurstPlan
-  private let output: RunOutput<BurstReport>
+  private let reports: [ReportFile<BurstReportForm>]
+  private let baseline: Baseline
   private let runtime: CommandRuntime
   private let console: Console
   private let runner: BurstRunner
   private var hosts: [HostCommandContext] = []
   private let bar: ProgressBar
+  private var tick: LoopTimer?
   private var door: HTTPDoor?
   private var lastBytes = 0
-  /// The plan of the accessories of all shards.
+  /// The part of the accessories that is loaded here, and the plan of all of them.
+  var shard = Shard.whole
   var wholePlan: BurstPlan
   private var start: (planned: Int, clock: MachineClock)?
 
   init(
-    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ output: RunOutput<BurstReport>,
+    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile<BurstReportForm>],
+    _ baseline: Baseline,
     _ runtime: CommandRuntime, _ console: Console
   ) throws {
-    (self.plan, self.output) = (plan, output)
+    (self.plan, self.reports, self.baseline) = (plan, reports, baseline)
     wholePlan = plan
     self.runtime = runtime
     self.console = console
@@ -46,7 +52,7 @@ final class BurstSession {
     }
     runner.faults = cables.faults.map(\.description)
     runner.made = .now
-    try output.check(runner.report)
+    try baseline.check(runner.report.plan)
     try cables.openFiles(console)
   }
 
@@ -95,18 +101,20 @@ final class BurstSession {
     defer { door?.stop() }
     for host in hosts { try host.target.dialer.start() }
     runner.start()
-    let progress = RunProgress(
-      console, on: runtime.loop, show: { [unowned self] in shown(in: $0) }, line: { [unowned self] in line(in: $0) })
+    let timer = runtime.loop.makeTimer { [unowned self] in showProgress() }
+    tick = timer
+    timer.arm(at: runtime.loop.now + Self.barPeriod)
     let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
     let isRefused = { [hosts] in hosts.contains { $0.refusal != nil } }
     _ = runtime.run(until: { runner.outcome != nil || isHidden() || isRefused() })
-    progress.stop()
+    timer.cancel()
+    bar.clear()
     if runner.outcome == nil {
       let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
       runner.stop(runtime.signal == nil ? refusal ?? HostCommandContext.nothingVisible : runtime.signalName)
     }
     var report = runner.report
-    report.isShard(output.shard, of: wholePlan)
+    report.isShard(shard, of: wholePlan)
     if let start, report.begun > 0 {
       report.start = BurstReport.Start(
         planned: start.planned, began: start.clock.microseconds(at: report.started), clockError: start.clock.error)
@@ -119,20 +127,21 @@ final class BurstSession {
 
   // MARK: Meanwhile
 
-  private func shown(in period: Duration) -> (Double, String)? {
-    guard runner.isRunning else { return nil }
+  private func showProgress() {
     let progress = runner.progress
-    defer { lastBytes = progress.bytes }
-    return (
-      progress.fraction,
-      progress.text(recentBytes: progress.bytes - lastBytes, in: period, latency: runner.latency)
-    )
+    let period = console.isJSON ? Self.linePeriod : Self.barPeriod
+    tick?.arm(at: runtime.loop.now + period)
+    guard runner.isRunning else { return }
+    if console.isJSON {
+      console.out(line(progress).text)
+    } else {
+      let text = progress.text(recentBytes: progress.bytes - lastBytes, in: period, latency: runner.latency)
+      bar.draw(progress.fraction, text)
+    }
+    lastBytes = progress.bytes
   }
 
-  private func line(in period: Duration) -> JSONObject? {
-    guard runner.isRunning else { return nil }
-    let progress = runner.progress
-    defer { lastBytes = progress.bytes }
+  private func line(_ progress: BurstProgress) -> JSONObject {
     var object = JSONObject(event: "progress", at: runtime.loop.now, side: .app)
     object.add("bursts", progress.bursts)
     object.add("bytes", progress.bytes)
@@ -140,7 +149,7 @@ final class BurstSession {
     object.add("fraction", progress.fraction)
     object.add("lost", progress.lost)
     object.add("overdue", progress.overdue)
-    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / period.inSeconds)
+    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / Self.linePeriod.inSeconds)
     let latency = runner.latency
     for (name, percentile) in [("p50", 50.0), ("p99", 99)] where latency.total > 0 {
       object.add(name, latency.value(atPercentile: percentile))
@@ -151,20 +160,19 @@ final class BurstSession {
   // MARK: The end
 
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
-    var report = report
-    output.compare(&report)
+    let comparison = baseline.comparison(of: report)
     // A run that reached no accessory measured nothing, and must not overwrite the last good report.
-    if report.begun > 0 { output.write(report) }
+    if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
-    let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
+    let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
       var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", "\(report.headline): \(report.ending)")
-      object.add("report", report.json)
+      object.add("report", report.json(comparison))
       console.out(object.text)
     } else if report.begun > 0 {
-      console.out(report.text)
+      console.out(report.text(comparison))
     }
     if let refusing {
       refusing.explainRefusal(console)
@@ -185,7 +193,7 @@ final class BurstSession {
 
   private func isMissing(_ host: HostCommandContext, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
 
-  private func exitCode(_ report: BurstReport) -> ExitCode {
+  private func exitCode(_ report: BurstReport, _ comparison: BaselineComparison?) -> ExitCode {
     switch runner.outcome {
     case .done, nil: break
     case .failed: return report.begun == 0 ? .usage : .checkFailed
@@ -194,17 +202,17 @@ final class BurstSession {
     case .notReached: return zip(hosts, runner.sites).contains(where: isMissing) ? .unreachable : .timedOut
     case .stopped: return .checkFailed
     }
-    return report.outcome.isPassed ? .done : .checkFailed
+    return comparison?.passed == false || !report.passed ? .checkFailed : .done
   }
 }
 
 extension BurstProgress {
-  /// "183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
+  /// "61 %  183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""
     let slow = latency.total > 0 ? "  p99 \(BurstReport.timeText(latency.value(atPercentile: 99)))" : ""
     let late = overdue > 0 ? "  \(overdue) overdue" : ""
-    return "\(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
+    return "\(Int(min(fraction, 1) * 100)) %  \(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
   }
 }

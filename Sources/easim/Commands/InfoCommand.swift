@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions

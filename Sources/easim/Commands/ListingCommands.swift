@@ -1,6 +1,6 @@
-import AccessoryFaults
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
+import AccessoryTransports
 
 extension CommandSpec {
   /// `easim quirk`.

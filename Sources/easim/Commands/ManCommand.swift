@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension CommandSpec {
   /// `easim man`.

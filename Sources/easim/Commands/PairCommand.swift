@@ -1,6 +1,5 @@
 import AccessoryBluetooth
 import AccessoryCore
-import AccessoryFormats
 import AccessorySessions
 import Glibc
 

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 
 /// EADemo without its screen: knows the connected accessories and the sessions, decides what a command does, and

@@ -1,5 +1,5 @@
-import AccessoryCables
-import AccessoryFormats
+import AccessoryCore
+import AccessoryTransports
 import Glibc
 
 extension CommandSpec {

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 
 /// A bounded queue of lines that are waiting to be written.
 ///

@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 import AccessorySimulator
+import AccessoryTransports
 import IAP2
 
 extension CommandSpec {
@@ -179,7 +180,7 @@ struct PipeReport {
 
   func show(_ event: TimelineEvent) {
     if case .message = event.kind, !console.showsMessages { return }
-    if console.isJSON { return console.errWhole(event.printed.text) }
+    if console.isJSON { return console.errWhole(event.json) }
     if isVerbose { return console.showProgress(event) }
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")

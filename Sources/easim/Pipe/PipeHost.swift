@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 import IAP2

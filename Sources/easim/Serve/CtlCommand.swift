@@ -1,5 +1,5 @@
 import AccessoryControl
-import AccessoryFormats
+import AccessoryCore
 import Glibc
 
 extension CommandSpec {

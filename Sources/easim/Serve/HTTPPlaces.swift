@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 
 /// Which connections of an HTTP server wait for a request, and which one makes room when all places are taken.
 ///

@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryTransports
 import Glibc
 
 extension CommandSpec {

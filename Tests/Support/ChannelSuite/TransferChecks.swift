@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 extension ChannelSuite {
   /// Order and completeness, however the bytes are cut.

@@ -1,4 +1,5 @@
 import AccessoryProfiles
+import PropertyLists
 
 /// What the fuzzer of property lists does with its bytes: an Info.plist, and changes of a sound binary one.
 public enum FuzzedPropertyList {
@@ -13,7 +14,8 @@ public enum FuzzedPropertyList {
   }
 
   private static func read(_ bytes: [UInt8]) {
-    _ = try? PropertyList(bytes, path: "fuzz.plist")
+    guard let file = try? PropertyListFile(bytes, path: "fuzz.plist") else { return }
+    _ = try? LibPlist.read(file)
   }
 
   /// `{李: a, UIBackgroundModes: [external-accessory], n: [1, 1.5, 2 bytes of data, true]}`.

@@ -1,11 +1,13 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// What chance decides in a couple, from the soak's seed and the couple's name.
 struct Chances {
   private var random: SeededRandom
 
   init(seed: UInt64, name: String) {
-    random = SeededRandom(seed: seed ^ name.utf8.stableHash)
+    // Not Swift's own hash, which every process has otherwise.
+    let number = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    random = SeededRandom(seed: seed ^ number)
   }
 
   mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// What is said at the end: a table for people, an object for programs.
 struct Report {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 

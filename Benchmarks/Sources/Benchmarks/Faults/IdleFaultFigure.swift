@@ -1,7 +1,5 @@
 import AccessoryCore
-import AccessoryFaults
-import AccessoryFormats
-import LinuxIO
+import AccessoryTransports
 
 extension Figure {
   /// The cost of a fault that is idle, because its time has not come.

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 
 /// The output of a measured figure, for people and for programs.
 struct Report {

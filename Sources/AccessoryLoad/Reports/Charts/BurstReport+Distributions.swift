@@ -1,5 +1,4 @@
-import AccessoryFormats
-import AccessoryRuns
+import AccessoryCore
 
 /// The charts of what was counted: percentiles, errors.
 extension BurstReport {

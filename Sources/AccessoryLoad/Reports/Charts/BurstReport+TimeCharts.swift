@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryRuns
 
 /// The charts over time: throughput, latency, attachments.
 extension BurstReport {

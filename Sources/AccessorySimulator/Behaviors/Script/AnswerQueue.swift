@@ -15,10 +15,12 @@ enum ScriptAction: Equatable {
   case forward(to: String, [UInt8], isUnframed: Bool)
   /// Enters a state.
   case enter(String)
+  /// Gives the accessory a quirk.
+  case quirk(Quirk)
   /// Closes the session.
   case close(String)
-  /// Has the accessory do something.
-  case accessory(AccessoryAction)
+  /// Unplugs the accessory.
+  case unplug(Script.Answer.Absence)
 }
 
 /// Answers waiting for their time, in the order of their requests.

@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
 
 /// What the scripts of an accessory remember together: the state, the counters, how often rules answered. It outlives

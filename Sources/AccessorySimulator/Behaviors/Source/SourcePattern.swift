@@ -1,4 +1,4 @@
-import AccessoryFormats
+import AccessoryCore
 import AccessoryProfiles
 
 /// Makes a source's bytes, in order and without end.

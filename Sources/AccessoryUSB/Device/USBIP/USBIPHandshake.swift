@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 
 /// The requests of a client that has no device yet, and their answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {

@@ -1,0 +1,49 @@
+import FuzzTargets
+import Glibc
+import Testing
+
+/// Everything that ever broke a fuzz target, once more. A crash here is a defect that came back.
+@Suite struct FuzzReplayTests {
+  @Test(arguments: [
+    "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
+  ])
+  func noFindingComesBack(target: String) throws {
+    let findings = try Findings(of: target)
+    // The README at least, so that a moved folder is noticed.
+    #expect(!findings.files.isEmpty)
+    for bytes in findings.files {
+      switch target {
+      case "FuzzWire": FuzzedWire.play(bytes)
+      case "FuzzMessages": FuzzedMessage.play(bytes)
+      case "FuzzPropertyLists": FuzzedPropertyList.play(bytes)
+      case "FuzzCaptures": FuzzedCapture.play(bytes)
+      case "FuzzControl": FuzzedControl.play(bytes)
+      default: FuzzedProfile.play(bytes)
+      }
+    }
+  }
+}
+
+/// The files below Fuzz/Findings of one target.
+private struct Findings {
+  struct Unreadable: Error { let path: String }
+
+  let files: [[UInt8]]
+
+  init(of target: String, source: String = #filePath) throws {
+    let root = source.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+    let folder = "\(root)/Fuzz/Findings/\(target)"
+    guard let directory = opendir(folder) else { throw Unreadable(path: folder) }
+    defer { closedir(directory) }
+    var files: [[UInt8]] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name.hasPrefix(".") { continue }
+      guard let file = fopen("\(folder)/\(name)", "r") else { throw Unreadable(path: "\(folder)/\(name)") }
+      defer { fclose(file) }
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      files.append(Array(bytes.prefix(fread(&bytes, 1, bytes.count, file))))
+    }
+    self.files = files
+  }
+}
