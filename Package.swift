@@ -44,7 +44,7 @@ let package = Package(
     .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
 
-    // For the package of benchmarks; docs/public-api.md says which products are stable.
+    // For the package of benchmarks; docs/dev/public-api.md says which products are stable.
     .library(name: "AccessoryCore", targets: ["AccessoryCore"]),
     .library(name: "AccessoryCaptures", targets: ["AccessoryCaptures"]),
     .library(name: "AccessoryTransports", targets: ["AccessoryTransports"]),

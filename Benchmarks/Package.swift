@@ -2,7 +2,7 @@
 // Performance figures, each with the same work in C beside it: Scripts/bench builds this package for release.
 import PackageDescription
 
-/// The modules of easim that the figures look into. They are products for this package; docs/public-api.md says which ones
+/// The modules of easim that the figures look into. They are products for this package; docs/dev/public-api.md says which ones
 /// are meant for others.
 let easim = [
   "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds",

@@ -8,7 +8,7 @@ extension DescriptorChannel {
   /// stack that agrees on less, a packet takes two frames.
   ///
   /// Packets of 667 bytes would fit L2CAP's default everywhere, but then 10,000 bytes take 16 frames instead of 11, and an echo
-  /// is 8 % slower (`docs/performance.md`).
+  /// is 8 % slower (`docs/dev/performance.md`).
   public static let bluetoothFrame = 990
 
   /// A channel of an RFCOMM connection; nil if the descriptor was taken already.

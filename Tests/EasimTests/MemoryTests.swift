@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The memory limits of docs/threat-model.md, with the largest input of each command. The kernel refuses more memory.
+/// The memory limits of docs/dev/threat-model.md, with the largest input of each command. The kernel refuses more memory.
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 
