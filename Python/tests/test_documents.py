@@ -16,7 +16,7 @@ def shown(page: Path) -> str:
     return str(blocks[0])
 
 
-@pytest.mark.parametrize("page", ["Python/README.md", "docs/python.md", "README.md"])
+@pytest.mark.parametrize("page", ["Python/README.md", "docs/python.md"])
 def test_the_test_on_the_page_runs(page: str, pytester: pytest.Pytester) -> None:
     text = shown(PYTHON.parent / page)
     pytester.makepyfile(text)

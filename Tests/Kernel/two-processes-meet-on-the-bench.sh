@@ -1,4 +1,4 @@
-# The same two terminals as in the README, on another kernel.
+# Two terminals, on another kernel.
 . /easim/lib.sh
 easim run lawk-view --quirk flicker >/tmp/run &
 run=$!
