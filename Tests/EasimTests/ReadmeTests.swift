@@ -13,6 +13,18 @@ import Testing
     #expect(shown.split(separator: "\n", omittingEmptySubsequences: false).count <= 25)
   }
 
+  /// Every environment variable that the sources name or read.
+  @Test func theTableOfVariablesIsComplete() throws {
+    let page = try Repository.text("docs/environment.md")
+    let read = /(?:getenv|environment)\("([A-Z_]+)"\)|\b(EASIM_[A-Z_]*[A-Z])\b/
+    var found: Set<String> = []
+    for file in Repository.files(under: "Sources", suffix: ".swift") + ["Package.swift"] {
+      for match in try Repository.text(file).matches(of: read) { found.insert(String(match.1 ?? match.2 ?? "")) }
+    }
+    #expect(found.count > 15)
+    for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
+  }
+
   /// A page that shows other figures than the command prints is a finding; those that vary are marked by their kind.
   @Test(arguments: [
     ("", "46 held in 5.139 s", "47 held in 4.2 s", false), ("", "47 held in 5.139 s", "47 held in 4.2 s", false),
