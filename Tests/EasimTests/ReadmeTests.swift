@@ -19,7 +19,11 @@ import Testing
     let read = /(?:getenv|environment)\("([A-Z_]+)"\)|\b(EASIM_[A-Z_]*[A-Z])\b/
     var found: Set<String> = []
     for file in Repository.files(under: "Sources", suffix: ".swift") + ["Package.swift"] {
-      for match in try Repository.text(file).matches(of: read) { found.insert(String(match.1 ?? match.2 ?? "")) }
+      // A regular expression over all sources takes ten seconds.
+      for line in try Repository.text(file).split(separator: "\n")
+      where line.contains("EASIM_") || line.contains("getenv") || line.contains("environment(") {
+        for match in line.matches(of: read) { found.insert(String(match.1 ?? match.2 ?? "")) }
+      }
     }
     #expect(found.count > 15)
     for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
