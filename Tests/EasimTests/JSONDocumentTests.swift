@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/json.md compared with the printed events: the page has exactly the events and fields that exist.
+/// The JSON lines of docs/commands.md compared with the printed events: the page has exactly the events and fields that exist.
 @Suite(.waits) struct JSONDocumentTests {
   /// The document's table of events: the fields of each beyond the common ones.
   static func documentedEvents() throws -> [String: Set<String>] {
@@ -13,7 +13,9 @@ import Testing
     var common: Set<String> = []
     var events: [String: Set<String>] = [:]
     var isInEvents = false
-    for line in try Repository.text("docs/json.md").split(separator: "\n") where line.hasPrefix("| `") {
+    let page = try Repository.text("docs/commands.md")
+    let start = try #require(page.firstRange(of: "\n## JSON lines\n"))
+    for line in page[start.upperBound...].split(separator: "\n") where line.hasPrefix("| `") {
       let cells = line.split(separator: "|").map { $0.trimming(while: { $0 == " " }) }
       let name = cells[0].quoted.first ?? ""
       // The first row of the second table is an event, not a field.
@@ -61,7 +63,7 @@ import Testing
   private func check(_ line: StrictJSON) throws {
     let (common, events) = try Self.tables()
     let event = try #require(line["event"]?.text)
-    let own = try #require(events[event], "'\(event)' is not in docs/json.md")
+    let own = try #require(events[event], "'\(event)' is not in docs/commands.md")
     // Further fields of single commands.
     let more: Set = event == "result" ? ["verified", "verdict"] : []
     #expect(line.keys.subtracting(common).subtracting(more) == own, "\(line)")

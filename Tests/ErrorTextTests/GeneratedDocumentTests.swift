@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func everyFormOfAnAddress() throws {
-    try check("addresses", "addresses", AddressForm.table)
+    try check("commands", "addresses", AddressForm.table)
   }
 
   @Test func everyExampleIsRightAndOfItsKind() throws {

@@ -215,7 +215,7 @@ class World(Driven[aio.World]):
     advance = driven(aio.World.advance)
 
     def run_until(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
-        """Wait for an event (docs/json.md), and return it; ``which`` are parameters of ``time.runUntil``."""
+        """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         return self._run(self.aio.run_until(event, timeout=timeout, **which))
 
     now = driven(aio.World.now)

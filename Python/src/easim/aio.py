@@ -338,7 +338,7 @@ class World:
         await self._wait(seconds, lambda left: self.call("time.advance", by=left))
 
     async def run_until(self, event: str, *, timeout: float = DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
-        """Wait for an event (docs/json.md), and return it; ``which`` are parameters of ``time.runUntil``."""
+        """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         notice = await self._run_until(event, timeout, **which)
         if notice is None:
             raise Timeout(f"no event '{event}' within {timeout:g} s", kind="timeout")
