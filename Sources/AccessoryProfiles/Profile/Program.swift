@@ -37,7 +37,7 @@ extension Behavior {
       Field("arguments", \.arguments, .list(of: .text), "its arguments")
       Field(
         "environment", \.environment, .list(of: .variable),
-        "variables that the program gets beside the short list of docs/exec.md: NAME passes easim's own on, NAME=VALUE "
+        "variables that the program gets beside the short list of docs/profiles.md: NAME passes easim's own on, NAME=VALUE "
           + "sets it")
     }.checked { _, object in
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
