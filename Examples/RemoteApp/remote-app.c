@@ -6,7 +6,7 @@
 //   cc -o remote-app Examples/RemoteApp/remote-app.c && ./remote-app &
 //   easim ctl accessory.plug accessory=a1
 //
-// It shares no code with easim. docs/remote-apps.md explains each step. A real app uses a JSON library; here the few values
+// It shares no code with easim. docs/control.md explains each step. A real app uses a JSON library; here the few values
 // that are needed are found by their keys.
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -3,7 +3,8 @@ import AccessoryCore
 import TestSupport
 import Testing
 
-/// docs/control.md is made from the methods, and its examples from a run of them, in order. `EASIM_REWRITE=1` rewrites it.
+/// docs/control-reference.md is made from the methods, and its examples from a run of them, in order; docs/control.md has
+/// the errors and the silent methods. `EASIM_REWRITE=1` rewrites both.
 @Suite(.serialized) struct ControlPageTests {
   @Test func theDocumentIsWhatTheMethodsSay() throws {
     let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
@@ -11,7 +12,7 @@ import Testing
     let silent = try CommittedText.difference("docs/control.md", part: "silent", from: ControlPage.silent)
     #expect(silent == nil, "\(silent ?? "")")
     let methods = ControlPage.methods(results: try play(ControlDesk().client()))
-    let difference = try CommittedText.difference("docs/control.md", part: "methods", from: methods)
+    let difference = try CommittedText.difference("docs/control-reference.md", part: "methods", from: methods)
     #expect(difference == nil, "\(difference ?? "")")
   }
 

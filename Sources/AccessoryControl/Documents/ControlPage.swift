@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The generated part of docs/control.md.
+/// The generated parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
   /// A section for each method: what it does, its parameters, its result, its errors, and an example whose result is the
   /// one that a run of it had.

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One method of the control protocol, described once: reading its parameters, `rpc.discover` and docs/control.md come
-/// from it.
+/// One method of the control protocol, described once: reading its parameters, `rpc.discover` and
+/// docs/control-reference.md come from it.
 public struct ControlMethod: Sendable {
   /// The name: `accessory.plug`.
   public let name: String

@@ -7,9 +7,9 @@ extension CommandSpec {
   static let ctl = CommandSpec(
     name: "ctl", summary: "send one request to a running 'easim serve --control'",
     details: """
-      Call METHOD of the control protocol with the given parameters and print its result as JSON. docs/control.md lists the
-      methods; 'easim ctl rpc.discover' prints them. A parameter that is a list can be given several times. What is launched
-      stays when the command ends.
+      Call METHOD of the control protocol with the given parameters and print its result as JSON. docs/control-reference.md
+      lists the methods; 'easim ctl rpc.discover' prints them. A parameter that is a list can be given several times. What is
+      launched stays when the command ends.
 
       The server is found by --control, or by the environment variable EASIM_CONTROL.
 

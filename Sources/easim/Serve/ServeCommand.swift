@@ -9,10 +9,11 @@ extension CommandSpec {
     name: "serve", summary: "let programs in any language control accessories and apps",
     details: """
       Serve the control protocol: JSON-RPC 2.0, one object per line. Programs add accessories, plug them in, unplug them in
-      the middle of a burst, launch apps, and read and write sessions at both ends. docs/control.md has every method.
+      the middle of a burst, launch apps, and read and write sessions at both ends. docs/control-reference.md has every
+      method.
 
       Without options, requests come by HTTP. The address that is printed shows the live page in a browser: accessories, apps
-      and packets as things happen, with buttons (docs/page.md). Its end, behind '#', is a token, which each request of a
+      and packets as things happen, with buttons (docs/control.md). Its end, behind '#', is a token, which each request of a
       program sends as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for
       Prometheus, GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
 

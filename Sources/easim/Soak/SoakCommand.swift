@@ -12,7 +12,7 @@ extension CommandSpec {
       Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
       virtual time, and the rules are checked after every step, among them: every byte arrives once and in order, or the
       session ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is exceeded.
-      docs/soak.md lists all rules. With PROFILE, all accessories have that profile.
+      docs/scale.md lists all rules. With PROFILE, all accessories have that profile.
 
       A world that breaks a rule is shrunk to a smaller one that still breaks it, and printed as a scenario (for 'easim
       scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on any machine and
