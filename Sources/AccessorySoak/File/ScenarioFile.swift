@@ -56,7 +56,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
   /// As files have it, with what they refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
-      "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/soak.md", Self()
+      "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/scale.md", Self()
     ) {
       Scenario.About.format.fields(at: \.about)
       Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
