@@ -128,11 +128,4 @@ import Testing
   @Test(arguments: ScenarioClients.naive.map(\.name)) func everyNaiveClientIsBrokenBySomeScenario(name: String) throws {
     #expect(try Self.names.contains { try ScenarioLibrary().scenario($0).naiveClient == name })
   }
-
-  @Test func theDocumentOfScenariosHasEveryPageAsItIsShown() throws {
-    let pages = try Self.names.map { try ScenarioLibrary().scenario($0).page }
-    let document = try Repository.text("docs/scenarios.md")
-    let start = try #require(document.range(of: "# \(Self.names[0])\n"))
-    #expect(document[start.lowerBound...] == pages.joined(separator: "\n\n") + "\n", "easim scenario show writes it")
-  }
 }

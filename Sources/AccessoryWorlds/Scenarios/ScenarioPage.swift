@@ -10,7 +10,7 @@ extension Scenario {
   /// Its duration in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
-  /// What to type: in virtual time, and in real time in two terminals. Scripts/check-docs runs the first block.
+  /// What to type: in virtual time, and in real time in two terminals.
   private var commands: String {
     // A file may have any name.
     let name = name.shellWord
