@@ -12,6 +12,10 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
+  @Test(arguments: ScenarioLibrary().names) func theTableOfTopicsHasEveryScenario(name: String) throws {
+    #expect(try Repository.text("docs/scenarios.md").contains("[\(name)](#\(name))"))
+  }
+
   @Test(arguments: ScenarioLibrary().names) func everyScenarioHasASource(name: String) throws {
     let source = Self.linked(try ScenarioLibrary().scenario(name).about.source)
     #expect(source.contains("](https://") || source.contains("*") || source.contains("(GitHub)"), "\(source)")
