@@ -6,10 +6,8 @@ import PackageDescription
 /// are meant for others.
 let easim = [
   "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds",
-  "AccessorySimulator",
-  "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
-  "Certificates",
-  "AccessoryCore", "IAP2", "CLinux",
+  "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "LinuxIO",
+  "AccessoryFaults", "AccessoryUSB", "Certificates", "AccessoryCore", "AccessoryFormats", "IAP2", "CLinux",
 ]
 
 let package = Package(

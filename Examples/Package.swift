@@ -51,7 +51,7 @@ let package = Package(
     .executableTarget(
       name: "Load",
       dependencies: easim(
-        "AccessoryHost", "AccessoryLoad", "AccessoryProfiles", "AccessoryTransports", "AccessoryWorlds"),
+        "AccessoryCore", "AccessoryHost", "AccessoryLoad", "AccessoryProfiles", "AccessoryWorlds", "LinuxIO"),
       path: "Load"),
     // One end of the protocol, byte by byte.
     .executableTarget(name: "Firmware", dependencies: easim("IAP2"), path: "Firmware"),

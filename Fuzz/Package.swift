@@ -15,10 +15,10 @@ let package = Package(
   dependencies: [.package(name: "easim", path: "..")],
   targets: [
     fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"),
-    fuzzer("FuzzProfiles", "AccessoryProfiles", "AccessoryCore"),
-    fuzzer("FuzzPropertyLists", "PropertyLists", "AccessoryProfiles"),
+    fuzzer("FuzzProfiles", "AccessoryProfiles", "AccessoryCore", "AccessoryFormats"),
+    fuzzer("FuzzPropertyLists", "AccessoryProfiles"),
     fuzzer("FuzzCaptures", "AccessoryCaptures"),
-    fuzzer("FuzzControl", "AccessoryControl", "AccessoryTransports", "AccessoryCore"),
+    fuzzer("FuzzControl", "AccessoryControl", "AccessoryCore"),
   ],
   swiftLanguageModes: [.v6]
 )

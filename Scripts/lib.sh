@@ -34,7 +34,7 @@ require_swift() {
 # The Debian packages that building easim needs and this machine lacks, one per line.
 missing_packages() {
   if ! command -v pkg-config >/dev/null; then
-    printf 'pkg-config\nlibssl-dev\nlibusb-1.0-0-dev\nlibudev-dev\nlibsystemd-dev\nlibmicrohttpd-dev\nlibplist-dev\n'
+    printf 'pkg-config\nlibssl-dev\nlibusb-1.0-0-dev\nlibudev-dev\nlibsystemd-dev\nlibmicrohttpd-dev\n'
     return
   fi
   pkg-config --exists libcrypto || printf 'libssl-dev\n'
@@ -42,7 +42,6 @@ missing_packages() {
   pkg-config --exists libudev || printf 'libudev-dev\n'
   pkg-config --exists libsystemd || printf 'libsystemd-dev\n'
   pkg-config --exists libmicrohttpd || printf 'libmicrohttpd-dev\n'
-  pkg-config --exists libplist-2.0 || printf 'libplist-dev\n'
 }
 
 # The same for the tests: a USB device that is none, in place of hardware, and a D-Bus for a BlueZ that is none.

@@ -1,9 +1,10 @@
+import AccessoryCore
 // A load test from Swift: 50 bursts of 10,000 bytes to a simulated accessory with a flicker, in virtual time.
 import AccessoryHost
 import AccessoryLoad
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
+import LinuxIO
 
 let loop = VirtualLoop(seed: 7)
 var plan = BurstPlan()

@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the accessory's
 /// name, and accepts hosts or connects to one.

@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 extension DescriptorChannel {
   /// The longest iAP2 packet: what fits one RFCOMM frame between this machine and most others. The two ends of a connection

@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that connect.
 ///

@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// An accessory as its medium shows it before a connection.
 ///

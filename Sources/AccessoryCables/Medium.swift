@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// One way from an address to a cable, for both roles: the bench, sockets and terminals, USB.
 ///

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
-// Declared by hand, as those in AccessoryTransports/LinuxCalls.swift.
+// Declared by hand, as those in LinuxIO/LinuxCalls.swift.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 

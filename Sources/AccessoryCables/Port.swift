@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// Where a simulated accessory is plugged in: an address that it listens on, or one end of a cable in memory.
 ///

@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// Unix sockets, TCP, pseudo terminals and serial lines: one address is one accessory, and one must connect to know
 /// whether it is there.

@@ -2,7 +2,7 @@ import AccessoryBluetooth
 import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// Bluetooth, in both roles: a host finds paired accessories, and a simulated accessory appears at an adapter of this machine.
 final class BluetoothMedium: Medium {

@@ -1,8 +1,8 @@
 import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryUSB
+import LinuxIO
 
 /// Simulated accessories on this machine's own device port: gadgets, by FunctionFS.
 struct GadgetMedium: Medium {

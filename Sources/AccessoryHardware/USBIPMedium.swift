@@ -1,8 +1,8 @@
 import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryUSB
+import LinuxIO
 
 /// Simulated accessories as USB devices of other kernels, by USB/IP.
 struct USBIPMedium: Medium {

@@ -1,7 +1,7 @@
 import AccessoryCables
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
+import LinuxIO
 
 /// Real accessories on USB, for hosts.
 struct USBMedium: Medium {

@@ -1,8 +1,8 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import Certificates
 import IAP2
 

@@ -1,7 +1,6 @@
 import AccessoryCables
 import AccessoryCore
 import AccessorySessions
-import AccessoryTransports
 import Certificates
 import IAP2
 

@@ -1,5 +1,5 @@
 import AccessoryCaptures
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {

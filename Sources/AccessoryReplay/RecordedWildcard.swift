@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// A request that two recordings of the same have with different bytes, as a regular expression.

@@ -1,5 +1,6 @@
 import AccessoryCaptures
 import AccessoryCore
+import AccessoryFormats
 
 /// Where the other end first did something else than in the recording.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {

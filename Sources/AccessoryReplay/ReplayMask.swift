@@ -1,5 +1,6 @@
 import AccessoryCaptures
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// Bytes of a recording that differ every time, such as counters and clocks, and are not compared.

@@ -29,7 +29,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
   /// How long the other end has been silent; nil where it may be.
-  @exclusivity(unchecked) private var watch: PhaseWatch?
+  @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
 
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
@@ -178,7 +178,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public var phase: PeerPhase { peer.phase }
 
   private func beginWatch() {
-    watch = PhaseWatch(patience)
+    watch = PhaseClock(patience)
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 

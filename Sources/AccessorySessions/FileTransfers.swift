@@ -54,7 +54,7 @@ public final class FileTransfers {
     case .send(let packet): send(packet)
     case .began(let id, let size): tell(.note("file \(id) begins: \(size.counted("byte"))"))
     case .received(let id, _, let bytes):
-      let fate = keep.map { $0(id, bytes) } ?? "not kept (--save-files DIR keeps files)"
+      let fate = keep.map { $0(id, bytes) } ?? "not kept"
       tell(.note("file \(id) received: \(bytes.count.counted("byte")), \(fate)"))
     case .failed(let id, let why): tell(.warning("file \(id) was not received: \(why)"))
     case .malformed(let text): tell(.warning(text))

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// How long the other end of a cable may be silent, by what it is waited for. Then the cable is closed, so that another
@@ -90,7 +91,7 @@ public struct Silence: Equatable, Sendable {
 /// gets no new time for it.
 ///
 /// Invariant: there is a deadline only in a phase that has a limit.
-struct PhaseWatch {
+struct PhaseClock {
   private let patience: Patience
   private(set) var phase = PeerPhase.stopped
   private(set) var deadline: Instant?

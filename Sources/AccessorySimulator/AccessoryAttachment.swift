@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import Certificates

@@ -1,5 +1,6 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import Certificates
@@ -40,7 +41,7 @@ public final class SimulatedAccessory {
     if let madeScripts { return madeScripts }
     let made = ScriptHub(ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
     made.memory.epoch = epoch
-    made.perform = { [weak self] request in self?.handle(request) }
+    made.perform = { [weak self] request in self?.perform(forScript: request) }
     madeScripts = made
     return made
   }
@@ -190,22 +191,27 @@ public final class SimulatedAccessory {
 
   // MARK: What scripts ask for
 
-  private func handle(_ request: ScriptHub.Request) {
-    switch request {
-    case .quirk(let quirk):
-      prepared = prepared.with(quirk)
-      switch quirk {
-      case .flicker(let new): flicker.change(to: new)
-      case .session(let odd): sessionQuirk = SessionQuirk(odd)
-      // What is not about sessions: from the next attachment on.
-      default:
-        if oddities == nil { oddities = makeOddities() }
-        oddities?.play(quirk)
-      }
-    case .unplug(let absence):
-      // Later, because the script is called by the cable that goes away.
-      absenceTimers.removeAll { $0.deadline == nil }
-      absenceTimers.append(loop.schedule(after: .zero) { [weak self] in self?.leave(absence) })
+  private func perform(forScript action: AccessoryAction) {
+    let work: () -> Void = { [weak self] in
+      guard let self, action.needsPlug != true || isAttached else { return }
+      do { try perform(action, "as the script says") } catch { tell(.warning("cannot be plugged in: \(error)")) }
+    }
+    guard action.needsPlug != nil else { return work() }
+    // Later, because the script is called by the cable that goes away.
+    absenceTimers.removeAll { $0.deadline == nil }
+    absenceTimers.append(loop.schedule(after: .zero, work))
+  }
+
+  /// Has a quirk from now on.
+  func play(_ quirk: Quirk) {
+    prepared = prepared.with(quirk)
+    switch quirk {
+    case .flicker(let new): flicker.change(to: new)
+    case .session(let odd): sessionQuirk = SessionQuirk(odd)
+    // What is not about sessions: from the next attachment on.
+    default:
+      if oddities == nil { oddities = makeOddities() }
+      oddities?.play(quirk)
     }
   }
 
@@ -213,16 +219,14 @@ public final class SimulatedAccessory {
     SessionOddities(profile, on: loop) { [unowned self] in tell($0) }
   }
 
-  private func leave(_ absence: Script.Answer.Absence) {
-    guard isAttached else { return }
-    unplug("as the script says")
-    guard case .returns(let after) = absence else { return }
-    returnTimer = returnTimer ?? loop.makeTimer { [unowned self] in comeBack() }
-    returnTimer?.arm(at: loop.now + after)
-  }
-
-  private func comeBack() {
-    do { try plugIn() } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+  /// Is plugged in again after a time.
+  func comeBack(after time: Duration) {
+    returnTimer =
+      returnTimer
+      ?? loop.makeTimer { [unowned self] in
+        do { try plugIn() } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+      }
+    returnTimer?.arm(at: loop.now + time)
   }
 
   // MARK: The port and the attachment

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// Decides when a simulated accessory is plugged in, and with which protocols: the wire flicker.

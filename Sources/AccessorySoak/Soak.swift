@@ -1,7 +1,6 @@
 import AccessoryCables
 import AccessoryCore
 import AccessorySessions
-import AccessoryTransports
 import AccessoryWorlds
 
 /// Seeded worlds: a seed gives a random world, which is played in virtual time to its end, with every rule

@@ -4,9 +4,9 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 import AccessoryWorlds
 import IAP2
+import LinuxIO
 
 /// Plays one plan in virtual time to its end, and checks after every step that no rule was broken.
 ///
@@ -23,7 +23,7 @@ final class SoakWorld {
   private var world: World?
   private var accessories: [SimulatedAccessory] = []
   private var apps: [(handler: SoakApp, view: AppView)] = []
-  private var sessions: [SoakSession] = []
+  private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
   /// How many loop steps it has taken so far: its cost, independent of the machine.
@@ -56,7 +56,7 @@ final class SoakWorld {
     settings.wrap = { channel, end in
       let longest =
         end.end == .device ? plan.deviceLength : plan.accessories[end.accessory].profile.link.maximumPacketLength
-      return WireWatch(around: channel, at: end, maximumLength: longest, record, on: loop)
+      return WireWatch.watch(channel, at: end, maximumLength: longest, record, on: loop)
     }
     settings.peer.firstSession = plan.firstSession
     plan.deviceLink.apply(to: &settings.peer.link)
@@ -153,20 +153,25 @@ final class SoakWorld {
     }
   }
 
-  private func perform(_ action: SoakPlan.Step.Action) {
-    switch action {
-    case .plugIn(let number):
-      guard !accessories[number].isAttached else { return }
-      do { try accessories[number].plugIn() } catch {
-        record.violation(.plugging, "accessory \(number) cannot be plugged in: \(error)", at: loop.now)
-      }
-    case .unplug(let number): accessories[number].unplug()
-    case .pull(let number): if accessories[number].isAttached { world?.pull(accessories[number]) }
-    case .resetLink(let number):
-      world?.device.resetLinks(serial: plan.accessories[number].profile.identity.serialNumber)
-    case .closeSessions(let number): accessories[number].closeSessions()
-    case .closeApp(let number): apps[number].view.close()
+  private func perform(_ action: WorldAction) {
+    guard let world else { return }
+    let actions = ActionPlayer(in: world) { [unowned self] in
+      accessory($0)
+    } pull: { [unowned self] name, unnoticed in
+      if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
+    } app: { [unowned self] action, role in
+      // The only thing that happens to apps in a plan.
+      guard action == .quits, case .named(let name) = role else { return }
+      plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }
+    do { try actions.perform(action) } catch {
+      record.violation(
+        .plugging, "the accessory \(action.subject ?? "") cannot be plugged in: \(error)", at: loop.now)
+    }
+  }
+
+  private func accessory(_ name: String) -> SimulatedAccessory? {
+    plan.accessories.firstIndex { $0.name == name }.map { accessories[$0] }
   }
 
   // MARK: Sessions
@@ -199,13 +204,13 @@ final class SoakWorld {
     }
   }
 
-  private func makeAccount(_ number: Int, _ session: Session) -> SoakSession {
-    SoakSession(
+  private func makeAccount(_ number: Int, _ session: Session) -> SoakAccount {
+    SoakAccount(
       accessory: number, plan, id: session.id, number: sessions.count, linkDowns: record.linkDowns)
   }
 
   private func start(
-    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ side: SoakAccount.Side
   ) {
     let stream = makeStream(plan, session, account, side)
     session.handler = stream
@@ -213,7 +218,7 @@ final class SoakWorld {
   }
 
   private func makeStream(
-    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ side: SoakAccount.Side
   ) -> SoakStream {
     let stream = SoakStream(
       plan, session, account, side, seed: self.plan.seed &+ UInt64(streams.count), on: loop, record)
@@ -240,7 +245,7 @@ final class SoakWorld {
     return (slowest + .seconds(100)) * 20
   }
 
-  private func linkWentDown(since session: SoakSession) -> Bool { record.linkDowns > session.linkDownsBefore }
+  private func linkWentDown(since session: SoakAccount) -> Bool { record.linkDowns > session.linkDownsBefore }
 
   private func judgeSessions() {
     if plan.isHostile { return }

@@ -1,14 +1,14 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFaults
 import AccessorySimulator
-import AccessoryTransports
 
 /// A port whose other end is a device in the same process: plugging in makes a cable in memory.
 final class LoopbackPort: Port {
   let place = "a cable in memory"
   private let loop: any EventLoop
   private let line: World.Settings.Line
-  private let wrap: (Cable, Transcript.End) -> Cable
+  private let wrap: (Cable, Cable.End) -> Cable
   private let plugIntoDevice: (Cable) -> Void
   private var plugging: LoopTimer?
   private var cable: LoopbackCable?
@@ -18,7 +18,7 @@ final class LoopbackPort: Port {
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
   init(
-    on loop: any EventLoop, line: World.Settings.Line, wrap: @escaping (Cable, Transcript.End) -> Cable,
+    on loop: any EventLoop, line: World.Settings.Line, wrap: @escaping (Cable, Cable.End) -> Cable,
     deviceEnd: @escaping (Cable) -> Void
   ) {
     self.loop = loop

@@ -1,12 +1,14 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 import Certificates
 import IAP2
+import LinuxIO
 
 /// Both roles in one process: a device, its apps, and any number of simulated accessories on cables in memory, all on
 /// one loop. The demo, tests, scenarios and the soak are built on it.
@@ -82,7 +84,7 @@ public final class World {
     /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
-    public var transcriptGate: TranscriptGate?
+    public var transcriptGate: CableGate?
     /// Records every byte of the cables, and every event as a comment.
     public var recorder: CaptureRecorder?
 
@@ -117,7 +119,7 @@ public final class World {
     /// Witnesses of its cables besides those of the world.
     var taps: CableTaps?
     /// The channels of its cables that have faults, and the end that each is at.
-    var channels: [(channel: FaultChannel, end: Transcript.End)] = []
+    var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
   /// The log that both ends write to.

@@ -27,7 +27,7 @@ extension SimulatedWorld {
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
-    asking app: @escaping @Sendable (Scenario.AppAction) -> Void = { _ in }
+    asking app: @escaping @Sendable (AppAction) -> Void = { _ in }
   )
     -> [String: WorldAccessory]
   {
@@ -51,7 +51,7 @@ extension SimulatedWorld {
   /// Plays the scenario, with `app` called on the loop, and `sdk` for what another SDK in the app does; the world plays that
   /// when it is nil.
   func play(
-    sdk: ((Scenario.SDKAction) -> Void)? = nil, _ app: @escaping (Scenario.AppAction) -> Void
+    sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {
     guard let scenario = settings.scenario else {
       preconditionFailure("playScenario needs a world made with SimulatedWorld.Settings(scenario:)")
@@ -64,21 +64,18 @@ extension SimulatedWorld {
       let second = ScenarioSDK(scenario, on: inner.loop) { [unowned inner] in inner.tell($0) }
       let sdk = sdk ?? { [realm] in second.perform($0, in: realm.app) }
       otherApp = other
+      let actions = ActionPlayer(in: inner) {
+        parts[$0]?.simulated
+      } app: { action, role in
+        switch role {
+        case .tested, .named: app(action)
+        case .sdk: sdk(action)
+        case .other: other.perform(action)
+        }
+      }
       let made = ScenarioTimeline(scenario, holds: false, on: realm.entrance.loop) { action in
-        switch action {
-        case .accessoryPlugsIn(let name): parts[name]?.plugIn()
-        case .accessoryUnplugs(let name): parts[name]?.unplug()
-        case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
-        case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
-        case .cablePulled(let name): parts[name]?.pull()
-        case .cablePulledUnnoticed(let name): parts[name]?.pull(unnoticed: true)
-        case .deviceHeedsCables(let heeds): inner.device.noticesCables = heeds
-        case .deviceResetsLink(let name): parts[name]?.resetLink()
-        case .accessorySays(let name, let saying): parts[name]?.say(saying)
-        case .deviceSays(let name, let saying): parts[name]?.deviceSays(saying)
-        case .app(let action): app(action)
-        case .sdk(let action): sdk(action)
-        case .otherApp(let action): other.perform(action)
+        do { try actions.perform(action) } catch {
+          preconditionFailure("plugging in an in-memory cable failed: \(error)")
         }
       }
       timeline = made

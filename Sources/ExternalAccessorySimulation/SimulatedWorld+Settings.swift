@@ -1,7 +1,6 @@
 import AccessoryCore
 public import AccessoryHost
 public import AccessoryProfiles
-import AccessoryTransports
 public import AccessoryWorlds
 import ExternalAccessory
 

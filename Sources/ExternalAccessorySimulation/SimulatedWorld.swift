@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryHost
 public import AccessoryProfiles
 public import AccessorySessions
-import AccessoryTransports
 import AccessoryWorlds
 import ExternalAccessory
 import Foundation
+import LinuxIO
 import Testing
 
 /// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls it;

@@ -18,7 +18,7 @@ public final class WorldAccessory: @unchecked Sendable {
   public let profile: Profile
   private unowned let world: SimulatedWorld
   // On the loop.
-  private var simulated: SimulatedAccessory?
+  private(set) var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?
   private var taken: [WorldSession] = []
 
@@ -38,53 +38,41 @@ public final class WorldAccessory: @unchecked Sendable {
     }
   }
 
-  // MARK: The plug
-
-  /// Plugs it in.
-  public func plugIn() {
-    perform { simulated, _ in
-      do { try simulated.plugIn() } catch {
+  private func perform(_ action: WorldAction) {
+    perform { simulated, inner in
+      do { try ActionPlayer(in: inner) { _ in simulated }.perform(action) } catch {
         preconditionFailure("plugging in an in-memory cable failed: \(error)")
       }
     }
   }
 
+  private var name: String { profile.name }
+
+  // MARK: The plug
+
+  /// Plugs it in.
+  public func plugIn() { perform(.accessory(.plugIn, of: name)) }
+
   /// Unplugs it: bytes in transit are still delivered.
-  public func unplug() { perform { simulated, _ in simulated.unplug() } }
+  public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
   /// Pulls its cable: bytes in transit are lost. If `unnoticed`, the device still shows the accessory as connected,
   /// until something that it sends is not acknowledged.
-  public func pull(unnoticed: Bool = false) {
-    perform { simulated, inner in inner.pull(simulated, unnoticed: unnoticed) }
-  }
+  public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
   /// Whether it is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }
 
   /// Makes the device reset the link: the accessory disconnects and connects again without being unplugged.
-  public func resetLink() {
-    perform { _, inner in inner.device.resetLinks(serial: profile.identity.serialNumber) }
-  }
+  public func resetLink() { perform(.resetLink(name)) }
 
   // MARK: Sessions
 
   /// Closes its sessions and stays connected.
-  public func closeSessions() { perform { simulated, _ in simulated.closeSessions() } }
+  public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
   /// Forgets its sessions without closing them: they stay open in the app, and nothing is answered on them.
-  public func forgetSessions() { perform { simulated, _ in simulated.forgetSessions() } }
-
-  /// Sends the device a control message.
-  func say(_ saying: Scenario.Saying) {
-    perform { simulated, _ in _ = simulated.say(saying.message, saying.parameters) }
-  }
-
-  /// Makes the device send it a control message.
-  func deviceSays(_ saying: Scenario.Saying) {
-    perform { _, inner in
-      _ = inner.device.say(saying.message, saying.parameters, toSerial: profile.identity.serialNumber)
-    }
-  }
+  public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Handles sessions that are opened from now on with this behaviour.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }

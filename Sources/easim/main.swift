@@ -1,7 +1,7 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
 private func execute(_ words: [String], _ console: Console) -> ExitCode {
@@ -31,15 +31,18 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
   } catch let error as UsageError {
     console.complain(error.message, advice: "run 'easim \(command.name) --help' for help")
     return .usage
-  } catch let refusal as AccessoryTarget.Refusal {
-    console.complain(refusal.message)
-    return refusal.code
+  } catch let failure as CommandFailure {
+    console.complain(failure.message)
+    return failure.code
   } catch TransportError.remoteNotAllowed(let address) {
     let option = command.hasOption("--allow-remote") ? ": use --allow-remote" : ""
     console.complain("\(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
   } catch let error as TransportError where error.isAboutUsers {
     console.complain("\(error)\(command.hasOption("--any-user") ? ": --any-user" : "")")
+    return .usage
+  } catch let error as TransportError {
+    console.complain(error.text)
     return .usage
   } catch {
     console.complain("\(error)")

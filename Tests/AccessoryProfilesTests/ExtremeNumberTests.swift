@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import TestSupport
 import Testing
 
@@ -13,7 +13,7 @@ import Testing
   ]
 
   private func variants(of document: String) throws -> [ExtremeNumbers.Variant] {
-    let text = try Repository.text("Tests/ErrorTextTests/Documents/\(document).json5")
+    let text = try Repository.text("Tests/EasimTests/ErrorTexts/Documents/\(document).json5")
     return ExtremeNumbers.one(of: text, spellings: Self.spellings)
       + ExtremeNumbers.several(of: text, count: 50, seed: 3, spellings: Self.spellings)
   }

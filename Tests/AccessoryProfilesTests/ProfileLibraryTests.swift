@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import Glibc
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 @testable import AccessoryProfiles
 

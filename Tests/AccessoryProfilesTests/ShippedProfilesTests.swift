@@ -1,3 +1,4 @@
+import AccessoryCore
 import Testing
 
 @testable import AccessoryProfiles
@@ -22,7 +23,7 @@ import Testing
   }
 
   @Test func whatIsEmbeddedIsWhatStandsInTheDirectory() throws {
-    let files = TextFile.names(in: profilesFolder).filter { $0.hasSuffix(".json5") }
+    let files = try #require(Folder.names(in: profilesFolder)).filter { $0.hasSuffix(".json5") }
     #expect(BuiltInProfiles.files.map { "\($0.name).json5" } == files)
     for (name, bytes) in BuiltInProfiles.files {
       #expect(try TextFile.read("\(profilesFolder)/\(name).json5", limit: 1 << 20) == bytes)

@@ -34,7 +34,7 @@ import Testing
     #expect(first.ending == .exit(1), "\(first.out)\(first.err)")
     #expect(first.out.contains("FINDING  506"))
     #expect(first.out.contains("1 held, 1 finding, 0 skipped"))
-    #expect(try String(contentsOfFile: html, encoding: .utf8).contains("id=\"case-506\""))
+    #expect(try String(contentsOfFile: html, encoding: .utf8).contains("<td>506 signature-right: "))
     #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
     // Nothing is new since.
     let second = try easimCheck([accessory.address, "--only", "101,506", "--baseline", json])

@@ -68,6 +68,16 @@ import Testing
     }
   }
 
+  @Test func withoutZlibAPackedCaptureIsAnErrorThatSaysWhatToInstall() throws {
+    place.write([0x1F, 0x8B, 0x08, 0x00], to: "packed")
+    place.write("", to: "libz.so.1")
+    let end = try Program(
+      path: BuiltProducts.easim, ["decode", place.file("packed")], environment: ["LD_LIBRARY_PATH": place.path]
+    ).wait()
+    #expect(end.ending == .exit(1))
+    #expect("\(end.out)\(end.err)".contains("apt install zlib1g"), "\(end.out)\(end.err)")
+  }
+
   @Test func aReaderThatHasSeenEnoughEndsTheDecoding() throws {
     let program = try Program(
       path: "/bin/bash",

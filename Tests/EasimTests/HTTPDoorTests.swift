@@ -1,7 +1,7 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 import TestSupport
 import Testing
 
@@ -284,7 +284,7 @@ import Testing
     let reader = try site.visit(site.request("GET /events"))
     reader.reads = false
     site.wait { site.door.streams == 1 }
-    let client = site.server.makeClient()
+    let client = RPCLines(site.server.makeClient())
     var lines = ""
     for id in 1...2 {
       lines += "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}}\n"

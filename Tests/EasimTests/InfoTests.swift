@@ -116,6 +116,8 @@ import Testing
     let path = bench.place.file("Info.plist")
     let easim = try bench.run("info", "--info-plist", path)
     #expect(easim.ending == .exit(2))
-    #expect(easim.err.contains("\(path) is not a valid property list: libplist cannot read it"), "\(easim.err)")
+    #expect(
+      easim.err.contains("\(path):1:8: this is not a valid property list: <strin> is no value of a property list"),
+      "\(easim.err)")
   }
 }

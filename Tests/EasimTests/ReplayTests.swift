@@ -66,6 +66,14 @@ import Testing
       let report = String(decoding: place.bytes(name) ?? [], as: UTF8.self)
       #expect(report.contains("byte 2 from the accessory is 4C, recorded was 6C"), "\(name)")
     }
+    let show = try Program.run("report", "show", reports[0], "--report", place.file("again.html"))
+    #expect(show.ending == .exit(1) && show.out.contains("received  0000  68 65 4c 6c 6f "), "\(show.out)\(show.err)")
+    #expect(place.bytes("again.html") == place.bytes("d.html"))
+    place.write(
+      String(decoding: place.bytes("d.json") ?? [], as: UTF8.self).replacing(
+        "\"passed\":false,\"verdict\"", with: "\"passed\":true,\"verdict\""), to: "forged.json")
+    let forged = try Program.run("report", "show", place.file("forged.json"))
+    #expect(forged.ending == .exit(2) && forged.err.contains("passed: says true"), "\(forged.err)")
     try accessory.interrupt()
   }
 

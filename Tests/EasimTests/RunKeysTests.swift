@@ -1,3 +1,4 @@
+import AccessoryWorlds
 import Glibc
 import TestSupport
 import Testing
@@ -16,7 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (Key.character("u"), RunKeys.Action?.some(.unplug)), (.character("p"), .plug), (.character("f"), .flicker),
+    (Key.character("u"), RunKeys.Action?.some(.perform(.unplug()))), (.character("p"), .perform(.plugIn)),
+    (.character("f"), .perform(.flicker)),
     (.character("q"), .quit), (.character("1"), .toggle(0)), (.character("2"), nil), (.character("0"), nil),
     (.character("٣"), nil), (.character("x"), nil), (.escape, nil), (.enter, nil),
   ])
@@ -25,6 +27,21 @@ import Testing
     #expect(keys.press(key) == action)
     var none = RunKeys(faults: [])
     #expect(none.press(.character("1")) == nil)
+  }
+
+  /// The table of actions says which have keys.
+  @Test func eachActionWithAKeyIsOnTheLine() {
+    let kinds = WorldAction.kinds().filter { $0.key != nil }
+    #expect(kinds.count >= 3)
+    var keys = RunKeys(faults: [])
+    for case let (key?, kind) in kinds.map({ ($0.key, $0) }) {
+      #expect(keys.line(width: 1_000).contains("\(key) "), "\(kind.name)")
+      guard case .perform(let action)? = keys.press(.character(key)) else {
+        Issue.record("the key \(key) does nothing")
+        continue
+      }
+      #expect(kind.action("") == .accessory(action, of: ""))
+    }
   }
 
   @Test func onlyNineFaultsHaveKeys() {

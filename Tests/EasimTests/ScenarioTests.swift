@@ -51,7 +51,7 @@ import Testing
     let json = try StrictJSON(reading: String(decoding: try #require(place.bytes("all.json")), as: UTF8.self))
     #expect(json["scenarios"] != nil)
     let html = String(decoding: try #require(place.bytes("all.html")), as: UTF8.self)
-    for name in Self.names { #expect(html.contains("<b>\(name)</b>")) }
+    for name in Self.names { #expect(html.contains("<td>\(name)</td>")) }
   }
 
   @Test func aFailedScenarioIsACaseWithItsTimeline() throws {

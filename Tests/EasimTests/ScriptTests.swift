@@ -109,10 +109,10 @@ import Testing
     #expect(end.out == "ready\n")
     #expect(
       end.err.contains(
-        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"
+        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"
       ))
     #expect(end.err.contains("apt-get update"))
-    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"
+    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"
     #expect(end.err.contains("apt-get install -y -q --no-install-recommends \(packages)"))
   }
 
@@ -120,7 +120,7 @@ import Testing
     let end = try setUp(Self.swift, Self.sudo, Self.apt, ["pkg-config": "return 1"])
     #expect(
       end.err.contains(
-        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev\n"
+        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev\n"
       ),
       "\(end.err)")
   }
@@ -137,6 +137,6 @@ import Testing
     #expect(end.ending == .exit(2))
     #expect(
       end.err.contains(
-        "missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"))
+        "missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"))
   }
 }

@@ -1,26 +1,14 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import Foundation
-import PropertyLists
 import TestSupport
 import Testing
 
 @testable import ExternalAccessory
 
-/// An Info.plist, XML and binary, by both libraries: libplist in easim and Foundation in apps.
+/// An Info.plist, XML and binary; the binary ones are Foundation's.
 @Suite struct InfoPlistTests {
-  enum Library: CaseIterable {
-    case libplist, foundation
-
-    func read(_ file: PropertyListFile) throws(SourceProblem) -> PropertyList {
-      switch self {
-      case .libplist: try LibPlist.read(file)
-      case .foundation: try FoundationPropertyList.read(file)
-      }
-    }
-  }
-
   static let xml = """
     <?xml version="1.0" encoding="UTF-8"?>
     <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -53,9 +41,9 @@ import Testing
     return Array(try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0))
   }
 
-  @Test(arguments: Library.allCases) func bothFormsHaveTheSameValues(library: Library) throws {
-    let plist = try library.read(PropertyListFile(Array(Self.xml.utf8), path: "x"))
-    #expect(try library.read(PropertyListFile(Self.binary(), path: "b")) == plist)
+  @Test func bothFormsHaveTheSameValues() throws {
+    let plist = try PropertyList(Array(Self.xml.utf8), path: "x")
+    #expect(try PropertyList(Self.binary(), path: "b") == plist)
     #expect(plist["CFBundleName"] == .text("R&D <李未可>"))
     #expect(
       plist["UISupportedExternalAccessoryProtocols"] == .array([.text("com.lawaken.iap2"), .text("com.example.echo")]))
@@ -64,98 +52,72 @@ import Testing
     #expect(plist["None"] == nil)
   }
 
-  @Test(arguments: Library.allCases, [false, true])
-  func theFileSaysWhatIsDeclaredAndWhichModesThereAre(library: Library, isBinary: Bool) throws {
+  @Test(arguments: [false, true])
+  func theFileSaysWhatIsDeclaredAndWhichModesThereAre(isBinary: Bool) throws {
     let folder = TemporaryFolder()
     let path = folder.write(isBinary ? try Self.binary() : Array(Self.xml.utf8), to: "Info.plist")
-    let manifest = try AppManifest.read(file: path, with: library.read)
+    let manifest = try AppManifest.read(file: path)
     #expect(manifest.declares("com.lawaken.iap2") && !manifest.declares("com.b"))
     #expect(manifest.keepsAccessoriesInBackground)
     #expect(
       manifest.provenance
         == "\(path) declares com.lawaken.iap2, com.example.echo under UISupportedExternalAccessoryProtocols")
-    #expect(try AppManifest.find(among: ["/nowhere/Info.plist", path], with: library.read) == manifest)
+    #expect(try AppManifest.find(among: ["/nowhere/Info.plist", path]) == manifest)
   }
 
-  @Test(arguments: Library.allCases) func aFileOfAnotherShapeIsAnError(library: Library) throws {
+  @Test func aFileOfAnotherShapeIsAnError() throws {
     let folder = TemporaryFolder()
     let list = folder.write("<plist>\n<array/></plist>", to: "list")
-    let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list, with: library.read) }
+    let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list) }
     #expect(error?.description == "\(list): an Info.plist must be a dictionary, found an array")
     let number = folder.write(
       "<plist><dict>\n<key>UISupportedExternalAccessoryProtocols</key>\n<integer>1</integer></dict></plist>",
       to: "number")
-    let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number, with: library.read) }
+    let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number) }
     #expect(
       other?.description
         == "\(number): UISupportedExternalAccessoryProtocols: expected an array of strings, found a number")
   }
 
-  @Test(arguments: Library.allCases) func xmlThatIsNoPropertyListIsAnError(library: Library) {
-    for text in ["<html></html>", "<plist><array><string>a</array></plist>", "<plist><strin/></plist>"] {
-      let error = #expect(throws: SourceProblem.self) {
-        try library.read(PropertyListFile(Array(text.utf8), path: "Info.plist"))
-      }
-      #expect(error?.description.hasPrefix("Info.plist is not a valid property list: ") == true)
-    }
-  }
-
-  @Test(arguments: Library.allCases) func everyCutAndEveryChangedByteIsAnAnswerAndNeverATrap(library: Library) throws {
+  @Test func everyCutAndEveryChangedByteIsAnAnswerAndNeverATrap() throws {
     for bytes in [Array(Self.xml.utf8), try Self.binary()] {
-      for count in bytes.indices { attempt(Array(bytes[..<count]), library) }
+      for count in bytes.indices { attempt(Array(bytes[..<count])) }
       for index in bytes.indices {
         for byte in [0x00, 0x3C, 0x3E, 0x26, 0x5F, 0xA1, 0xD1, 0xFF] as [UInt8] {
           var changed = bytes
           changed[index] = byte
-          attempt(changed, library)
+          attempt(changed)
         }
       }
     }
   }
 
-  /// libplist ends the process at a key with one, and cuts ASCII off.
-  @Test(arguments: Library.allCases, ["a\0李", "a\0b", "\0"]) func aNULInTheTextOfABinaryFileIsAnError(
-    library: Library, text: String
+  @Test(arguments: ["a\0李", "a\0b", "\0"]) func aNULInTheTextOfABinaryFileIsAnError(
+    text: String
   ) throws {
     for object in [[text: 1], ["key": text], ["key": [text]]] as [[String: Any]] {
       let bytes = try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0)
       let error = #expect(throws: SourceProblem.self) {
-        try library.read(PropertyListFile(Array(bytes), path: "Info.plist"))
+        try PropertyList(Array(bytes), path: "Info.plist")
       }
       #expect(error?.description.hasSuffix(" is text with a NUL character") == true, "\(String(describing: error))")
     }
   }
 
   /// A reference may point anywhere, also into the middle of a text.
-  @Test(arguments: Library.allCases) func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap(library: Library) throws {
+  @Test func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap() throws {
     let bytes = try Self.binary()
     let table = Int(bytes[bytes.count - 1]) | Int(bytes[bytes.count - 2]) << 8
     for index in table..<bytes.count - 32 {
       for byte in 0...255 as ClosedRange<UInt8> {
         var changed = bytes
         changed[index] = byte
-        attempt(changed, library)
+        attempt(changed)
       }
     }
   }
 
-  @Test(arguments: Library.allCases) func whatIsNestedAsDeepAsAllowedIsRead(library: Library) throws {
-    let depth = PropertyListFile.deepest
-    let text =
-      "<plist>" + String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth) + "</plist>"
-    var list = try library.read(PropertyListFile(Array(text.utf8), path: "deep"))
-    for _ in 1..<depth {
-      guard case .array(let inner) = list, inner.count == 1 else {
-        Issue.record("a list has one list in it")
-        return
-      }
-      list = inner[0]
-    }
-    #expect(list == .array([]))
-  }
-
-  private func attempt(_ bytes: [UInt8], _ library: Library) {
-    guard let file = try? PropertyListFile(bytes, path: "changed") else { return }
-    _ = try? library.read(file)
+  private func attempt(_ bytes: [UInt8]) {
+    _ = try? PropertyList(bytes, path: "changed")
   }
 }

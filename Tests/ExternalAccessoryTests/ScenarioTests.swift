@@ -28,7 +28,7 @@ import Testing
       let app = world.perform { inner in
         ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.tell($0) }
       }
-      _ = world.play(sdk: { app.performSDK($0) }, { app.perform($0) })
+      _ = world.play(sdk: { app.perform($0, of: .sdk) }, { app.perform($0) })
       await world.advance(by: world.scenarioLength)
       world.perform { _ in app.quit() }
       world.end()
@@ -138,7 +138,7 @@ import Testing
   }
 
   private final class Asked: @unchecked Sendable {
-    private(set) var actions: [Scenario.AppAction] = []
-    func add(_ action: Scenario.AppAction) { actions.append(action) }
+    private(set) var actions: [AppAction] = []
+    func add(_ action: AppAction) { actions.append(action) }
   }
 }

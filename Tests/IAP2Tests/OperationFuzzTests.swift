@@ -1,4 +1,7 @@
+import AccessoryCore
+import AccessoryFormats
 import IAP2
+import TestSupport
 import Testing
 
 /// Random bytes and random calls, thousands of times: no trap, always quiet again, never more memory than the bytes
@@ -6,12 +9,12 @@ import Testing
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
-      var dice = Dice(seed: seed)
+      var random = SeededRandom(seed: seed)
       var accessory = Subject(AccessoryPeer(identification: .example))
       var device = Subject(DevicePeer())
       for _ in 0..<10 {
-        let bytes = dice.bytes(1 + dice.below(200)).map {
-          dice.chance(20) ? [0xFF, 0x5A, 0x55, 0x40][dice.below(4)] : $0
+        let bytes = random.bytes(1 + random.below(200)).map {
+          random.chance(20) ? [0xFF, 0x5A, 0x55, 0x40][random.below(4)] : $0
         }
         accessory.handle(bytes)
         device.handle(bytes)
@@ -26,16 +29,16 @@ import Testing
   @Test func spoiledConversationsDisturbNeitherPeer() {
     let conversation = Conversation()
     for seed: UInt64 in 0..<1_000 {
-      var dice = Dice(seed: seed)
+      var random = SeededRandom(seed: seed)
       var accessory = Subject(AccessoryPeer(identification: .example))
       var device = Subject(DevicePeer())
-      for packet in Self.spoil(conversation.toAccessory, &dice) {
+      for packet in Self.spoil(conversation.toAccessory, &random) {
         accessory.handle(packet)
-        if dice.chance(30) { accessory.whim(&dice) }
+        if random.chance(30) { accessory.whim(&random) }
       }
-      for packet in Self.spoil(conversation.toDevice, &dice) {
+      for packet in Self.spoil(conversation.toDevice, &random) {
         device.handle(packet)
-        if dice.chance(30) { device.whim(&dice) }
+        if random.chance(30) { device.whim(&random) }
       }
       accessory.pass(100_000)
       device.pass(100_000)
@@ -48,20 +51,20 @@ import Testing
 
   /// Packets changed, left out, doubled, moved and glued; a changed one often gets right sums again, so that more than
   /// the scanner sees it.
-  private static func spoil(_ packets: [[UInt8]], _ dice: inout Dice) -> [[UInt8]] {
+  private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {
       var packet = packet
-      switch dice.below(20) {
+      switch random.below(20) {
       case 0: continue
       case 1: spoiled.append(packet)
       case 2...7 where packet.count > 9:
-        for _ in 0...dice.below(4) { packet[4 + dice.below(packet.count - 4)] = dice.byte() }
+        for _ in 0...random.below(4) { packet[4 + random.below(packet.count - 4)] = random.byte() }
         let payload = packet.count > 10 ? Array(packet[9..<packet.count - 1]) : []
         packet = Sheet.bytes(packet[4], packet[5], packet[6], session: packet[7], payload)
-      case 8: packet[dice.below(packet.count)] ^= 1 << dice.below(8)
-      case 9: packet.insert(contentsOf: dice.bytes(dice.below(10)), at: dice.below(packet.count))
-      case 10: packet.removeLast(dice.below(packet.count))
+      case 8: packet[random.below(packet.count)] ^= 1 << random.below(8)
+      case 9: packet.insert(contentsOf: random.bytes(random.below(10)), at: random.below(packet.count))
+      case 10: packet.removeLast(random.below(packet.count))
       case 11: if let last = spoiled.popLast() { packet = last + packet }
       case 12: if let last = spoiled.popLast() { spoiled += [packet, last] }
       default: break
@@ -101,7 +104,7 @@ private struct Conversation {
 /// An owner for either role: it answers as required, and now and then makes an unexpected call.
 private protocol Owned: PeerRole {
   static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
-  static func actOnWhim(_ dice: inout Dice, _ peer: inout Peer<Self>, now: Instant)
+  static func actOnWhim(_ random: inout SeededRandom, _ peer: inout Peer<Self>, now: Instant)
 }
 
 extension AccessoryRole: Owned {
@@ -114,14 +117,14 @@ extension AccessoryRole: Owned {
     }
   }
 
-  fileprivate static func actOnWhim(_ dice: inout Dice, _ peer: inout AccessoryPeer, now: Instant) {
-    let id = UInt16(dice.below(4))
-    switch dice.below(5) {
+  fileprivate static func actOnWhim(_ random: inout SeededRandom, _ peer: inout AccessoryPeer, now: Instant) {
+    let id = UInt16(random.below(4))
+    switch random.below(5) {
     case 0: peer.identify(as: .example)
     case 1: peer.refuseSession(id)
     case 2: peer.ignoreSession(id)
     case 3: peer.cancelIdentification()
-    default: peer.provideResponse(dice.bytes(64))
+    default: peer.provideResponse(random.bytes(64))
     }
   }
 }
@@ -136,11 +139,11 @@ extension DeviceRole: Owned {
     }
   }
 
-  fileprivate static func actOnWhim(_ dice: inout Dice, _ peer: inout DevicePeer, now: Instant) {
-    switch dice.below(4) {
+  fileprivate static func actOnWhim(_ random: inout SeededRandom, _ peer: inout DevicePeer, now: Instant) {
+    switch random.below(4) {
     case 0: peer.resetLink(now: now)
-    case 1: peer.challenge(dice.bytes(20), now: now)
-    case 2: peer.concludeAuthentication(accepted: dice.chance(50), now: now)
+    case 1: peer.challenge(random.bytes(20), now: now)
+    case 2: peer.concludeAuthentication(accepted: random.chance(50), now: now)
     default: _ = peer.openSession(protocolNamed: "com.example.echo", now: now)
     }
   }
@@ -169,21 +172,21 @@ private struct Subject<Role: Owned>: ~Copyable {
   }
 
   /// The owner makes an unexpected call.
-  mutating func whim(_ dice: inout Dice) {
-    let id = UInt16(dice.below(4))
-    let bytes = dice.bytes(dice.below(300))
-    switch dice.below(12) {
+  mutating func whim(_ random: inout SeededRandom) {
+    let id = UInt16(random.below(4))
+    let bytes = random.bytes(random.below(300))
+    switch random.below(12) {
     case 0...3: _ = end.writes(bytes, to: id)
     case 4: end.peer.core.closeSession(id)
-    case 5: end.peer.core.consume(dice.below(1_000), of: id)
-    case 6: end.peer.core.send(ControlMessage(MessageID(rawValue: UInt16(dice.below(65_536))), body: bytes))
+    case 5: end.peer.core.consume(random.below(1_000), of: id)
+    case 6: end.peer.core.send(ControlMessage(MessageID(rawValue: UInt16(random.below(65_536))), body: bytes))
     case 7:
       end.peer.stop("pulled")
       settle(after: 0)
       if end.peer.core.deadline != nil { problem = problem ?? "a stopped peer waits for something" }
       end.start()
-    case 8: end.passes(Int64(dice.below(3_000)))
-    default: Role.actOnWhim(&dice, &end.peer, now: end.now)
+    case 8: end.passes(Int64(random.below(3_000)))
+    default: Role.actOnWhim(&random, &end.peer, now: end.now)
     }
     settle(after: 400)
   }

@@ -1,7 +1,7 @@
 import AccessoryCore
-import AccessoryTransports
 import CLinux
 import Glibc
+import LinuxIO
 
 /// Where Bluetooth connections come from: the kernel, or a test.
 public protocol BluetoothSockets: Sendable {

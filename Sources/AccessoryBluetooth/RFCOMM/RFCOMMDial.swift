@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// One attempt to connect to a service of a Bluetooth device: looks up its channel by SDP, then connects by RFCOMM.
 ///

@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// The bench: accessories that processes of this machine simulate, found by their cards.
 struct BenchMedium: Medium {

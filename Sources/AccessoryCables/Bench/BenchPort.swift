@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// The bench that the simulators of this process use: created if it does not exist, checked, and cleared of the stale
 /// files of dead processes.

@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// Reports which accessories are plugged in and unplugged on a bench. It reads their cards and takes no cable.
 ///

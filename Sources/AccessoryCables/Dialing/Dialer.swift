@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Keeps a host connected to the accessories at an address: connects to each one as soon as it is there, and again
 /// whenever it comes back, so that a flicker is followed through. Each accessory has a ``Line``.

@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Decides for one accessory that was found when to connect, wait, and give up.
 ///

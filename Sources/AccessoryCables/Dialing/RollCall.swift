@@ -1,5 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFormats
+import LinuxIO
 
 /// Connects to each of some accessories once, to find out which of them speak iAP2 now. For media such as Bluetooth, which
 /// remember devices and do not know whether a device is there.

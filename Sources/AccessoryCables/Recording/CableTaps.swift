@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
 
 /// Witnesses of the cables of one owner that come and go while the cables are in use: captures and transcripts that are
 /// switched on and off.
@@ -9,7 +9,7 @@ import AccessoryTransports
 /// ```swift
 /// let taps = CableTaps()
 /// device.plugIn(taps.tap(cable, at: .device, on: loop), at: "a cable")
-/// taps.add(1) { cable, protocolName in Transcript { print($0) } }
+/// taps.add(1) { cable, protocolName in Transcript(of: protocolName) { print($0) } }
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
@@ -40,7 +40,7 @@ public final class CableTaps {
   }
 
   /// The same cable, seen at this end of it by the witnesses.
-  public func tap(_ cable: Cable, at end: Transcript.End, on loop: any EventLoop) -> Cable {
+  public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount
     return cable.witnessed(at: end, on: loop) { protocolName in
@@ -66,15 +66,11 @@ private final class TappedChannel: CableWitness {
   func add(_ key: Int, _ make: CableTaps.Maker) { witnesses.append((key, make(cable, protocolName))) }
   func remove(_ key: Int) { witnesses.removeAll { $0.key == key } }
 
-  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
-    for (_, witness) in witnesses { witness.record(bytes, from: end, at: time) }
+  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
+    for (_, witness) in witnesses { witness.passed(bytes, from: end, at: time) }
   }
 
-  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
-    for (_, witness) in witnesses { witness.recordTransfer(bytes, of: protocolName, from: end, at: time) }
-  }
-
-  func note(_ text: String, at time: Instant) {
-    for (_, witness) in witnesses { witness.note(text, at: time) }
+  func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
+    for (_, witness) in witnesses { witness.ended(at: end, reason, at: time) }
   }
 }

@@ -1,6 +1,6 @@
 import AccessoryCaptures
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
 
 /// Records cables as pcapng: every byte both ways with its time, one interface for each cable and each of its native
 /// channels, and events as comments on an interface of their own.
@@ -13,7 +13,7 @@ import AccessoryTransports
 /// Each call of `write` gets whole blocks, so that the file is readable up to the last one that was written.
 public final class CaptureRecorder {
   /// Pauses the cables while the file is written more slowly than bytes arrive.
-  public let gate = TranscriptGate()
+  public let gate: CableGate
   private let epoch: Int64
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
@@ -23,9 +23,13 @@ public final class CaptureRecorder {
   /// - Parameters:
   ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
   ///   - comment: what the file says about itself.
+  ///   - gate: pauses the cables while the file is written more slowly than bytes arrive.
   ///   - write: takes whole blocks.
-  public init(program: String, epoch: Int64 = 0, comment: String = "", write: @escaping ([UInt8]) -> Void) {
-    self.epoch = epoch
+  public init(
+    program: String, epoch: Int64 = 0, comment: String = "", gate: CableGate = CableGate(),
+    write: @escaping ([UInt8]) -> Void
+  ) {
+    (self.epoch, self.gate) = (epoch, gate)
     self.write = write
     writer = PcapngWriter(program: program)
     let comments = comment.isEmpty ? [] : [comment]
@@ -50,7 +54,7 @@ public final class CaptureRecorder {
     write(writer.packet(none.span.bytes, on: interface, at: nanoseconds(time), comments: [text]))
   }
 
-  fileprivate func record(_ bytes: RawSpan, on interface: Int, from end: Transcript.End, at time: Instant) {
+  fileprivate func record(_ bytes: RawSpan, on interface: Int, from end: Cable.End, at time: Instant) {
     write(writer.packet(bytes, on: interface, at: nanoseconds(time), end == .accessory ? .received : .sent))
   }
 
@@ -67,28 +71,27 @@ public final class CaptureRecorder {
 private final class RecordedChannel: CableWitness {
   private let recorder: CaptureRecorder
   private let interface: Int
+  private let side: String?
 
   init(_ recorder: CaptureRecorder, _ name: String, _ description: String, side: String?) {
-    self.recorder = recorder
+    (self.recorder, self.side) = (recorder, side)
     interface = recorder.makeInterface(
       side.map { "\(name) \($0)" } ?? name, side ?? description, side == nil ? .iap2 : .nativeTransport)
   }
 
-  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
+  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     recorder.record(bytes, on: interface, from: end, at: time)
   }
 
-  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
-    recorder.record(bytes, on: interface, from: end, at: time)
+  func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
+    recorder.note(end.note(of: reason, side), on: interface, at: time)
   }
-
-  func note(_ text: String, at time: Instant) { recorder.note(text, on: interface, at: time) }
 }
 
 extension Cable {
   /// The same cable, recorded at this end of it as interfaces of their own.
   public func recorded(
-    by recorder: CaptureRecorder, at end: Transcript.End, named name: String, description: String,
+    by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop
   ) -> Cable {
     witnessed(at: end, on: loop, gate: recorder.gate) { side in

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// Follows the links of a capture: the bytes of each session in order, rates and round trips, and rules that an end broke.
@@ -10,7 +11,7 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded: at most ``LinkEnd/mostHeld`` packets of each direction wait for a missing one.
+/// Invariant: memory is bounded: at most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
 public struct CaptureAnalysis {
   /// What an entry of a capture means.
   public enum Event: Equatable, Sendable {

@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 /// What one end of a link sent, as far as a capture shows it.
-struct LinkEnd {
+struct CapturedEnd {
   /// The most packets that wait for a missing one. A window has at most 127.
   static let mostHeld = 127
 
@@ -23,7 +23,7 @@ struct LinkEnd {
 struct LinkAnalysis {
   private let cable: Int
   /// By name, in the order in which they appeared.
-  private var ends: [(name: String, end: LinkEnd)] = []
+  private var ends: [(name: String, end: CapturedEnd)] = []
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []
   private var sawBeginning = false
@@ -70,7 +70,7 @@ struct LinkAnalysis {
 
   private mutating func index(of name: String) -> Int {
     if let known = ends.firstIndex(where: { $0.name == name }) { return known }
-    ends.append((name, LinkEnd(statistics: LinkStatistics(cable: cable, from: name))))
+    ends.append((name, CapturedEnd(statistics: LinkStatistics(cable: cable, from: name))))
     return ends.count - 1
   }
 
@@ -148,7 +148,7 @@ struct LinkAnalysis {
     ends[index].end.held[number] = entry.bytes
     if ends[index].end.expected == nil { ends[index].end.expected = number }
     var events = deliver(index)
-    if ends[index].end.held.count > LinkEnd.mostHeld { events += releaseHeld(index) }
+    if ends[index].end.held.count > CapturedEnd.mostHeld { events += releaseHeld(index) }
     return events
   }
 

@@ -52,7 +52,7 @@ public final class CaptureDecoder {
       try append(all, tell)
     case .none: try appendPlain(bytes, tell)
     case .damaged: return
-    case .gzip(var gunzip):
+    case .gzip(let gunzip):
       packing = .damaged
       // A byte may become a thousand, so few are unpacked at once.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// One entry of a capture: a packet, a message, or bytes that belong to none.

@@ -58,16 +58,6 @@ struct ByteWindow {
     return bytes[start..<start + count]
   }
 
-  /// Removes and returns the first byte; nil when there is none.
-  mutating func takeByte() -> UInt8? {
-    guard start < bytes.count else { return nil }
-    defer {
-      start += 1
-      offset += 1
-    }
-    return bytes[start]
-  }
-
   /// Drops everything.
   mutating func clear() {
     offset += count

@@ -131,9 +131,9 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
   /// A sentence with what to do.
   public var description: String {
     switch self {
-    case .transcript: "a transcript does not contain all bytes; record with --capture FILE instead"
+    case .transcript: "a transcript does not contain all bytes; record a capture instead"
     case .noIdentification:
-      "no accessory identifies itself in the capture; record from before it is plugged in, with --capture FILE"
+      "no accessory identifies itself in the capture; record from before it is plugged in"
     case .tooLarge:
       "the sessions have more than \(RecordingReader.mostBytes.groupedDigits) bytes; record a shorter run"
     }

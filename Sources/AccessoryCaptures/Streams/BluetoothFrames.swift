@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Reads frames of Bluetooth's host controller interface: the bytes of RFCOMM channels.
 ///

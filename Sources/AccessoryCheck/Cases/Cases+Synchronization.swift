@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 extension CheckCase {

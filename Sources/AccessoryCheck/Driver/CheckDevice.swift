@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// An Apple device's end of one attachment that does exactly what a case asks for.

@@ -99,8 +99,9 @@ final class CheckLine: ChannelHandler {
   // MARK: Receiving
 
   func channel(_ channel: any Channel, received bytes: RawSpan) {
-    var offset = 0
-    while isOpen, let piece = scanner.next(in: bytes, at: &offset) { take(piece, bytes) }
+    scanner.forEach(in: bytes) { piece, packet in
+      if isOpen { take(piece, packet.withUnsafeBytes { Array($0) }) }
+    }
   }
 
   func channelIsWritable(_ channel: any Channel) { flush() }
@@ -112,24 +113,13 @@ final class CheckLine: ChannelHandler {
     outbox = []
   }
 
-  private func take(_ piece: PacketScanner.Piece, _ input: RawSpan) {
+  private func take(_ piece: PacketScanner.Piece, _ bytes: [UInt8]) {
     switch piece {
-    case .packet(let header, let place): took(bytes(at: place, input), .packet(header))
-    case .spoiled(let header, let place): took(bytes(at: place, input), .spoiled(header))
-    case .detection: took(PacketWriter.detection, .detection)
-    case .legacy(let place): took(bytes(at: place, input), .legacy)
+    case .packet(let header, _): took(bytes, .packet(header))
+    case .spoiled(let header, _): took(bytes, .spoiled(header))
+    case .detection: took(bytes, .detection)
+    case .legacy: took(bytes, .legacy)
     case .skipped(let skipped): if skipped.count > 0 { took(skipped.sample, .garbage(count: skipped.count)) }
-    }
-  }
-
-  private func bytes(at place: PacketScanner.Place, _ input: RawSpan) -> [UInt8] {
-    switch place {
-    case .input(let range): return input.withUnsafeBytes { Array($0[range]) }
-    case .carry(let range):
-      let lent = scanner.lendCarry()
-      let bytes = lent.with(range) { span in span.withUnsafeBytes { Array($0) } }
-      scanner.returnCarry(lent)
-      return bytes
     }
   }
 

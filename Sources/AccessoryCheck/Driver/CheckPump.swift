@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Lets time pass for a check, whose scripts wait by running the loop: so a script reads from top to bottom.
 ///

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// Something that no phone does, made from a seed: a few steps after an ordinary beginning.

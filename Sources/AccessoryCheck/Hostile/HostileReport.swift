@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// What a hostile run found: lies, floods and garbage that no phone sends.
 public struct HostileReport: Sendable, Equatable {
@@ -25,14 +26,5 @@ public struct HostileReport: Sendable, Equatable {
   /// One line.
   public var summary: String {
     "\(attacks) hostile attacks, \(failures.count) not survived"
-  }
-
-  var html: String {
-    let items = failures.map { failure in
-      "<article class=\"error\"><h3>seed \(failure.seed)</h3><p class=\"finding\">\(MarkupText.escaped(failure.text))</p>"
-        + "<ul>\(failure.steps.map { "<li>\(MarkupText.escaped($0))</li>" }.joined())</ul>"
-        + "<pre>\(Hex.spaced(failure.bytes))</pre></article>"
-    }
-    return "<h2>Hostile attacks</h2>\n\(items.joined(separator: "\n"))"
   }
 }

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What is new since an earlier run.
 public struct CheckComparison: Sendable, Equatable {
@@ -12,10 +12,11 @@ public struct CheckComparison: Sendable, Equatable {
   public var known: [Int] = []
 
   /// Compares a report with an earlier one.
-  public init(_ report: CheckReport, since earlier: CheckBaseline) {
+  public init(_ report: CheckReport, since earlier: CheckReport) {
+    let findings = Set(earlier.findings.map(\.rule.number))
     for result in report.results {
       let number = result.rule.number
-      let was = earlier.findings.contains(number)
+      let was = findings.contains(number)
       switch result.outcome {
       case .finding: if was { known.append(number) } else { broken.append(number) }
       case .held: if was { repaired.append(number) }
@@ -33,35 +34,5 @@ public struct CheckComparison: Sendable, Equatable {
 
   private static func name(_ number: Int) -> String {
     "\(number)" + (CheckCase.all.first { $0.number == number }.map { " \($0.name)" } ?? "")
-  }
-}
-
-/// What a report that was written found.
-public struct CheckBaseline: Sendable, Equatable {
-  /// The numbers of its findings.
-  public let findings: Set<Int>
-  private static let limits = JSON5.Limits(bytes: 64 << 20, depth: 16)
-
-  /// Reads a report that ``CheckReport/json`` wrote.
-  ///
-  /// - Throws: `SourceProblem`, with the place and what is wrong there.
-  public init(json bytes: [UInt8], file: String) throws(SourceProblem) {
-    let value = try JSON5.read(bytes, file: file, limits: Self.limits)
-    func problem(_ value: JSON5Value, _ text: String) -> SourceProblem { SourceProblem(at: value.position, text) }
-    guard case .text("check report")? = value["easim"]?.content else {
-      throw problem(value, "this is no check report of easim")
-    }
-    guard case .number(let version)? = value["version"]?.content, version.integer == Int64(CheckReport.version) else {
-      throw problem(value, "the report is of another version than \(CheckReport.version), which this easim reads")
-    }
-    guard case .array(let cases)? = value["cases"]?.content else { throw problem(value, "'cases' is missing") }
-    var findings: Set<Int> = []
-    for one in cases {
-      guard case .number(let number)? = one["number"]?.content, let number = number.integer,
-        case .text(let result)? = one["result"]?.content
-      else { throw problem(one, "expected a case with 'number' and 'result'") }
-      if result == "finding" { findings.insert(Int(number)) }
-    }
-    self.findings = findings
   }
 }

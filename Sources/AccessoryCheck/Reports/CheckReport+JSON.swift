@@ -1,25 +1,14 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
-extension CheckReport: ShardedReport {
+extension CheckReport: Report {
   /// What its files say they are.
   public static let kind = "check report"
   /// Each finding has its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// Changes when reports of an older easim could not be read.
-  static let version = 1
-  private static let headerFormat = ReportHeader.format(kind, version: version)
-
-  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
-  public init(tree: JSON5Value) throws(SourceProblems) {
-    _ = try Self.headerFormat.readKnown(tree)
-    self = try Self.format.readKnown(tree)
-  }
-
-  /// The report as one object, on one line.
-  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
-
-  private static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
-    headerFormat.fields(at: \.header)
+  /// Its keys in files.
+  public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
+    headerFields
     verdictFields
     Field("place", \.place, .text, "the address of the accessory", isRequired: true)
     Field("accessory", \.accessory, .optional(.object(Accessory.format)), "what it says it is")
@@ -52,11 +41,6 @@ extension CheckReport: ShardedReport {
     if let hostile = report.hostile, hostile.failures.count > hostile.attacks {
       object.error("hostile", "\(hostile.failures.count) of \(hostile.attacks.counted("attack")) failed")
     }
-  }
-
-  private var header: ReportHeader {
-    get { ReportHeader(Self.kind, version: Self.version) }
-    set {}
   }
 }
 
@@ -191,10 +175,6 @@ extension HostileReport.Failure {
 
 // MARK: - Values
 
-extension Format<Int> {
-  fileprivate static let tally = integer(0...CountSum.most)
-}
-
 extension Format<Duration> {
   /// Seconds as a number, exact to the nanosecond.
   fileprivate static let figure = Format(.number(0...1e9)) { value, place in
@@ -216,12 +196,6 @@ extension Format<CheckReport.Ending> {
 
 extension Format<WireDirection> {
   fileprivate static let direction = words([WireDirection.fromAccessory, .fromDevice].map { ($0.rawValue, $0) })
-}
-
-extension Format<[UInt8]> {
-  fileprivate static let digits = parsed(
-    TextShape(pattern: "^([0-9A-Fa-f]{2})*$"), expected: "bytes in hex", { try? Hex.parse($0) },
-    text: { Hex.plain($0) })
 }
 
 extension Format<Range<Int>> {

@@ -1,11 +1,14 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 extension CheckReport {
   /// Passed when every case of the run was tried, at least one was judged, and nothing was found.
   public var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict where findings that an earlier run had, too, are none.
-  public func verdict(since comparison: CheckComparison?) -> Verdict {
+  /// The verdict where findings that the earlier run had, too, are none.
+  public var outcome: Verdict { verdict(since: comparison) }
+
+  private func verdict(since comparison: CheckComparison?) -> Verdict {
     let findings = findings.map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
     var reasons: [String] = []
     if !findings.isEmpty {
@@ -14,10 +17,8 @@ extension CheckReport {
     }
     if let hostile, !hostile.failures.isEmpty { reasons.append(hostile.summary) }
     if case .gone = ending, let unfinished { reasons.append(unfinished) }
-    if !reasons.isEmpty { return .failed(reasons) }
-    if case .stopped(let signal) = ending { return .stopped(by: signal) }
-    if let unfinished = unfinished ?? shards.gap { return .failed([unfinished]) }
-    return isEmpty && !allowsEmpty ? .empty(nothing) : .passed
+    let signal: String? = if case .stopped(let signal) = ending { signal } else { nil }
+    return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
   /// Why nothing was judged.

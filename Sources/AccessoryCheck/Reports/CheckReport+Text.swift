@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 extension CheckCase {
   /// One line: number, name, rule, sources.
@@ -42,10 +43,10 @@ extension CheckResult {
 
 extension CheckReport {
   /// Each case, and the end of the list.
-  public var wholeText: String { (results.map(\.text) + [text]).joined(separator: "\n") }
+  public var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
   /// The end of the list: what was checked, and the counts.
-  public var text: String {
+  public var endOfList: String {
     var lines: [String] = []
     if let accessory {
       lines.append(
@@ -68,6 +69,7 @@ extension CheckReport {
         lines.append("    \(Hex.excerpt(failure.bytes, limit: 64))")
       }
     }
+    lines += (comparison?.lines ?? []).map { "since the baseline: \($0)" }
     return lines.joined(separator: "\n")
   }
 }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 
 /// What a check found.
 public struct CheckReport: Sendable, Equatable {
@@ -42,6 +43,8 @@ public struct CheckReport: Sendable, Equatable {
   public var ending = Ending.complete
   /// Whether a run in which no case was judged passes.
   public var allowsEmpty = false
+  /// What is new since an earlier run; not in files that are read.
+  public var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
 

@@ -1,6 +1,7 @@
 import AccessoryCables
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFormats
+import LinuxIO
 
 /// Where the accessory under test is plugged in, again and again.
 public protocol AccessoryPlug: AnyObject {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// An open session of an attachment.

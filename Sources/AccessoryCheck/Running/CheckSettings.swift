@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import Certificates
 
 /// The choices of a check.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The protocol as an OpenRPC document, made from the methods.
 enum OpenRPC {

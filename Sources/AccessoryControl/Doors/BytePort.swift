@@ -1,9 +1,9 @@
 import AccessoryCables
 import AccessoryCore
 import AccessorySessions
-import AccessoryTransports
 import Glibc
 import IAP2
+import LinuxIO
 
 /// A socket that carries the bytes of one session at full speed, in both directions.
 ///

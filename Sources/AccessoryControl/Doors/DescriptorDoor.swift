@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// Carries the bytes of one client: stdin and stdout, or a connected socket.
 ///
@@ -7,7 +7,7 @@ import AccessoryTransports
 /// of the input the answers that are due are still sent, and then the client is over.
 public final class DescriptorDoor {
   private let stream: any ByteStream
-  private let client: ControlClient
+  private let client: RPCLines
   /// Whether it is standard input and output, where a closed output means that the client is gone.
   private let isStandard: Bool
   private var inputEnded = false
@@ -37,8 +37,9 @@ public final class DescriptorDoor {
   private init(
     _ stream: any ByteStream, isStandard: Bool, for client: ControlClient, ended: @escaping () -> Void = {}
   ) {
-    (self.stream, self.isStandard, self.client, self.ended) = (stream, isStandard, client, ended)
-    client.changed = { [weak self] in self?.flush() }
+    (self.stream, self.isStandard, self.ended) = (stream, isStandard, ended)
+    self.client = RPCLines(client)
+    self.client.changed = { [weak self] in self?.flush() }
     stream.start(self)
     stream.resumeReading()
   }

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Decides what becomes of a request by HTTP, from its first lines and headers alone.
 ///

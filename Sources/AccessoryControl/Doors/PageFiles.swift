@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 import CPage
 
 /// A file of the live page at `/`. The files are part of the program; the page itself uses only the control protocol.

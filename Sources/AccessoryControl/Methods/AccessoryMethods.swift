@@ -1,62 +1,28 @@
 import AccessoryCables
 import AccessoryCaptures
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
 import AccessoryReplay
 import AccessorySimulator
-import AccessoryTransports
 
 extension ControlMethods {
-  /// Methods about accessories.
-  static let accessories: [ControlMethod] = [
+  /// Methods about accessories. In documents those about sessions are the last.
+  static let accessories: [ControlMethod] =
+    adding + accessoryActions.prefix { $0.name != "accessory.closeSessions" } + others
+    + accessoryActions.drop { $0.name != "accessory.closeSessions" }
+
+  private static let adding = [
     ControlMethod(
       "accessory.add", "Make one or several simulated accessories, not plugged in.", AddingAccessory.format,
       Listed<String>.format("accessories", .text, "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
-    ) { call, params in try add(params, call) },
-    ControlMethod(
-      "accessory.plug", "Plug an accessory in.", OneID.accessory, AccessoryState.format,
-      errors: [.unknown, .gone, .state, .address], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      let accessory = try call.server.accessories.find(params.id)
-      try accessory.plug()
-      return accessory.state
-    },
-    ControlMethod(
-      "accessory.unplug", "Unplug an accessory: bytes on the way are still delivered.", OneID.accessory,
-      AccessoryState.format, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      let accessory = try call.server.accessories.find(params.id)
-      try accessory.unplug()
-      return accessory.state
-    },
-    ControlMethod(
-      later: "accessory.pull", "Pull the cable of an accessory: bytes on the way are lost.", Pulling.format,
-      AccessoryState.format, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
-    ) { call, params, answer in
-      let accessory = try call.server.accessories.find(params.accessory)
-      try accessory.pull(unnoticed: params.isUnnoticed)
-      // It notices in the next turn that its cable has ended.
-      call.server.later { answer(.success(accessory.state)) }
-    },
-    ControlMethod(
-      "accessory.flicker",
-      "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of them. An "
-        + "accessory with the quirk `flicker` flickers as the quirk says.",
-      OneID.accessory, Nothing.result, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).flicker()
-      return Nothing()
-    },
-    ControlMethod(
-      "accessory.resetLink",
-      "Let the device reset the link: the accessory disconnects and connects again without being unplugged.",
-      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).resetLink()
-      return Nothing()
-    },
+    ) { call, params in try add(params, call) }
+  ]
+
+  private static let others: [ControlMethod] = [
     ControlMethod(
       "accessory.remove", "Unplug an accessory and forget it.", OneID.accessory, Nothing.result,
       errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
@@ -115,21 +81,6 @@ extension ControlMethods {
       OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       try call.server.accessories.find(params.id).release()
-      return Nothing()
-    },
-    ControlMethod(
-      "accessory.closeSessions", "Let an accessory close its sessions and stay connected.", OneID.accessory,
-      Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).closeSessions()
-      return Nothing()
-    },
-    ControlMethod(
-      "accessory.forgetSessions",
-      "Let an accessory forget its sessions without closing them: they stay open in the app, and nothing is answered.",
-      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).forgetSessions()
       return Nothing()
     },
   ]
@@ -231,18 +182,6 @@ private struct AddingAccessory: Equatable, Sendable {
       "on", \.on, .optional(.text),
       "where to plug it in instead of the world's device: every address that `easim run --on` takes")
     Field("serial", \.serial, .optional(.text), "a serial number instead of the profile's")
-  }
-}
-
-private struct Pulling: Equatable, Sendable {
-  var accessory = ""
-  var isUnnoticed = false
-
-  static let format = Record("pulling", "", Pulling()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field(
-      "unnoticed", \.isUnnoticed, .boolean,
-      "whether the device goes on as if the accessory were there, until it gets no answer")
   }
 }
 

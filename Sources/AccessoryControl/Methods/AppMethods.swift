@@ -1,9 +1,11 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 extension ControlMethods {
   /// Methods about remote apps.
-  static let apps: [ControlMethod] = [
+  static let apps: [ControlMethod] = launching + appActions + opening
+
+  private static let launching = [
     ControlMethod(
       "app.launch",
       "Launch an app on a world's device. From now on the notification `app` reports each accessory that connects or "
@@ -33,30 +35,9 @@ extension ControlMethods {
     ) { call, params in
       Listed(all: try call.server.apps.find(params.id).running().accessories.map(ConnectedAccessory.init))
     },
-    ControlMethod(
-      "app.register", "Register for notifications; each call needs its `app.unregister`.", OneID.app,
-      Registrations.format,
-      errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
-    ) { call, params in
-      let view = try call.server.apps.find(params.id).running()
-      view.register()
-      return Registrations(count: view.registrationCount)
-    },
-    ControlMethod(
-      "app.unregister", "Take one registration back. One too many is a misuse, which `app.list` shows.", OneID.app,
-      Registrations.format, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
-    ) { call, params in
-      let view = try call.server.apps.find(params.id).running()
-      view.unregister()
-      return Registrations(count: view.registrationCount)
-    },
-    moving("background", to: .background, "Put an app into the background, where it still runs."),
-    moving(
-      "suspend", to: .suspended,
-      "Suspend an app: it gets nothing and can call nothing. With the background mode its notifications wait."),
-    moving("foreground", to: .foreground, "Bring an app to the screen."),
-    ending("kill", "Kill an app as the system or the user does.", "the app was killed"),
-    ending("crash", "End an app as a crash does.", "the app crashed"),
+  ]
+
+  private static let opening = [
     ControlMethod(
       "app.open", "Open a session with an accessory that an app sees.", Opening.format, SessionState.format,
       errors: [.unknown, .gone, .state, .refused, .limit],
@@ -64,54 +45,8 @@ extension ControlMethods {
     ) { call, params in
       let app = try call.server.apps.find(params.app)
       return try app.open(try params.choose(in: app), params.protocolName).state
-    },
+    }
   ]
-
-  private static func moving(_ name: String, to state: AppState, _ summary: String) -> ControlMethod {
-    ControlMethod(
-      "app.\(name)", summary, OneID.app, RemoteAppState.format, errors: [.unknown, .gone], example: "{\"app\":\"p1\"}"
-    ) { call, params in
-      let app = try call.server.apps.find(params.id)
-      try app.living().move(to: state)
-      return app.state
-    }
-  }
-
-  private static func ending(_ name: String, _ summary: String, _ reason: String) -> ControlMethod {
-    ControlMethod(
-      "app.\(name)", summary, Ending.format, Nothing.result, errors: [.unknown, .gone],
-      example: name == "kill" ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
-    ) { call, params in
-      try call.server.apps.find(params.app).end(reason, leavingSessions: params.sessions == .left)
-      return Nothing()
-    }
-  }
-}
-
-private struct Ending: Equatable, Sendable {
-  enum Sessions: String, CaseIterable, Sendable {
-    case closed
-    case left
-  }
-
-  var app = ""
-  var sessions = Sessions.closed
-
-  static let format = Record("ending", "", Ending()) {
-    Field("app", \.app, .text, "the id of the app", isRequired: true)
-    Field(
-      "sessions", \.sessions, .choice,
-      "closed: the device closes its sessions; left: the device keeps them open, as iPhones were seen to do, and to other "
-        + "apps they are those of another app")
-  }
-}
-
-private struct Registrations: Equatable, Sendable {
-  var count = 0
-
-  static let format = Record("registrations", "", Registrations()) {
-    Field("registrations", \.count, .integer(0...Int.max), "registrations that were not undone", isRequired: true)
-  }
 }
 
 private struct Opening: Equatable, Sendable {

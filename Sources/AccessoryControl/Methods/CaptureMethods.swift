@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import Certificates
 
 extension ControlMethods {
   /// Methods about captures and transcripts, which are switched on and off while cables are in use.

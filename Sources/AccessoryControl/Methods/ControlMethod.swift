@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// One method of the control protocol, described once: reading its parameters, `rpc.discover` and
@@ -68,7 +68,7 @@ public struct ControlMethod: Sendable {
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
         if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
-        call.answer(tree.map { JSON5Writer.write($0, as: .jsonLine) })
+        call.answer(tree)
       }
     }
   }
@@ -88,20 +88,20 @@ final class ControlCall {
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
     return library
   }
-  private var done: ((Result<String, RPCError>) -> Void)?
+  private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 
-  init(_ server: ControlServer, _ client: ControlClient, _ done: @escaping (Result<String, RPCError>) -> Void) {
+  init(_ server: ControlServer, _ client: ControlClient, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void) {
     (self.server, self.client, self.done) = (server, client, done)
   }
 
   /// Whether it has its answer.
   var isAnswered: Bool { done == nil }
 
-  /// Answers, once; the result is a line of JSON, with or without its line break.
-  func answer(_ result: Result<String, RPCError>) {
+  /// Answers, once.
+  func answer(_ result: Result<JSON5Value, RPCError>) {
     let done = done
     self.done = nil
-    done?(result.map { $0.hasSuffix("\n") ? String($0.dropLast()) : $0 })
+    done?(result)
   }
 }
 

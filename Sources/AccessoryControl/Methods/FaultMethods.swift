@@ -1,5 +1,5 @@
-import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
+import AccessoryFormats
 
 extension ControlMethods {
   /// Methods about the faults of an accessory's cable. They may change while it is plugged in.
@@ -23,7 +23,7 @@ extension ControlMethods {
     ) { call, params in
       let fault = try call.server.faults.find(params.fault)
       fault.fault = params.to
-      fault.accessory.applyFaults()
+      try fault.accessory.applyFaults()
       return FaultMethods.state(fault)
     },
     ControlMethod(
@@ -38,7 +38,7 @@ extension ControlMethods {
       errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, params in
       let fault = try call.server.faults.find(params.id)
-      fault.accessory.remove(fault)
+      try fault.accessory.remove(fault)
       call.server.faults.remove(fault.id)
       return Nothing()
     },
@@ -58,7 +58,7 @@ enum FaultMethods {
       let id = try server.faults.issue()
       let made = ControlledFault(id, fault, of: accessory)
       server.faults.put(made, named: id)
-      accessory.add(made)
+      try accessory.add(made)
       ids.append(id)
     }
     return ids

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 extension ControlMethods {
   /// Methods about addresses that a world's device connects to.

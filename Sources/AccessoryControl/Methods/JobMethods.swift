@@ -1,5 +1,6 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryLoad
+import AccessoryRuns
 import AccessorySoak
 import AccessoryWorlds
 
@@ -35,7 +36,7 @@ extension ControlMethods {
           .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
-      QuickJobs.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1, job)
+      job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -44,7 +45,7 @@ extension ControlMethods {
     ) { call, params in
       let title = params.seeds.counted("world")
       let job = try ControlledJob.make(.soak, title, in: try call.server.world("main"), call)
-      QuickJobs.soak(from: params.seed, count: params.seeds, job)
+      job.soak(from: params.seed, count: params.seeds)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -205,21 +206,21 @@ private struct JobWaiting: Equatable, Sendable {
 
 private struct JobReporting: Equatable, Sendable {
   var job = ""
-  var form = JobReportForm.json
+  var form = ReportForm.json
 
   static let format = Record("asking for a report", "", JobReporting()) {
     Field("job", \.job, .text, "the id of the job", isRequired: true)
-    Field("form", \.form, .choice, "its form")
+    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
   }
 }
 
 private struct KeptReporting: Equatable, Sendable {
   var run = ""
-  var form = JobReportForm.json
+  var form = ReportForm.json
 
   static let format = Record("asking for a kept report", "", KeptReporting()) {
     Field("run", \.run, .text, "the name of the run", isRequired: true)
-    Field("form", \.form, .choice, "its form")
+    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
   }
 }
 

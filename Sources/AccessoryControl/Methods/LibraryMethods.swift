@@ -1,6 +1,7 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 
 extension ControlMethods {

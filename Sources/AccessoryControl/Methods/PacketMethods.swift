@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFormats
 import IAP2
 
 extension ControlMethods {

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension ControlMethods {
   /// Methods about the server, and about events.
@@ -45,7 +45,7 @@ extension ControlMethods {
       if let after = params.after {
         for notice in worlds.flatMap({ $0.notices(after: after, atMost: .max) }) {
           switch notice.content {
-          case .event, .change: call.client.notify(notice.method, notice.json)
+          case .event, .change: call.client.notify(ControlNews(notice))
           case .app, .session: break
           }
         }
@@ -66,17 +66,9 @@ extension ControlMethods {
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
       let world = try call.server.world(params.world)
-      return Listed(all: world.notices(after: params.after, atMost: params.limit).map(\.tree))
+      return Listed(all: world.notices(after: params.after, atMost: params.limit).map { ControlNews($0).tree })
     },
   ]
-}
-
-extension ControlNotice {
-  /// As a tree: its method and its parameters.
-  var tree: JSON5Value {
-    let params = try? JSON5.read(json, file: "notice")
-    return .object([.init("method", .text(method)), .init("params", params ?? .null)])
-  }
 }
 
 private struct ServerInfo: Equatable, Sendable {

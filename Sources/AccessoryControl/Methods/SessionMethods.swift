@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import Certificates
 
 extension ControlMethods {
   /// Methods about sessions: an app's end, or the end of an accessory whose sessions were taken.

@@ -1,5 +1,7 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
+import Certificates
 
 extension Format<JSON5Value> {
   /// An object that another document describes.

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 
 extension ControlMethods {
@@ -110,7 +111,7 @@ private struct Waited: Equatable, Sendable {
 
   init(isReached: Bool, stopped: String, notice: ControlNotice?, now: Instant) {
     (self.isReached, self.stopped) = (isReached, stopped)
-    self.notice = notice?.tree
+    self.notice = notice.map { ControlNews($0).tree }
     time = now.wholeSeconds
   }
 

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension ControlMethods {
   /// Methods about worlds. The world `main` is there from the start.

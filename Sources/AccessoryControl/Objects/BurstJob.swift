@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
@@ -56,18 +57,10 @@ final class BurstJob: AppHandler {
     app.close("the load test is over")
     // Until its sessions have ended, which call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
-    job.report = { form throws(RPCError) in
-      switch form {
-      case .json: report.json.text
-      case .text: report.text
-      case .html: report.html(nil)
-      case .xml: report.junit(nil)
-      }
-    }
     let figures = Self.figures(report)
     job.figures = { figures }
     job.world.server.bursts.add(report)
-    job.end(passed: report.passed, isCancelled: isCancelled, "\(report.headline): \(report.ending)")
+    job.end(report, isCancelled: isCancelled, "\(report.headline): \(report.ending)")
   }
 
   private static func figures(_ report: BurstReport) -> JSON5Value {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
@@ -42,13 +43,46 @@ struct ControlNotice {
     object.add("world", world)
     object.add("number", number)
     switch content {
-    case .event(let event): object.add("event", raw: event.json)
+    case .event(let event): object.add("event", event.object { $0 == .transcript ? "capture.start" : nil })
     case .app(let news): news.add(to: &object)
     case .session(let news): news.add(to: &object)
     case .change(let news): news.add(to: &object)
     }
     return object.text
   }
+}
+
+/// What a client is told without having asked: a notice, or the state of a job.
+public final class ControlNews {
+  private enum Content {
+    case notice(ControlNotice)
+    case made(JSON5Value)
+  }
+
+  /// The method of the notification.
+  public let method: String
+  private let content: Content
+
+  init(_ notice: ControlNotice) { (method, content) = (notice.method, .notice(notice)) }
+
+  init(_ method: String, _ params: JSON5Value) { (self.method, content) = (method, .made(params)) }
+
+  /// What happened.
+  public private(set) lazy var params: JSON5Value =
+    switch content {
+    case .notice(let notice): (try? JSON5.read(notice.json, file: "notice")) ?? .null
+    case .made(let tree): tree
+    }
+
+  /// As a tree: its method and its parameters.
+  var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
+
+  /// The notification as a line, made once for all clients.
+  private(set) lazy var line: String =
+    switch content {
+    case .notice(let notice): RPCDocument.notification(method, notice.json)
+    case .made(let tree): RPCDocument.notification(method, JSON5Writer.line(tree))
+    }
 }
 
 /// What an app is notified of.

@@ -1,10 +1,12 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
+import AccessorySimulator
 import Certificates
 import IAP2
+import LinuxIO
 
 /// The control protocol's server: worlds with accessories and apps in them, and the clients that control them.
 ///
@@ -14,8 +16,7 @@ import IAP2
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
 /// let client = server.makeClient()
-/// client.receive(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\"}\n".utf8).span.bytes)
-/// client.send { bytes in print(bytes); return bytes.byteCount }
+/// client.call("server.info", .object([])) { print($0) }
 /// ```
 public final class ControlServer {
   /// The most worlds at a time.
@@ -100,22 +101,18 @@ public final class ControlServer {
     let accessory = ControlledAccessory(
       id, profile, at: port, in: try world("main"), patience: patience, link: link)
     accessories.put(accessory, named: id)
-    try accessory.plug()
+    try accessory.perform(.accessory(.plugIn, of: accessory.id))
     return id
   }
 
-  /// Plugs in every accessory of the world `main` that is not.
+  /// Does something to every accessory of the world `main` that it fits: only what is plugged in is unplugged.
   ///
   /// - Throws: why one of them cannot be plugged in.
-  public func plugAll() throws {
-    for accessory in worldMain where !accessory.isPlugged { try accessory.plug() }
+  public func performOnAll(_ action: AccessoryAction) throws {
+    for accessory in worldMain where action.needsPlug != !accessory.isPlugged {
+      try accessory.perform(.accessory(action, of: accessory.id))
+    }
   }
-
-  /// Unplugs every accessory of the world `main`.
-  public func unplugAll() { for accessory in worldMain { try? accessory.unplug() } }
-
-  /// Lets every accessory of the world `main` that is plugged in flicker.
-  public func flickerAll() { for accessory in worldMain { try? accessory.flicker() } }
 
   private var worldMain: [ControlledAccessory] { accessories.all.filter { $0.world.id == "main" } }
 

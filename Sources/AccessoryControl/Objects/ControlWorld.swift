@@ -1,10 +1,11 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import AccessoryWorlds
+import LinuxIO
 
 /// One world of a server: an Apple device with its apps, and accessories.
 ///
@@ -90,13 +91,14 @@ final class ControlWorld {
     let notice = ControlNotice(number: lastNumber, world: id, content: content)
     history.append(notice)
     if history.count > Self.mostNotices { _ = history.popFirst() }
+    let news = ControlNews(notice)
     for client in server.clients {
       var isTold = client === owner || client.isObserver
       switch content {
       case .event, .change: isTold = client.subscription?.includes(id) ?? false
       case .app, .session: break
       }
-      if isTold { client.notify(notice.method, notice.json) }
+      if isTold { client.notify(news) }
     }
     finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
   }

@@ -1,11 +1,11 @@
 import AccessoryCables
 import AccessoryCaptures
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
 import AccessoryReplay
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 import AccessoryWorlds
 import IAP2
 
@@ -66,39 +66,38 @@ final class ControlledAccessory {
   var isPlugged: Bool { simulated?.isAttached ?? false }
   var isWhole: Bool { simulated?.isWhole ?? false }
 
-  func plug() throws(RPCError) {
-    guard !isPlugged else {
-      throw RPCError(.state, "the accessory '\(id)' is plugged in already", advice: "call accessory.unplug first")
-    }
-    if isStale, let old = simulated {
-      world.world.remove(old)
-      keep(old)
-      simulated = make()
-      applyFaults()
-      isStale = false
-    }
-    do { try simulated?.plugIn() } catch {
+  /// Performs an action about this accessory.
+  func perform(_ action: WorldAction) throws(RPCError) {
+    if let needsPlug = action.needsPlug, needsPlug != isPlugged { throw needsPlug ? notPlugged : pluggedAlready }
+    if case .accessory(.plugIn, _) = action { try renew() }
+    do { try actions.perform(action) } catch {
       throw RPCError(.address, "the accessory '\(id)' cannot be plugged in: \(error)")
     }
   }
 
-  func unplug() throws(RPCError) {
-    guard isPlugged else { throw notPlugged }
-    simulated?.unplug()
-  }
-
-  func flicker() throws(RPCError) {
-    guard isPlugged else { throw notPlugged }
-    simulated?.flickerNow()
-  }
-
-  func pull(unnoticed: Bool) throws(RPCError) {
-    guard isPlugged, let simulated else { throw notPlugged }
+  private lazy var actions = ActionPlayer(in: world.world) { [unowned self] _ in
+    simulated
+  } pull: { [unowned self] _, unnoticed in
+    guard let simulated else { return }
     if port == nil {
       world.world.pull(simulated, unnoticed: unnoticed)
     } else {
       simulated.unplug("the cable was pulled")
     }
+  }
+
+  /// Makes the accessory again where its quirks have changed.
+  private func renew() throws(RPCError) {
+    guard isStale, let old = simulated else { return }
+    world.world.remove(old)
+    keep(old)
+    simulated = make()
+    try applyFaults()
+    isStale = false
+  }
+
+  private var pluggedAlready: RPCError {
+    RPCError(.state, "the accessory '\(id)' is plugged in already", advice: "call accessory.unplug first")
   }
 
   private var notPlugged: RPCError {
@@ -120,10 +119,6 @@ final class ControlledAccessory {
   private func keep(_ former: SimulatedAccessory) {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
-
-  func resetLink() { world.world.device.resetLinks(serial: profile.identity.serialNumber) }
-  func closeSessions() { simulated?.closeSessions() }
-  func forgetSessions() { simulated?.forgetSessions() }
 
   // MARK: Quirks and behaviours
 
@@ -175,19 +170,18 @@ final class ControlledAccessory {
 
   // MARK: Faults
 
-  func add(_ fault: ControlledFault) {
+  func add(_ fault: ControlledFault) throws(RPCError) {
     faults.append(fault)
-    applyFaults()
+    try applyFaults()
   }
 
-  func remove(_ fault: ControlledFault) {
+  func remove(_ fault: ControlledFault) throws(RPCError) {
     faults.removeAll { $0 === fault }
-    applyFaults()
+    try applyFaults()
   }
 
-  func applyFaults() {
-    guard let simulated else { return }
-    world.world.change(faults: faults.map { CableFault($0.fault, at: .accessory) }, of: simulated)
+  func applyFaults() throws(RPCError) {
+    try perform(.faults(faults.map { CableFault($0.fault, at: .accessory) }, of: id))
   }
 
   var faultCounts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
@@ -35,6 +35,19 @@ final class ControlledApp: AppHandler {
   func living() throws(RPCError) -> AppView {
     guard let view else { throw RPCError(.gone, "the app '\(id)' is gone") }
     return view
+  }
+
+  /// Performs an action about this app. It is launched and opens sessions by methods with parameters of their own.
+  func perform(_ action: AppAction) throws(RPCError) {
+    switch action {
+    case .registers: try running().register()
+    case .unregisters: try running().unregister()
+    case .moves(let state): try living().move(to: state)
+    case .ends(let ending, let leavesSessions):
+      end("the app \(ending.past)", leavingSessions: leavesSessions)
+    case .quits: end("the app quit")
+    case .launches, .opensSession, .closesSession, .looks: break
+    }
   }
 
   func open(_ connectionID: Int, _ protocolName: String) throws(RPCError) -> ControlledSession {
@@ -106,7 +119,7 @@ final class ControlledApp: AppHandler {
 
   var state: RemoteAppState {
     RemoteAppState(
-      app: id, world: world.id, name: name, state: view.map { RemoteAppState.Word($0.state) } ?? .foreground,
+      app: id, world: world.id, name: name, state: view?.state ?? .foreground,
       registrations: view?.registrationCount ?? 0,
       sessions: world.server.sessions.all.filter { $0.app === self && $0.session.isOpen }.map(\.id),
       misuses: view?.misuses ?? [])
@@ -147,24 +160,10 @@ struct AppChoices: Equatable, Sendable {
 
 /// An app as `app.list` shows it.
 struct RemoteAppState: Equatable, Sendable {
-  enum Word: String, CaseIterable, Sendable {
-    case foreground
-    case background
-    case suspended
-
-    init(_ state: AppState) {
-      switch state {
-      case .foreground: self = .foreground
-      case .background: self = .background
-      case .suspended: self = .suspended
-      }
-    }
-  }
-
   var app = ""
   var world = ""
   var name = ""
-  var state = Word.foreground
+  var state = AppState.foreground
   var registrations = 0
   var sessions: [String] = []
   var misuses: [String] = []

@@ -1,7 +1,7 @@
 import AccessoryCables
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessorySessions
-import AccessoryTransports
 
 /// A recording of cables that is switched on and off while they are in use: pcapng, or a transcript.
 ///
@@ -84,7 +84,7 @@ final class ControlledCapture {
       if let recorder {
         return recorder.witness(named: "\(id):\(cable)", description: name, side: protocolName)
       }
-      return Transcript { [weak self] line in self?.add(Array("\(line)\n".utf8)) }
+      return Transcript(of: protocolName) { [weak self] line in self?.add(Array("\(line)\n".utf8)) }
     }
   }
 

@@ -1,5 +1,6 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 /// An address whose accessories the device of a world connects to.

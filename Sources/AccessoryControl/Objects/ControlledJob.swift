@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// A run that takes a while: bursts, a scenario, seeded worlds. It reports its progress, can be cancelled, and keeps its
 /// report when it is over.
@@ -21,10 +22,9 @@ final class ControlledJob {
   private weak var client: ControlClient?
   /// Stops the run; it then ends with what it has.
   var stop: () -> Void = {}
-  /// The whole report in a form.
-  var report: (JobReportForm) throws(RPCError) -> String = { _ throws(RPCError) in
-    throw RPCError(.state, "the job has no report yet", advice: "wait for it: job.wait")
-  }
+  private var result: (any Report)?
+  /// Forms that are not those of the report, since programs read them already.
+  private var ownForms: [ReportForm: String] = [:]
   /// What was measured so far.
   var figures: () -> JSON5Value? = { nil }
   private(set) var fraction = 0.0
@@ -67,9 +67,34 @@ final class ControlledJob {
     tell("progress")
   }
 
+  /// Works a little in each turn of the server's loop, so that other clients get their turn, until `step` is over or the job
+  /// is cancelled; `finish` then ends it. A step returns how far the work has come, and nil when it is over.
+  func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
+  {
+    var isCancelled = false
+    stop = { isCancelled = true }
+    func turn() {
+      if isCancelled { return finish(true, nil) }
+      do {
+        guard let fraction = try step() else { return finish(false, nil) }
+        if fraction != self.fraction { progress(fraction) }
+      } catch { return finish(false, "\(error)") }
+      world.server.later(turn)
+    }
+    world.server.later(turn)
+  }
+
+  /// The whole report in a form.
+  func report(_ form: ReportForm) throws(RPCError) -> String {
+    guard let result else { throw RPCError(.state, "the job has no report yet", advice: "wait for it: job.wait") }
+    return ownForms[form] ?? (form == .json ? result.json.text : result.text(as: form))
+  }
+
   /// It is over.
-  func end(passed: Bool, isCancelled: Bool = false, _ text: String) {
+  func end(_ report: some Report, isCancelled: Bool, _ text: String, ownForms: [ReportForm: String] = [:]) {
     guard outcome == nil else { return }
+    (result, self.ownForms) = (report, ownForms)
+    let passed = report.verdict.isPassed
     if !isCancelled { fraction = 1 }
     outcome = Outcome(passed: passed, isCancelled: isCancelled, text: text)
     stop = {}
@@ -82,9 +107,8 @@ final class ControlledJob {
     let clients = world.server.clients.filter { $0 === client || $0.isObserver }
     guard !clients.isEmpty else { return }
     guard case .object(let members) = JobState.format.tree(state).content else { return }
-    let event = JSON5Member("event", .text(event))
-    let params = String(JSON5Writer.write(.object([event] + members), as: .jsonLine).dropLast())
-    for client in clients { client.notify("job", params) }
+    let news = ControlNews("job", .object([JSON5Member("event", .text(event))] + members))
+    for client in clients { client.notify(news) }
   }
 
   /// The program, as reports name it.
@@ -98,12 +122,9 @@ final class ControlledJob {
   }
 }
 
-/// The forms of a report.
-enum JobReportForm: String, CaseIterable, Sendable {
-  case json
-  case text
-  case html
-  case xml
+extension ReportForm {
+  /// The forms of a job's report.
+  static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
 }
 
 /// A job as `job.state` shows it.

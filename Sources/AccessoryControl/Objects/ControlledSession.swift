@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 import IAP2
 

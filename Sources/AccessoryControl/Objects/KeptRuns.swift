@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// The runs in the folder of `easim serve --keep DIR`, those of earlier servers too: for each a folder with `run.json` and its
 /// reports.
@@ -13,7 +14,7 @@ struct KeptRuns {
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {
-      for form in JobReportForm.allCases {
+      for form in ReportForm.ofJobs {
         guard let report = try? job.report(form) else { continue }
         try files.write(Array(report.utf8), to: "\(name)/\(form.fileName)")
       }
@@ -33,7 +34,7 @@ struct KeptRuns {
     }
   }
 
-  func report(_ run: String, _ form: JobReportForm) throws(RPCError) -> String {
+  func report(_ run: String, _ form: ReportForm) throws(RPCError) -> String {
     let names = files.names(in: Self.folder)
     guard names.contains(run) else {
       throw RPCError(.unknown, "there is no kept run '\(Excerpt.of(run))'\(Suggestion.nearHint(for: run, in: names))")
@@ -45,7 +46,7 @@ struct KeptRuns {
   }
 }
 
-extension JobReportForm {
+extension ReportForm {
   fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
 }
 

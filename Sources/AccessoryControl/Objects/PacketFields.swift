@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// The fields of a packet with the places of their bytes, for viewers that show both beside each other.

@@ -1,6 +1,6 @@
 import AccessoryCables
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
 import IAP2
 
 /// The packets on the cables of a world, as `packet.list` shows them.
@@ -47,13 +47,14 @@ final class PacketLog {
   /// Sees the cables of an accessory or of an address.
   func watch(_ taps: CableTaps, of owner: String) {
     var numbers: [Int: Int] = [:]
-    taps.add(Self.key) { [unowned self] cable, _ in
+    taps.add(Self.key) { [unowned self] cable, protocolName in
       if numbers[cable] == nil {
         cableCount += 1
         numbers[cable] = cableCount
         numbers[cable - Self.cables] = nil
       }
-      return PacketWitness(self, cable: numbers[cable] ?? cableCount, of: owner, atLeast: limits.firstPackets)
+      return PacketWitness(
+        self, cable: numbers[cable] ?? cableCount, protocolName, of: owner, atLeast: limits.firstPackets)
     }
   }
 
@@ -99,7 +100,7 @@ struct LoggedPacket: Equatable, Sendable {
   var cable = 0
   /// The id of the accessory, or of the host whose address it is at.
   var accessory = ""
-  var from = Transcript.End.accessory
+  var from = Cable.End.accessory
   var event = Event.packet
   /// The protocol of the native channel, of a transfer.
   var channel: String?
@@ -117,6 +118,7 @@ struct LoggedPacket: Equatable, Sendable {
 private final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
+  private let protocolName: String?
   private let accessory: String
   private var left: Int
   private var fromAccessory = Direction()
@@ -131,15 +133,20 @@ private final class PacketWitness: CableWitness {
     var highest: UInt8?
   }
 
-  init(_ log: PacketLog, cable: Int, of owner: String, atLeast: Int) {
-    (self.log, self.cable, accessory, left) = (log, cable, owner, atLeast)
+  init(_ log: PacketLog, cable: Int, _ protocolName: String?, of owner: String, atLeast: Int) {
+    (self.log, self.cable, self.protocolName, accessory, left) = (log, cable, protocolName, owner, atLeast)
   }
 
-  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
+  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     guard left > 0 || log.isRecording else {
       fromAccessory.isTorn = true
       fromDevice.isTorn = true
       return
+    }
+    if let protocolName {
+      var entry = LoggedPacket()
+      (entry.event, entry.channel) = (.transfer, protocolName)
+      return add(&entry, "SIDE \(protocolName) \(bytes.byteCount.counted("byte"))", bytes, end, time)
     }
     switch end {
     case .accessory: scan(bytes, &fromAccessory, end, time)
@@ -147,47 +154,26 @@ private final class PacketWitness: CableWitness {
     }
   }
 
-  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
-    guard left > 0 || log.isRecording else { return }
-    var entry = LoggedPacket()
-    (entry.event, entry.channel) = (.transfer, protocolName)
-    add(&entry, "SIDE \(protocolName) \(bytes.byteCount.counted("byte"))", bytes, end, time)
-  }
-
-  func note(_ text: String, at time: Instant) {}
-
-  private func scan(_ bytes: RawSpan, _ direction: inout Direction, _ end: Transcript.End, _ time: Instant) {
+  private func scan(_ bytes: RawSpan, _ direction: inout Direction, _ end: Cable.End, _ time: Instant) {
     let isTorn = direction.isTorn
     if isTorn { direction = Direction() }
-    var offset = 0
-    while let piece = direction.scanner.next(in: bytes, at: &offset) {
+    var highest = direction.highest
+    direction.scanner.forEach(in: bytes) { piece, packet in
       switch piece {
-      case .packet(let header, .input(let range)):
-        add(header, bytes.extracting(range), &direction.highest, end, time)
-      case .packet(let header, .carry(let range)):
-        let carry = direction.scanner.lendCarry()
-        carry.with(range) { add(header, $0, &direction.highest, end, time) }
-        direction.scanner.returnCarry(carry)
-      case .spoiled(let header, .input(let range)): spoiled(header, bytes.extracting(range), end, time)
-      case .spoiled(let header, .carry(let range)):
-        let carry = direction.scanner.lendCarry()
-        carry.with(range) { spoiled(header, $0, end, time) }
-        direction.scanner.returnCarry(carry)
-      case .detection: add(.detection, "DETECT", PacketWriter.detection, end, time)
-      case .legacy(.input(let range)): legacy(bytes.extracting(range), end, time)
-      case .legacy(.carry(let range)):
-        let carry = direction.scanner.lendCarry()
-        carry.with(range) { legacy($0, end, time) }
-        direction.scanner.returnCarry(carry)
+      case .packet(let header, _): add(header, packet, &highest, end, time)
+      case .spoiled(let header, _): spoiled(header, packet, end, time)
+      case .detection: add(.detection, "DETECT", packet, end, time)
+      case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
       // The rest of a packet whose beginning was left out.
       case .skipped where isTorn: break
-      case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", [], end, time)
+      case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
       }
     }
+    direction.highest = highest
   }
 
   private func add(
-    _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Transcript.End, _ time: Instant
+    _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Cable.End, _ time: Instant
   ) {
     var entry = LoggedPacket()
     entry.header = header
@@ -205,28 +191,22 @@ private final class PacketWitness: CableWitness {
     add(&entry, line, packet, end, time)
   }
 
-  private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Transcript.End, _ time: Instant) {
+  private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Cable.End, _ time: Instant) {
     var entry = LoggedPacket()
     (entry.event, entry.header) = (.spoiled, header)
     add(&entry, narrator.spoiledLine(for: header), packet, end, time)
   }
 
-  private func legacy(_ frame: RawSpan, _ end: Transcript.End, _ time: Instant) {
-    var entry = LoggedPacket()
-    entry.event = .iap1
-    add(&entry, narrator.legacyLine(frame), frame, end, time)
-  }
-
   private func add(
-    _ event: LoggedPacket.Event, _ text: String, _ bytes: [UInt8], _ end: Transcript.End, _ time: Instant
+    _ event: LoggedPacket.Event, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
   ) {
     var entry = LoggedPacket()
     entry.event = event
-    add(&entry, text, bytes.span.bytes, end, time)
+    add(&entry, text, bytes, end, time)
   }
 
   private func add(
-    _ entry: inout LoggedPacket, _ text: String, _ bytes: RawSpan, _ end: Transcript.End, _ time: Instant
+    _ entry: inout LoggedPacket, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
   ) {
     left = max(0, left - 1)
     (entry.time, entry.cable, entry.accessory, entry.from) = (time, cable, accessory, end)

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds

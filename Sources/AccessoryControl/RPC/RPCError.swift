@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Why a request of the control protocol failed, as the `error` of its answer.
 ///

@@ -1,6 +1,7 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
+import LinuxIO
 
 /// The files that one request names.
 ///

@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 /// The address of an accessory, real or simulated, in the one grammar that is used everywhere. ``AddressForm/all``
 /// has every form and what each role does with it.
 ///

@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 extension Address {
   /// Reads an address.
   ///

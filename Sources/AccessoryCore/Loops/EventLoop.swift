@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 /// Where everything happens: one thread of control that owns channels, machines, timers and chance.
 ///
 /// Nothing on a loop takes a lock, because nothing on a loop runs at the same time as anything else on it. Code on

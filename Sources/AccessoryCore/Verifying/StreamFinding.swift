@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 /// A mistake in the received bytes of a ``UniqueStream``.
 public struct StreamFinding: Equatable, Sendable {
   /// The ways in which bytes can be wrong.

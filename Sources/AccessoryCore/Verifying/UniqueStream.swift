@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 /// The bytes of one session, each 16 of which say where they belong: to which seed, which session and which place in it.
 ///
 /// A stream has no end and no period: what a program sends is a stretch of it, and a stretch that comes back from

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 /// The state of an app.
-public enum AppState: Hashable, Sendable {
+public enum AppState: String, CaseIterable, Sendable {
   /// On the screen.
   case foreground
   /// Running without being seen.

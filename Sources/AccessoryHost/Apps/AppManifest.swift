@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import Glibc
 
@@ -7,7 +7,7 @@ import Glibc
 /// accessories.
 ///
 /// ```swift
-/// let manifest = try AppManifest.read(file: "Info.plist", with: LibPlist.read)
+/// let manifest = try AppManifest.read(file: "Info.plist")
 /// manifest.declares("com.lawaken.iap2")
 /// ```
 public struct AppManifest: Equatable, Sendable {
@@ -45,12 +45,9 @@ public struct AppManifest: Equatable, Sendable {
   /// An app without an Info.plist, which was not looked for.
   public static let none = AppManifest(declaredProtocols: nil)
 
-  /// A library that reads property lists: easim and apps have different ones.
-  public typealias Library = (PropertyListFile) throws(SourceProblem) -> PropertyList
-
   /// Reads an Info.plist, XML or binary.
-  public static func read(file path: String, with library: Library) throws(SourceProblem) -> AppManifest {
-    let plist = try library(try PropertyListFile(path: path))
+  public static func read(file path: String) throws(SourceProblem) -> AppManifest {
+    let plist = try PropertyList(path: path)
     guard case .dictionary = plist else {
       throw SourceProblem(at: nil, "\(path): an Info.plist must be a dictionary, found \(plist.summary)")
     }
@@ -60,11 +57,11 @@ public struct AppManifest: Equatable, Sendable {
   }
 
   /// Reads the first Info.plist that exists; when there is none, remembers the paths.
-  public static func find(among paths: [String], with library: Library) throws(SourceProblem) -> AppManifest {
+  public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)
     }
-    return try read(file: path, with: library)
+    return try read(file: path)
   }
 
   /// Whether a protocol is declared.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 
 /// Why an app got no session.

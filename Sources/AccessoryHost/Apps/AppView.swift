@@ -7,7 +7,7 @@ import AccessorySessions
 ///
 /// ```swift
 /// var settings = AppSettings()
-/// settings.manifest = try AppManifest.read(file: "Info.plist", with: LibPlist.read)
+/// settings.manifest = try AppManifest.read(file: "Info.plist")
 /// let app = device.makeApp(handler, settings: settings)
 /// let session = try app.openSession(with: app.accessories[0], protocolName: "com.lawaken.iap2")
 /// ```

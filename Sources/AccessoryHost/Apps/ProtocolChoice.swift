@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Chooses the protocol on which an app opens a session.
 public enum ProtocolChoice {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// What is expected of a reply, and how much of it is read.

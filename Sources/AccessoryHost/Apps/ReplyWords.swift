@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// What is expected of a reply, as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.

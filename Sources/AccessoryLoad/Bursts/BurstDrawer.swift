@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What one session sends next: which of the plan's requests, of which size, and after which pause.
 ///

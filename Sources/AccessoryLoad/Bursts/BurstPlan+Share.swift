@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 
 extension BurstPlan {
   /// The part of the plan for some of its accessories: their part of the bursts or of the rate. Limits are left out,

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 /// The plan of a load test: what is sent, how often, over how many sessions, and the expected reply.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// A load test's plan as files have it: `easim burst --plan FILE`.
 ///

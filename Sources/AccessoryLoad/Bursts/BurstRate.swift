@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// A rate as users write it: bursts per second, or bytes per second.
 ///

@@ -1,5 +1,7 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
+import AccessoryRuns
 import IAP2
 
 /// One kind of burst of a load test: what is sent, and what must come back.
@@ -72,7 +74,7 @@ package struct BurstRequest: Equatable, Sendable {
   }
 
   private static func sum(_ bytes: [UInt8]) -> String {
-    let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    let sum = bytes.stableHash
     return "sum \(Hex.number(UInt32(truncatingIfNeeded: sum ^ sum >> 32), digits: 8))"
   }
 }

@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// One part of a load test's plan: for a time, at a rate that stays or changes evenly.
 public struct BurstPhase: Equatable, Sendable {

@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 import Glibc
 
 /// A value that differs from burst to burst: sizes and times.

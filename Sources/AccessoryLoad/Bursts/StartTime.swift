@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// When load generators on several machines begin: a time of day as `--start-at` has it.
 ///

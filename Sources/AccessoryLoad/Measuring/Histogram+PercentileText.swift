@@ -1,3 +1,5 @@
+import AccessoryRuns
+
 extension Histogram {
   /// One line of a percentile distribution.
   public struct PercentileLine: Equatable, Sendable {

@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// Compares a run with an earlier one: which figures are worse, and whether by more than the tolerance.
 ///
@@ -19,13 +20,13 @@ public struct BaselineComparison: Equatable, Sendable {
     public let moreIsBetter: Bool
     /// Whether it has become worse by more than is tolerated.
     public let isRegression: Bool
-    let show: @Sendable (Double) -> String
+    let unit: ReportFigure.Unit
 
     /// "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
     public var description: String {
       let change = before > 0 ? (now / before - 1) * 100 : 0
       let sign = change < 0 ? "" : "+"
-      return "\(name): \(show(now)), was \(show(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
+      return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
     }
 
     /// Equal when the shown values are.
@@ -39,43 +40,20 @@ public struct BaselineComparison: Equatable, Sendable {
   /// Each figure.
   public let figures: [Figure]
 
-  /// Why a report cannot be compared with this baseline: in what its plan differs; nil when it can.
-  public static func obstacle(_ plan: BurstReport.Plan, _ baseline: BurstReport) -> String? {
-    let differences = plan.differences(from: baseline.plan)
-    return differences.isEmpty
-      ? nil : "the baseline has another plan: this run has \(differences.joined(separator: "; "))"
-  }
-
   /// Compares two runs; throughput, the latencies p50, p90 and p99, and the number of errors.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
-    var figures = [
-      Self.figure("throughput", baseline.bytesPerSecond, report.bytesPerSecond, moreIsBetter: true, tolerance) {
-        FixedText.rate($0)
-      }
-    ]
-    for (name, percentile) in Histogram.shownPercentiles.prefix(3) {
-      figures.append(
-        Self.figure(
-          name, Double(baseline.latency.value(atPercentile: percentile)),
-          Double(report.latency.value(atPercentile: percentile)), moreIsBetter: false, tolerance
-        ) { FixedText.time($0) })
-    }
+    let before = baseline.figures
     // An error more is an error more, however many there were.
-    figures.append(
-      Self.figure("errors", Double(baseline.errorCount), Double(report.errorCount), moreIsBetter: false, 0) {
-        FixedText.text($0, places: 0)
-      })
-    self.figures = figures
-  }
-
-  private static func figure(
-    _ name: String, _ before: Double, _ now: Double, moreIsBetter: Bool, _ tolerance: Double,
-    show: @escaping @Sendable (Double) -> String
-  ) -> Figure {
-    let isRegression = moreIsBetter ? now < before * (1 - tolerance) : now > before * (1 + tolerance)
-    return Figure(
-      name: name, before: before, now: now, moreIsBetter: moreIsBetter, isRegression: isRegression, show: show)
+    figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
+      let was = before.first { $0.name == now.name }?.value ?? 0
+      let moreIsBetter = now.name == "throughput"
+      let tolerance = now.name == "errors" ? 0 : tolerance
+      return Figure(
+        name: now.name, before: was, now: now.value, moreIsBetter: moreIsBetter,
+        isRegression: moreIsBetter ? now.value < was * (1 - tolerance) : now.value > was * (1 + tolerance),
+        unit: now.unit)
+    }
   }
 
   /// Whether nothing has become worse by more than is tolerated.

@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// What a run must not do, as users write it for `--fail-if`: the run fails when it holds.
 ///
@@ -154,14 +155,14 @@ extension BurstLimit {
   }
 
   /// Compares a run with it.
-  func check(_ report: BurstReport) -> BurstReport.Check {
+  func check(_ report: BurstReport) -> ReportCheck {
     let times = isService ? report.service : report.latency
     let text: String
     let value: Double
     switch figure {
     case .percentile, .mean, .most:
       guard times.total > 0 else {
-        return BurstReport.Check(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
+        return ReportCheck(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
       }
       switch figure {
       case .percentile(let percentile): value = Double(times.value(atPercentile: percentile))
@@ -183,7 +184,7 @@ extension BurstLimit {
       text = isShare ? "\(FixedText.grouped(count)), \(FixedText.text(share, places: 3)) %" : FixedText.grouped(count)
     }
     let holds = isUpper ? value <= bound : value >= bound
-    return BurstReport.Check(
+    return ReportCheck(
       name: "\(self)", goal: goal, passed: holds, text: text, cause: holds || !isAboutTime ? nil : report.faultCause)
   }
 }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 import IAP2
 
 extension BurstReport {
@@ -11,12 +12,12 @@ extension BurstReport {
   /// latency,,p99,4110000,ns
   /// series,0.1,received,120000,bytes
   /// ```
-  public func csv(_ comparison: BaselineComparison? = nil) -> String {
+  public var csv: String {
     var lines = ["section,at_seconds,name,value,unit"]
     func add(_ section: String, at seconds: String = "", _ name: String, _ value: String, _ unit: String = "") {
-      lines.append([section, seconds, name, value, unit].map(Self.cell).joined(separator: ","))
+      lines.append([section, seconds, name, value, unit].map(CSVText.cell).joined(separator: ","))
     }
-    add("summary", "passed", "\(passed && comparison?.passed ?? true)")
+    add("summary", "passed", "\(outcome.isPassed)")
     add("summary", "verdict", verdict.word)
     add("summary", "ending", ending)
     for reason in reasons { add("summary", "reason", reason) }
@@ -62,14 +63,6 @@ extension BurstReport {
       add("baseline", figure.name, figure.isRegression ? "worse" : "within", figure.description)
     }
     return lines.joined(separator: "\r\n") + "\r\n"
-  }
-
-  /// As RFC 4180 has it. A text that a spreadsheet would take for a formula, perhaps from an accessory's name, is kept one.
-  static func cell(_ text: String) -> String {
-    var text = String(text.printable(keeping: ["\t", "\n"]))
-    if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }
-    guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
-    return "\"\(text.replacing("\"", with: "\"\""))\""
   }
 }
 

@@ -1,43 +1,38 @@
 import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 import IAP2
 
-extension BurstReport {
-  /// The report as one object of JSON, on one line. ``init(json:file:)`` reads it back to the same value.
-  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
+extension BurstReport: Report {
+  /// What its files say they are.
+  public static let kind = "burst report"
+  /// The tables of load tests, too.
+  public static let forms = ReportForm.allCases.filter { $0 != .text }
 
-  /// The same with what a comparison found, under `baseline`.
-  public func json(_ comparison: BaselineComparison?) -> JSONObject {
-    var object = json
+  /// The report as one object, on one line, with what a comparison found under `baseline`.
+  public var json: JSONObject {
+    var object = JSONObject(Self.format.tree(self))
     if let comparison { object.add("baseline", comparison.json) }
     return object
   }
 
   /// Larger files are not reports of easim: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
-  private static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
-
-  /// Reads a report that ``json`` wrote; the error has everything that is wrong with it. Keys that a later version added are
-  /// passed over.
-  public init(json bytes: [UInt8], file: String) throws(SourceProblems) {
-    let tree: JSON5Value
-    do { tree = try JSON5.read(bytes, file: file, limits: Self.limits) } catch { throw SourceProblems([error]) }
-    _ = try Self.headerFormat.readKnown(tree)
-    self = try Self.format.readKnown(tree)
-  }
+  public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
   /// Figures that follow from others are written for people and other programs, and not read.
-  private static let format = Record(
-    "burst report", "what a run of `easim burst` measured", BurstReport(plan: Plan())
+  public static let format = Record(
+    kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
-    headerFormat.fields(at: \.header)
+    headerFields
     Field(confirmed: "passed", .boolean, "whether the run passed") { $0.passed }
     Field(confirmed: "verdict", .text, "`passed`, `failed`, `stopped` or `empty`") { $0.verdict.word }
     Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
-    Field("runs", \.runs, .count, "how many runs it is merged from", isRequired: true)
+    Field("runs", \.runs, .tally, "how many runs it is merged from", isRequired: true)
     Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
     Field("measuredNanoseconds", \.measured, .nanoseconds, "how long was measured", isRequired: true)
     Field(derived: "bytesPerSecond", .figure, "payload bytes a second, one way") { $0.bytesPerSecond }
     Field(derived: "burstsPerSecond", .figure, "bursts a second") { $0.burstsPerSecond }
-    countFields.map { Field($0.name, $0.path, .count, "", isRequired: true) }
+    countFields.map { Field($0.name, $0.path, .tally, "", isRequired: true) }
     Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
     Field("service", \.service, .histogram, "with a rate: from when a burst began to when it was complete")
     Field("series", \.series, .series, "what happened when", isRequired: true)
@@ -63,11 +58,11 @@ extension BurstReport {
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
     Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
-    Field(derived: "checks", .list(of: .object(Check.format)), "what was checked beside the bytes") { $0.checks }
+    Field(derived: "checks", .list(of: .object(ReportCheck.format)), "what was checked beside the bytes") { $0.checks }
     Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
   }.checked { report, object in
     if report.counted == nil {
-      object.problems.error(at: object.position, "the counts of the report add up to more than \(mostCounted)")
+      object.problems.error(at: object.position, "the counts of the report add up to more than \(CountSum.most)")
     } else if report.completed != report.latency.total {
       object.error("completed", "is \(report.completed), but there are \(report.latency.total) latencies")
     } else if report.completed + report.warmUp + report.lost > report.begun {
@@ -75,7 +70,7 @@ extension BurstReport {
     }
   }
 
-  /// The counts of a report, which ``merge(_:)`` adds up, and the names they are written under.
+  /// The counts of a report, which ``add(_:)`` adds up, and the names they are written under.
   static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
     ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
@@ -85,14 +80,7 @@ extension BurstReport {
   static let mostLimits = 1_000
 
   private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
-    StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.count), "") }
-  }
-
-  private static let headerFormat = ReportHeader.format("burst report", version: version)
-
-  private var header: ReportHeader {
-    get { ReportHeader("burst report", version: Self.version) }
-    set {}
+    StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.tally), "") }
   }
 }
 
@@ -113,7 +101,7 @@ extension BurstReport.Start {
     Field(
       "clockErrorMicroseconds", \.clockError, .optional(.microseconds),
       "how far the worst of the synchronised clocks may be off, as its kernel says")
-    Field("unsynchronized", \.unsynchronized, .count, "how many clocks nothing synchronises", isAlwaysWritten: true)
+    Field("unsynchronized", \.unsynchronized, .tally, "how many clocks nothing synchronises", isAlwaysWritten: true)
   }.checked { start, object in
     if start.last < start.first { object.error("lastMicroseconds", "is before firstMicroseconds") }
   }
@@ -125,7 +113,7 @@ extension BurstReport.PhaseTally {
     Field("fromNanoseconds", \.from, .nanoseconds, "when it began", isAlwaysWritten: true)
     Field("nanoseconds", \.length, .nanoseconds, "how long it took", isAlwaysWritten: true)
     Field("pace", \.pace, .bounded, "the rate that was asked for", isAlwaysWritten: true)
-    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
+    Field("completed", \.completed, .tally, "bursts completed and measured", isAlwaysWritten: true)
     Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
   }
 }
@@ -133,19 +121,19 @@ extension BurstReport.PhaseTally {
 extension BurstReport.PayloadTally {
   fileprivate static let format = Record("payload tally", "the bursts of one payload", Self()) {
     Field("name", \.name, .bounded, "its name", isAlwaysWritten: true)
-    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
-    Field("bytes", \.bytes, .count, "bytes of them", isAlwaysWritten: true)
+    Field("completed", \.completed, .tally, "bursts completed and measured", isAlwaysWritten: true)
+    Field("bytes", \.bytes, .tally, "bytes of them", isAlwaysWritten: true)
     Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
   }
 }
 
 extension BurstReport.Site.SessionTally {
   fileprivate static let format = Record("session", "a session", Self()) {
-    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
-    Field("lost", \.lost, .count, "bursts lost", isAlwaysWritten: true)
-    Field("errors", \.errors, .count, "what went wrong", isAlwaysWritten: true)
-    Field("nanoseconds", \.time, .count, "the sum of the latencies", isAlwaysWritten: true)
-    Field("longestNanoseconds", \.longest, .count, "the longest latency", isAlwaysWritten: true)
+    Field("completed", \.completed, .tally, "bursts completed and measured", isAlwaysWritten: true)
+    Field("lost", \.lost, .tally, "bursts lost", isAlwaysWritten: true)
+    Field("errors", \.errors, .tally, "what went wrong", isAlwaysWritten: true)
+    Field("nanoseconds", \.time, .tally, "the sum of the latencies", isAlwaysWritten: true)
+    Field("longestNanoseconds", \.longest, .tally, "the longest latency", isAlwaysWritten: true)
   }
 }
 
@@ -170,7 +158,7 @@ extension BurstReport.Site {
       "attachments", \.attachments, .list(of: .object(Attachment.format), count: 0...attachmentLimit),
       "each time it was connected",
       isRequired: true)
-    Field("moreAttachments", \.more, .count, "how many more there were", isRequired: true)
+    Field("moreAttachments", \.more, .tally, "how many more there were", isRequired: true)
     Field("link", \.link, .object(LinkCounters.format), "what its links did", isRequired: true)
     Field("manufacturer", \.manufacturer, .bounded, "who made it", isAlwaysWritten: true)
     Field("model", \.model, .bounded, "its model", isAlwaysWritten: true)
@@ -186,13 +174,13 @@ extension BurstReport.Site.Attachment {
   fileprivate static let format = Record(
     "attachment", "", Self(connectionID: 0, offeredProtocols: false, from: .origin)
   ) {
-    Field("connectionID", \.connectionID, .count, "the number of the publication", isRequired: true)
+    Field("connectionID", \.connectionID, .tally, "the number of the publication", isRequired: true)
     Field("offeredProtocols", \.offeredProtocols, .boolean, "whether it offered protocols", isRequired: true)
     Field("fromNanoseconds", \.from, .instant, "when it appeared", isRequired: true)
     Field("toNanoseconds", \.lastSeen, .instant, "when it disappeared", isRequired: true)
     Field("end", \.end, .bounded, "why it ended", isRequired: true)
-    Field("completed", \.completed, .count, "bursts completed with it", isRequired: true)
-    Field("lost", \.lost, .count, "bursts lost with it", isRequired: true)
+    Field("completed", \.completed, .tally, "bursts completed with it", isRequired: true)
+    Field("lost", \.lost, .tally, "bursts lost with it", isRequired: true)
   }
 
   private var lastSeen: Instant {
@@ -223,14 +211,13 @@ extension LinkCounters {
   ]
 
   fileprivate static let format = Record("link", "counters of a link", LinkCounters()) {
-    reportFields.map { Field($0.name, $0.path, .count, $0.meaning, isRequired: true) }
+    reportFields.map { Field($0.name, $0.path, .tally, $0.meaning, isRequired: true) }
   }
 }
 
 // MARK: - Values
 
 extension Format<Int> {
-  static let count = integer(0...BurstReport.mostCounted)
   /// Until the year 2112: sums and differences in nanoseconds fit.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
@@ -249,22 +236,6 @@ extension Format<String> {
   private static let longest = 10_000
 }
 
-extension Format<Duration> {
-  static let nanoseconds: Format = Format<Int>.count.map {
-    Duration.nanoseconds($0)
-  } back: {
-    Int($0.wholeNanoseconds)
-  }
-}
-
-extension Format<Instant> {
-  fileprivate static let instant: Format = Format<Int>.count.map {
-    Instant(nanoseconds: Int64($0))
-  } back: {
-    Int($0.nanoseconds)
-  }
-}
-
 extension Format<Double> {
   /// A measured figure: 5 is 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
@@ -281,7 +252,7 @@ private struct ErrorEntry: Equatable {
 
   static let format = Record("error", "errors of one kind", ErrorEntry()) {
     Field("kind", \.kind, .choice, "which kind", isRequired: true)
-    Field("count", \.tally.count, .count, "how many", isRequired: true)
+    Field("count", \.tally.count, .tally, "how many", isRequired: true)
     Field("first", \.tally.first, .bounded, "what was said of the first", isRequired: true)
   }
 }
@@ -309,15 +280,15 @@ private struct HistogramSection: Equatable {
   private static func format(_ name: String, _ summary: String, unit: String) -> Record<Self> {
     Record(name, summary, HistogramSection()) {
       Field(derived: "unit", .text, "what values are counted in") { _ in unit }
-      Field("total", \.total, .count, "how many values", isRequired: true)
-      Field("min", \.minimum, .optional(.count), "the least")
-      Field("max", \.maximum, .optional(.count), "the greatest")
+      Field("total", \.total, .tally, "how many values", isRequired: true)
+      Field("min", \.minimum, .optional(.tally), "the least")
+      Field("max", \.maximum, .optional(.tally), "the greatest")
       Field(derived: "mean", .figure, "the mean") { $0.shown.mean }
       Histogram.shownPercentiles.map { name, percentile in
-        Field(derived: name, .count, "a percentile") { $0.shown.value(atPercentile: percentile) }
+        Field(derived: name, .tally, "a percentile") { $0.shown.value(atPercentile: percentile) }
       }
       Field(
-        "counts", \.counts, .list(of: .list(of: .count, count: 2...2)), "values, each with how often it came",
+        "counts", \.counts, .list(of: .list(of: .tally, count: 2...2)), "values, each with how often it came",
         isRequired: true)
     }
   }
@@ -367,7 +338,7 @@ private struct MapSection: Equatable {
   static let format = Record("latency map", "how many bursts took how long, and when", MapSection()) {
     Field("sliceNanoseconds", \.length, .nanoseconds, "how long a column is", isAlwaysWritten: true)
     Field(
-      "cells", \.cells, .list(of: .list(of: .count, count: 3...3)), "column, row and count of each cell",
+      "cells", \.cells, .list(of: .list(of: .tally, count: 3...3)), "column, row and count of each cell",
       isAlwaysWritten: true)
   }
 }
@@ -391,9 +362,9 @@ private struct SeriesSection: Equatable {
   static let format = Record("series", "what happened in each slice of time", SeriesSection()) {
     Field("sliceNanoseconds", \.length, .nanoseconds, "how long a slice is", isRequired: true)
     Field(
-      "slices", \.slices, .list(of: .list(of: .count, count: 3...3)), "bursts, bytes and errors of each",
+      "slices", \.slices, .list(of: .list(of: .tally, count: 3...3)), "bursts, bytes and errors of each",
       isRequired: true)
-    Field("flow", \.flow, .list(of: .list(of: .count, count: 2...2)), "bytes sent and received in each")
+    Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
   }
 
   /// Nil when there can be no such slices.

@@ -1,42 +1,24 @@
 import AccessoryCore
+import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The most that all counts of a report may add up to. Sums of any of them then fit, and so does the sum of two reports.
-  static let mostCounted = CountSum.most
   /// The most accessories of a report.
   static let mostSites = 10_000
   /// The most attachments that a sum keeps one by one.
   static let mostAttachments = 100_000
 
-  /// Why two reports cannot be added up.
-  public enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Counts would overflow.
-    case tooMuchCounted
-    /// There are too many accessories to list each.
-    case tooManySites
-    /// They are no shards that add up.
-    case shards(ReportSumError)
-
-    /// What is too much, as a sentence.
-    public var description: String {
-      switch self {
-      case .tooMuchCounted: "the counts of the reports add up to more than \(BurstReport.mostCounted)"
-      case .tooManySites: "the reports have more than \(BurstReport.mostSites) accessories: merge fewer"
-      case .shards(let error): "\(error)"
-      }
-    }
-  }
-
   /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
   /// the time measured is that of the longer one. An error leaves the report as it was.
-  public mutating func merge(_ other: BurstReport) throws(MergeError) {
-    guard let counted, let more = other.counted, more <= Self.mostCounted - counted else { throw .tooMuchCounted }
-    guard sites.count + other.sites.count <= Self.mostSites else { throw .tooManySites }
+  public mutating func add(_ other: BurstReport) throws(ReportSumError) {
+    guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
+    guard sites.count + other.sites.count <= Self.mostSites else {
+      throw .tooMany("the reports have more than \(Self.mostSites) accessories: merge fewer")
+    }
     let (mine, theirs) = (endingInASum, other.endingInASum)
     let areShards = !shards.isComplete || !other.shards.isComplete
     if areShards {
-      do { try shards.add(other.shards) } catch { throw .shards(error) }
+      try shards.add(other.shards)
     } else {
       runs += other.runs
     }
@@ -132,7 +114,7 @@ extension BurstReport {
     }
   }
 
-  /// All counts added up; nil when that is more than ``mostCounted``.
+  /// All counts added up; nil when that is more than ``CountSum/most``.
   var counted: Int? {
     var sum = CountSum()
     sum.add(runs)

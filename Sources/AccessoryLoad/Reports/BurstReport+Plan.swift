@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 extension BurstReport {
   /// What was tested, in the words of reports.
@@ -89,21 +90,21 @@ extension BurstReport {
 
 extension BurstReport.Plan {
   static let format = Record("plan", "what was done", Self()) {
-    Field("size", \.size, .count, "bytes of a burst; 0 where they differ", isRequired: true)
+    Field("size", \.size, .tally, "bytes of a burst; 0 where they differ", isRequired: true)
     Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
     Field("script", \.isScript, .boolean, "whether they are sent in their order", isAlwaysWritten: true)
     Field("think", \.think, .bounded, "the pause of a session after each burst", isAlwaysWritten: true)
     Field(
       "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "the share of the rate of each",
       isAlwaysWritten: true)
-    Field("sessions", \.sessions, .count, "sessions to each accessory", isRequired: true)
-    Field("inFlight", \.inFlight, .count, "the most bursts under way on each session", isRequired: true)
+    Field("sessions", \.sessions, .tally, "sessions to each accessory", isRequired: true)
+    Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
     // What was written before bursts differed has none.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
-    Field("count", \.count, .optional(.count), "how many bursts were asked for")
+    Field("count", \.count, .optional(.tally), "how many bursts were asked for")
     Field("forNanoseconds", \.time, .optional(.nanoseconds), "how long was to be measured")
   }
 }

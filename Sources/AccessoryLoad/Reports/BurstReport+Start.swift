@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 
 extension BurstReport {
   /// When bursts began, of runs on several machines that begin at one time. Times are microseconds since 1970, each by the

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 import IAP2
 
 extension BurstReport {
@@ -47,12 +48,8 @@ extension BurstReport {
     row("ended", "\(ending)\(reasons.isEmpty ? "" : " (failed)")")
     for reason in reasons { row("failed", reason) }
     if let advice { row("try", advice) }
+    if let comparison { lines.append(comparison.text) }
     return lines.joined(separator: "\n")
-  }
-
-  /// The same, with a comparison if there is one.
-  public func text(_ comparison: BaselineComparison?) -> String {
-    [text, comparison?.text].compactMap(\.self).joined(separator: "\n")
   }
 
   /// "100 bursts of 10,000 bytes, echo verified byte for byte".

@@ -1,48 +1,22 @@
 import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 extension BurstReport {
-  /// Something that a run must fulfil beside the bytes: the rate that was asked for, and each limit of `--fail-if`.
-  public struct Check: Equatable, Sendable {
-    /// What is checked, as it was written: "p99>50ms", "rate kept".
-    public let name: String
-    /// What must hold: "p99 ≤ 50 ms".
-    public let goal: String
-    /// Whether it held.
-    public let passed: Bool
-    /// The measured value.
-    public let text: String
-    /// Which fault of the run explains that it did not hold; nil for none.
-    public var cause: String?
-
-    /// The measured value, whether it is good, and what explains that it is not: "56.8 ms ✗".
-    public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
-    /// "p99 ≤ 50 ms: 56.8 ms ✗". What is said of the rate begins with the goal.
-    public var line: String { name == Self.rateKept ? result : "\(goal): \(result)" }
-
-    static let rateKept = "rate kept"
-
-    static let format = Record("check", "", Self(name: "", goal: "", passed: true, text: "")) {
-      Field(derived: "name", .text, "what was checked") { $0.name }
-      Field(derived: "goal", .text, "what must hold") { $0.goal }
-      Field(derived: "passed", .boolean, "whether it held") { $0.passed }
-      Field(derived: "text", .text, "what was measured") { $0.text }
-    }
-  }
-
   /// Everything that was checked beside the bytes.
-  public var checks: [Check] {
+  public var checks: [ReportCheck] {
     // A shard has only some of the bursts: limits are about all of them.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
-  private var rateCheck: Check {
+  private var rateCheck: ReportCheck {
     let asked =
       "asked for \(phases.isEmpty ? plan.pace : "the rates of the phases")\(runs > 1 ? " in each of \(runs) runs" : "")"
     let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
     let late = "\(overdue.counted("burst was", "bursts were")) overdue"
     let holds = overdue == 0 || allowsOverdue
-    return Check(
-      name: Check.rateKept, goal: Check.rateKept, passed: holds,
+    return ReportCheck(
+      goal: "rate kept", passed: holds,
       text: overdue == 0 ? "\(asked), none was overdue" : "\(asked), \(came), \(late)",
       cause: holds ? nil : faultCause)
   }
@@ -82,8 +56,11 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// Whether the run passed.
-  public var passed: Bool { verdict.isPassed }
+  /// The same, and what has become worse than the baseline.
+  public var outcome: Verdict {
+    let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
+    return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
+  }
 
   /// Why the run did not pass, a sentence each; empty when it passed.
   public var reasons: [String] { verdict.reasons }
@@ -154,7 +131,7 @@ extension BurstReport.Plan {
   static let closedLoop = "closed loop"
 
   /// In which ways it is another plan, each in words; empty for the same one. Results of different plans cannot be compared.
-  package func differences(from other: Self) -> [String] {
+  func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {
       if mine != theirs {

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryHost
+import AccessoryRuns
 import IAP2
 
 /// Everything that a load test measured: what is printed, written to files, compared with a baseline, and merged.
@@ -30,9 +31,6 @@ public struct BurstReport: Equatable, Sendable {
     /// The text of the first one.
     public var first = ""
   }
-
-  /// The version of the form that it is written in.
-  public static let version = 1
 
   /// What was tested: size, sessions, pace, verification.
   public var plan: Plan
@@ -97,6 +95,8 @@ public struct BurstReport: Equatable, Sendable {
   public var allowsLost = false
   /// Whether the run may pass though it had no burst to send, as a shard of more than there are accessories.
   public var allowsEmpty = false
+  /// What is worse or better than in an earlier run; not in files that are read.
+  public var comparison: BaselineComparison?
 
   /// A report of nothing yet.
   public init(_ plan: BurstPlan) {

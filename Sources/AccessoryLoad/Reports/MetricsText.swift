@@ -76,14 +76,14 @@ extension BurstReport {
   ///
   /// All of them are gauges and histograms, which both formats write in the same way: a report is finished, and its counts
   /// do not go on rising.
-  public func metrics(_ comparison: BaselineComparison? = nil, isOpen: Bool) -> String {
+  public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
     // Whether a run passes is known when it is over.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test still runs.", "1")
     } else {
       metrics.gauge(
-        "easim_burst_passed", "Whether the load test passed.", passed && comparison?.passed ?? true ? "1" : "0")
+        "easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
     }
     metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
     metrics.gauge("easim_burst_bytes_per_second", "Payload bytes a second, one way.", "\(bytesPerSecond)")

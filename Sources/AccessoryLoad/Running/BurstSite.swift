@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 import IAP2
@@ -51,7 +52,7 @@ public final class BurstSite: AppHandler {
   /// Sees when the link acknowledges: put around the main channel of each cable, nearest to the device. Where no reply is
   /// expected, a burst is complete only by this.
   public func watch(_ channel: any Channel) -> any Channel {
-    ReceptionTap(around: channel) { [weak self] in self?.bytesCame() }
+    WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
   // MARK: For the runner
@@ -168,51 +169,19 @@ public final class BurstSite: AppHandler {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
 
-  private func bytesCame() {
+  fileprivate func bytesCame() {
     guard runner.watchesDelivery else { return }
     for lane in lanes { lane.lookAtAcknowledgements() }
   }
 }
 
-/// A channel around a channel that reports received bytes after they were handled.
-final class ReceptionTap: Channel, ChannelHandler {
-  private let inner: any Channel
-  private let received: () -> Void
-  private var handler: (any ChannelHandler)?
+/// Tells a site when received bytes were handled: the link may have got acknowledgements.
+private final class ReceptionWitness: CableWitness {
+  private weak var site: BurstSite?
 
-  init(around inner: any Channel, received: @escaping () -> Void) {
-    self.inner = inner
-    self.received = received
-  }
+  init(for site: BurstSite) { self.site = site }
 
-  var keepsTransfersApart: Bool { inner.keepsTransfersApart }
-  var longestTransfer: Int? { inner.longestTransfer }
-  var undelivered: Int { inner.undelivered }
+  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {}
 
-  func start(_ handler: any ChannelHandler) {
-    self.handler = handler
-    inner.start(self)
-  }
-
-  func send(_ bytes: RawSpan) -> Int { inner.send(bytes) }
-  func pauseReading() { inner.pauseReading() }
-  func resumeReading() { inner.resumeReading() }
-
-  func close() {
-    handler = nil
-    inner.close()
-  }
-
-  func channel(_ channel: any Channel, received bytes: RawSpan) {
-    handler?.channel(self, received: bytes)
-    received()
-  }
-
-  func channelIsWritable(_ channel: any Channel) { handler?.channelIsWritable(self) }
-
-  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
-    let told = handler
-    handler = nil
-    told?.channel(self, endedWith: end)
-  }
+  func handled() { site?.bytesCame() }
 }

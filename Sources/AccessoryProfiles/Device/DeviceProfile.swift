@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What an Apple device tells accessories about itself, and what it answers: the settings behind the messages that easim
 /// sends as a host, and rules of the user's own.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///

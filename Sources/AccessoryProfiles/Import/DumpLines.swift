@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The lines of a text with debug descriptions in it, without their ends.
 enum DumpLines {

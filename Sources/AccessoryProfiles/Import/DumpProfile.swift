@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Makes a profile from the fields of one debug description.
 struct DumpProfile {

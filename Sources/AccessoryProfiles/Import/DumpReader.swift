@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Reads the lines of a text with debug descriptions in it: a machine with one event, a line.
 ///

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// Finds profiles: in the user's folder, among those that ship, or at a path.
 ///
@@ -87,8 +88,10 @@ public struct ProfileLibrary: Sendable {
 
   private var ownNames: [String] {
     guard let userFolder else { return [] }
-    return TextFile.names(in: userFolder).filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(".json5".count)) }
-      .filter { !$0.isEmpty && !Self.isPath($0) }
+    return (Folder.names(in: userFolder) ?? []).filter { $0.hasSuffix(".json5") }.map {
+      String($0.dropLast(".json5".count))
+    }
+    .filter { !$0.isEmpty && !Self.isPath($0) }
   }
 
   private static func isPath(_ reference: String) -> Bool {

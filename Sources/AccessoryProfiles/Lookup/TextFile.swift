@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import Glibc
 
 /// Files that users write, such as profiles and scenarios: the only access of this module to the file system.
@@ -113,20 +114,6 @@ package enum TextFile {
       }
     }
     return nil
-  }
-
-  /// The names in a directory, sorted; empty when it is not there or not readable.
-  package static func names(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      names.append(name)
-    }
-    return names.sorted()
   }
 }
 

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What an accessory does with the bytes of a session, as data; the simulator gives it life.
 ///

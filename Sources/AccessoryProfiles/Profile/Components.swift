@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Profile {
   /// A HID function that an accessory declares. What it does is messages: StartHID, AccessoryHIDReport.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Profile {
   /// What an accessory says of itself: the fields that `EAAccessory` shows, named as Apple names them.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Profile {
   /// What an accessory asks for when the link is set up: the payload of its SYN, field by field.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What an accessory is and does: its identity, its link, and its behaviour.
 ///

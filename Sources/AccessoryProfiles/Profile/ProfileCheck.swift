@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The rules for several keys together: duplicates, references, and combinations that are allowed but probably a
 /// mistake.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// A profile as it is in its file, from which any number of accessories are made.
 ///

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.

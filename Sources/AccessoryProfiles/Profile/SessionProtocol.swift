@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Profile {
   /// An External Accessory protocol that an accessory offers.

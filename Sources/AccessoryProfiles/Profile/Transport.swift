@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 extension Profile {
   /// A transport component that an accessory declares. The USB modes are named from the Apple device's side: an

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The flicker as its players need it: connect with no protocols, disconnect, moments later connect whole.
 ///

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// An oddity of a role's conduct: what `--quirk flicker,auth=never,cycles=3` says.
 ///

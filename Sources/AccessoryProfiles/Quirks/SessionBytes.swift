@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 // Quirks about the bytes of sessions: requests that are not heard, replies that come late or in pieces.
 

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 // Quirks about how long sessions live. What they remember outlasts a session, and partly an unplug.
 

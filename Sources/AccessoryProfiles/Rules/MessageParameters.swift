@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// Turns parameters as files write them into those of the wire, by what the catalogue knows of the message.

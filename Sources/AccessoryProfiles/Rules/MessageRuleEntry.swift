@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// A rule about control messages as files write it: what is sent by itself, and when.

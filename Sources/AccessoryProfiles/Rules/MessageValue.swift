@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The value of a control message's parameter as files and commands write it; what it is on the wire depends on the
 /// parameter, see ``MessageParameters``.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Request and response rules: how a session's bytes are cut into requests, and what each is answered with.
 public struct Script: Equatable, Sendable {

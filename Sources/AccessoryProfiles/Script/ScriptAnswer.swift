@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 extension Script {
   /// One of several answers: bytes to send, or something that the accessory does.

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The rules for the scripts of a profile, which share their states and may send in each other's sessions.
 extension ProfileCheck {

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Script {
   /// A frame that says its length: a header, the length, the payload, a checksum.
@@ -35,7 +35,7 @@ extension Script {
     /// What it counts.
     public var counts = Counted.rest
     /// The checksum at the end; nil for none.
-    public var checksum: Checksum?
+    public var checksum: FrameChecksum?
     /// The order of its bytes.
     public var checksumOrder = ByteOrder.big
     /// The first byte that it covers.

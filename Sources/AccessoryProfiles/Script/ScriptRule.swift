@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Script {
   /// One rule: a request, in which states it counts, and what follows.

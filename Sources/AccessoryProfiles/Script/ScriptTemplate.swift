@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
@@ -46,7 +47,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// Up to here; where the length or checksum is written, or for a length the end of the answer, when there is none.
     case end
     case length(NumberForm)
-    case checksum(Checksum, NumberForm)
+    case checksum(FrameChecksum, NumberForm)
   }
 
   /// How it is written.
@@ -190,9 +191,9 @@ extension ScriptTemplate {
   private static func checksum(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
     let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     let name = pieces.first ?? ""
-    guard let checksum = Checksum.named(name) else {
+    guard let checksum = FrameChecksum.named(name) else {
       throw ScriptTemplateError(
-        "\(shown): unknown checksum '\(name)'\(Suggestion.hint(for: name, in: Checksum.all.map(\.name)))")
+        "\(shown): unknown checksum '\(name)'\(Suggestion.hint(for: name, in: FrameChecksum.all.map(\.name)))")
     }
     guard pieces.count <= 2 else { throw ScriptTemplateError("\(shown) has too many parts") }
     return .checksum(

@@ -29,26 +29,60 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// What can be tried.
-  public var advice: String {
+  /// What a program that plays the device may offer against a refusal; each has a name of its own for it.
+  public enum Remedy: Sendable {
+    /// Use accessories whose authentication fails.
+    case acceptAuthentication
+    /// Do not ask accessories to authenticate.
+    case skipAuthentication
+    /// Use accessories whose identification breaks rules.
+    case judgeLeniently
+    /// Write down every packet.
+    case transcript
+  }
+
+  /// What can be tried; `name` is what a remedy is called where this is read, nil for what is not offered there.
+  public func advice(naming name: (Remedy) -> String?) -> String {
+    remedies.compactMap { remedy, text in
+      guard let remedy else { return text }
+      return name(remedy).map { "\($0) \(text)" }
+    }.joined(separator: "; ")
+  }
+
+  private var remedies: [(Remedy?, String)] {
     switch self {
     case .authentication:
-      "--auth accept uses the accessory all the same, with a warning; --auth skip does not ask it to authenticate"
+      [
+        (.acceptAuthentication, "uses the accessory all the same, with a warning"),
+        (.skipAuthentication, "does not ask it to authenticate"),
+      ]
     case .identification(let findings):
       findings.contains { $0.check == .unreadableParameter && $0.parameter == 0 }
-        ? "correct the message in the firmware; --transcript FILE keeps its bytes"
-        : "--judge lenient makes these findings warnings"
-    case .synchronization: "correct the SYN in the firmware; --transcript FILE keeps its bytes"
+        ? [(nil, "correct the message in the firmware"), (.transcript, "keeps its bytes")]
+        : [(.judgeLeniently, "makes these findings warnings")]
+    case .synchronization: [(nil, "correct the SYN in the firmware"), (.transcript, "keeps its bytes")]
     case .legacyAccessory:
-      "easim speaks iAP2, whose accessories begin with \(Hex.spaced(PacketWriter.detection)); check which mode it is in"
-    case .unanswered(.authentication): "--auth skip goes on without authentication"
+      [
+        (
+          nil,
+          "easim speaks iAP2, whose accessories begin with \(Hex.spaced(PacketWriter.detection)); check which mode it is in"
+        )
+      ]
+    case .unanswered(.authentication): [(.skipAuthentication, "goes on without authentication")]
     case .silent(let silence) where silence.phase == .synchronization:
-      "--transcript FILE shows its SYN and what easim answers; check in the firmware that it answers SYN|ACK with ACK"
+      [
+        (.transcript, "shows its SYN and what easim answers"),
+        (nil, "check in the firmware that it answers SYN|ACK with ACK"),
+      ]
     case .silent:
-      "check that the accessory is on and speaks iAP2 here, and on a serial line the speed and both data lines; "
-        + "--transcript FILE shows what it sent"
+      [
+        (
+          nil,
+          "check that the accessory is on and speaks iAP2 here, and on a serial line the speed and both data lines"
+        ), (.transcript, "shows what it sent"),
+      ]
     case .unanswered(.identification):
-      "check in the firmware that it handles 1D00 after the link is up; --transcript FILE shows what it sent"
+      [(nil, "check in the firmware that it handles 1D00 after the link is up"), (.transcript, "shows what it sent")]
     }
   }
 

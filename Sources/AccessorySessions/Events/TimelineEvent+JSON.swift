@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 extension JSONObject {
   /// Begins an event in the common shape of `--json`.
@@ -22,10 +23,10 @@ extension TimelineEvent {
   /// ```json
   /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
   /// ```
-  public var json: String { object.text }
+  public var json: String { object().text }
 
-  /// The same as an object, for commands that say more.
-  public var object: JSONObject {
+  /// The same as an object; `name` is what a remedy against a refusal is called where this is read.
+  public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side)
     if let subject { object.add("accessory", subject.json) }
     switch kind {
@@ -41,7 +42,8 @@ extension TimelineEvent {
     case .refused(let refusal):
       object.add("reason", refusal.name)
       object.add("text", refusal.sentence)
-      object.add("advice", refusal.advice)
+      let advice = refusal.advice(naming: name)
+      if !advice.isEmpty { object.add("advice", advice) }
     case .connect, .disconnect: break
     case .sessionOpen(let id, let name):
       object.add("session", id)

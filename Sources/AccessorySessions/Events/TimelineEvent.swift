@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import IAP2
 
 /// An event of an accessory, at either end of its cable: timelines show them, `--json` prints them, scenarios compare

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 // When bytes of one session pass. Each machine plays one quirk of AccessoryProfiles/Quirks/SessionBytes.swift.

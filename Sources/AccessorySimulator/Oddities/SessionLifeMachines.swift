@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 // How long sessions live, decided over the whole life of an accessory. Each machine plays one quirk of

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import IAP2
@@ -78,8 +79,7 @@ final class SessionOddities {
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
-    let hash = serial.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    return SeededRandom(seed: derived.next() ^ hash)
+    return SeededRandom(seed: derived.next() ^ serial.utf8.stableHash)
   }
 
   // MARK: The plug

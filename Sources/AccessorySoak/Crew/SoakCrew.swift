@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryTransports
 
 /// Plays the worlds of many seeds in parallel: each world on a loop of its own, as many at a time as there are
 /// jobs.

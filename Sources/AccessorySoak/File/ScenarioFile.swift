@@ -1,7 +1,6 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 
 /// What a scenario's file says.
@@ -100,21 +99,22 @@ extension SoakPlan {
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
-    let names = ScenarioNames(accessories: accessories.map(\.profile.name), apps: apps.indices.map(Self.name(ofApp:)))
+    let names = ScenarioNames(accessories: accessories.map(\.name), apps: apps.map(\.name))
     return JSON5Writer.write(
       ScenarioWithApps.format(names).tree(ScenarioWithApps(about: about, plan: self)), under: comment)
   }
-
-  /// What files call an app.
-  static func name(ofApp number: Int) -> String { "app-\(number)" }
 }
 
 extension Format<[SoakPlan.App]> {
   fileprivate static let apps: Format = Format<[Named<SoakPlan.App>]>.named(of: .object(SoakPlan.App.format)).map {
     apps in
-    apps.map(\.value)
+    apps.map { named in
+      var app = named.value
+      app.name = named.name
+      return app
+    }
   } back: { apps in
-    apps.enumerated().map { Named(SoakPlan.name(ofApp: $0.offset), $0.element) }
+    apps.map { Named($0.name, $0) }
   }
 }
 
@@ -152,55 +152,22 @@ extension Format<[SoakPlan.Accessory]> {
     Format<[Named<SoakPartSection>]>.named(atLeast: 1) { name in
       .object(SoakPartSection.format(PartSection.format(named: name, profiles)))
     }.map { sections in
-      sections.map(\.value.whole)
+      sections.map { section in
+        var accessory = section.value.whole
+        accessory.profile.name = section.name
+        return accessory
+      }
     } back: { accessories in
-      accessories.map { Named($0.profile.name, SoakPartSection($0)) }
+      accessories.map { Named($0.name, SoakPartSection($0)) }
     }
   }
 }
 
 extension SoakPlan.Step {
   fileprivate static func format(_ names: ScenarioNames) -> Format<Self> {
-    let accessories = names.accessories ?? []
-    let apps = names.apps ?? []
-    return StepSection.format(names, .ofPlans).format.map { section in
-      let accessory = section.of.flatMap { accessories.firstIndex(of: $0) } ?? 0
-      let app = section.of.flatMap { apps.firstIndex(of: $0) } ?? 0
-      return section.action(accessory, app).map { Self(at: section.at, action: $0) }
-    } otherwise: {
-      "nothing happens in this step"
-    } back: { step in
-      var section = StepSection(at: step.at)
-      section.take(step.action, accessories, apps)
-      return section
+    let time = Record("step with apps", Scenario.Step.summary, Self(at: .zero, action: .noticeCables(true))) {
+      Field.time(\.at)
     }
-  }
-}
-
-extension StepSection {
-  fileprivate func action(_ accessory: Int, _ app: Int) -> SoakPlan.Step.Action? {
-    switch (self.accessory, cable, device, self.app) {
-    case (.plugIn?, _, _, _): .plugIn(accessory)
-    case (.unplug?, _, _, _): .unplug(accessory)
-    case (.closeSessions?, _, _, _): .closeSessions(accessory)
-    case (_, .pull?, _, _): .pull(accessory)
-    case (_, _, .resetLink?, _): .resetLink(accessory)
-    case (_, _, _, .quit?): .closeApp(app)
-    default: nil
-    }
-  }
-
-  fileprivate mutating func take(_ action: SoakPlan.Step.Action, _ accessories: [String], _ apps: [String]) {
-    func name(_ number: Int, _ names: [String]) -> String? {
-      names.count > 1 && names.indices.contains(number) ? names[number] : nil
-    }
-    switch action {
-    case .plugIn(let number): (accessory, of) = (.plugIn, name(number, accessories))
-    case .unplug(let number): (accessory, of) = (.unplug, name(number, accessories))
-    case .closeSessions(let number): (accessory, of) = (.closeSessions, name(number, accessories))
-    case .pull(let number): (cable, of) = (.pull, name(number, accessories))
-    case .resetLink(let number): (device, of) = (.resetLink, name(number, accessories))
-    case .closeApp(let number): (app, of) = (.quit, name(number, apps))
-    }
+    return WorldAction.format(in: time, at: \.action, names, for: .plans)
   }
 }

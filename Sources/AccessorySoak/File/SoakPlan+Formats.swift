@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryWorlds
 
 // The parts of a file with `apps`: read, written by `easim soak`, and described in the schema.

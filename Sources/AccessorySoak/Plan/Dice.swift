@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Random choices for plans.
 struct Dice {

@@ -1,6 +1,6 @@
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 
 /// Random faults out of all there are, with parameters that matter within a world of a few seconds.
 enum SoakFaults {

@@ -1,7 +1,7 @@
 import AccessoryCore
+import AccessoryFaults
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 
 extension SoakPlan {
@@ -23,7 +23,7 @@ extension SoakPlan {
       return Accessory(profile, &dice)
     }
     let payload = accessories.map { Int($0.profile.link.maximumPacketLength) - 12 }.min() ?? 12
-    apps = (0..<(dice.percent(90) ? 1 : 2)).map { _ in App(payload: payload, &dice) }
+    apps = (0..<(dice.percent(90) ? 1 : 2)).map { App(number: $0, payload: payload, &dice) }
     line = World.Settings.Line()
     if dice.percent(50) { line.latency = dice.milliseconds(0...20) }
     if dice.percent(10) { line.bytesPerSecond = dice.number(5_000...1_000_000) }
@@ -60,24 +60,28 @@ extension SoakPlan {
   }
 
   private mutating func planSteps(_ dice: inout Dice) {
-    for accessory in accessories.indices {
-      steps.append(Step(at: dice.percent(80) ? .zero : dice.milliseconds(0...500), action: .plugIn(accessory)))
+    for accessory in accessories {
+      let at = dice.percent(80) ? .zero : dice.milliseconds(0...500)
+      steps.append(Step(at: at, action: .accessory(.plugIn, of: accessory.name)))
     }
     let milliseconds = Int(length.wholeNanoseconds / 1_000_000)
     for _ in 0..<dice.spread(0...4) {
       let at = dice.milliseconds(0...milliseconds)
-      let accessory = dice.number(0...accessories.count - 1)
+      let name = accessories[dice.number(0...accessories.count - 1)].name
+      let plugIn = WorldAction.accessory(.plugIn, of: name)
       switch dice.number(0...99) {
       case ..<20:
-        steps.append(Step(at: at, action: .unplug(accessory)))
-        steps.append(Step(at: at + dice.milliseconds(0...500), action: .plugIn(accessory)))
+        steps.append(Step(at: at, action: .accessory(.unplug(), of: name)))
+        steps.append(Step(at: at + dice.milliseconds(0...500), action: plugIn))
       case ..<45:
-        steps.append(Step(at: at, action: .pull(accessory)))
-        steps.append(Step(at: at + dice.milliseconds(0...500), action: .plugIn(accessory)))
-      case ..<60: steps.append(Step(at: at, action: .plugIn(accessory)))
-      case ..<75: steps.append(Step(at: at, action: .resetLink(accessory)))
-      case ..<90: steps.append(Step(at: at, action: .closeSessions(accessory)))
-      default: steps.append(Step(at: at, action: .closeApp(dice.number(0...apps.count - 1))))
+        steps.append(Step(at: at, action: .pull(name)))
+        steps.append(Step(at: at + dice.milliseconds(0...500), action: plugIn))
+      case ..<60: steps.append(Step(at: at, action: plugIn))
+      case ..<75: steps.append(Step(at: at, action: .resetLink(name)))
+      case ..<90: steps.append(Step(at: at, action: .accessory(.closeSessions, of: name)))
+      default:
+        let app = apps[dice.number(0...apps.count - 1)].name
+        steps.append(Step(at: at, action: .app(.quits, of: .named(app))))
       }
     }
     // A stable sort: of steps at the same time, the one planned first happens first.
@@ -121,7 +125,8 @@ extension SoakPlan.Accessory {
 }
 
 extension SoakPlan.App {
-  fileprivate init(payload: Int, _ dice: inout Dice) {
+  fileprivate init(number: Int, payload: Int, _ dice: inout Dice) {
+    name = "app-\(number)"
     sessions = (0..<dice.spread(1...4)).map { _ in SoakStreamPlan(payload: payload, &dice) }
     patience = dice.percent(40) ? .zero : dice.milliseconds(0...400)
     isRude = dice.percent(30)

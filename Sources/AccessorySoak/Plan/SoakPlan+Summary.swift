@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryWorlds
 
 extension SoakPlan {
   /// The plan as text: the contents of the world and its steps, without defaults.
@@ -20,7 +21,7 @@ extension SoakPlan {
     lines.append("  link \(deviceLink)")
     if let deviceFlicker { lines.append("  flicker \(deviceFlicker)") }
     for (number, app) in apps.enumerated() { lines.append("app \(number): \(app)") }
-    for step in steps { lines.append("step \(DurationText.format(step.at)): \(step.action)") }
+    for step in steps { lines.append("step \(DurationText.format(step.at)): \(WorldAction.format.text(step.action))") }
     for fault in faults { lines.append("fault at the \(fault.end): \(fault.fault)") }
     lines.append("line \(line)")
     return lines.joined(separator: "\n")

@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 
 /// One seeded world as data: its accessories and apps, the faults on its cables, its steps.
@@ -11,6 +10,8 @@ import AccessoryWorlds
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory of the world.
   public struct Accessory: Equatable, Sendable {
+    /// Its name in steps.
+    public var name: String { profile.name }
     /// Its profile, quirks included.
     public var profile: Profile
     /// Link settings that a profile does not have.
@@ -35,30 +36,16 @@ public struct SoakPlan: Equatable, Sendable {
     public var patience: Duration
     /// Whether it also tries to open sessions with accessories that offer no protocols.
     public var isRude: Bool
+    /// Its name in steps.
+    public var name = "app-0"
   }
 
   /// A step at a time.
   public struct Step: Equatable, Sendable {
     /// When, from the start.
     public var at: Duration
-    /// What.
-    public var action: Action
-
-    /// What happens; numbers are indexes of accessories or apps.
-    public enum Action: Equatable, Sendable {
-      /// Plugs an accessory in, unless it is plugged in.
-      case plugIn(Int)
-      /// Unplugs an accessory in order.
-      case unplug(Int)
-      /// Pulls an accessory's cable.
-      case pull(Int)
-      /// The device resets an accessory's link.
-      case resetLink(Int)
-      /// An accessory closes its sessions.
-      case closeSessions(Int)
-      /// An app quits.
-      case closeApp(Int)
-    }
+    /// What; names are those of accessories and apps.
+    public var action: WorldAction
   }
 
   /// The random seed.

@@ -13,10 +13,10 @@ struct SoakBehavior: AccessoryBehavior {
 /// The built-in echo with counters. The other end checks its bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
-  private let account: SoakSession
+  private let account: SoakAccount
   private let record: SoakRecord
 
-  init(_ session: Session, _ account: SoakSession, on loop: any EventLoop, _ record: SoakRecord) {
+  init(_ session: Session, _ account: SoakAccount, on loop: any EventLoop, _ record: SoakRecord) {
     self.account = account
     self.record = record
     echo = record.echo.makeHandler(for: session, in: BehaviorContext(loop: loop))

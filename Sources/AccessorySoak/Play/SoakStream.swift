@@ -1,12 +1,13 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 import IAP2
 
 /// One end of a session of the soak: writes, reads and closes as planned, and checks every byte it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
-  private let account: SoakSession
-  private let side: SoakSession.Side
+  private let account: SoakAccount
+  private let side: SoakAccount.Side
   private let loop: any EventLoop
   private let record: SoakRecord
   private var random: SeededRandom
@@ -26,7 +27,7 @@ final class SoakStream: SessionHandler {
   private var isSettling = false
 
   init(
-    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side,
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ side: SoakAccount.Side,
     seed: UInt64, on loop: any EventLoop, _ record: SoakRecord
   ) {
     self.plan = plan

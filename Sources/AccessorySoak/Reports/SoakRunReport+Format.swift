@@ -1,25 +1,15 @@
-import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
+import AccessoryFormats
+import AccessoryRuns
 
-extension SoakRunReport: ShardedReport {
+extension SoakRunReport: Report {
   /// What its files say they are.
   public static let kind = "soak report"
   /// A hundred failures with twenty broken rules each, ten of them as scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
-  private static let version = 1
-  private static let headerFormat = ReportHeader.format(kind, version: version)
-
-  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
-  public init(tree: JSON5Value) throws(SourceProblems) {
-    _ = try Self.headerFormat.readKnown(tree)
-    self = try Self.format.readKnown(tree)
-  }
-
-  /// The report as one object, on one line.
-  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
-
-  private static let format = Record(kind, "what a run of `easim soak` found", SoakRunReport()) {
-    headerFormat.fields(at: \.header)
+  /// Its keys in files.
+  public static let format = Record(kind, "what a run of `easim soak` found", SoakRunReport()) {
+    headerFields
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
     Field("profile", \.profile, .optional(.text), "the profile of all accessories")
@@ -67,11 +57,6 @@ extension SoakRunReport: ShardedReport {
   private static let faults = Record("faults", "how often each fault took effect", SoakCoverage()) {
     Fault.format.names.map { Field($0, \.[fault: $0], .tally, "", isRequired: true) }
   }
-
-  private var header: ReportHeader {
-    get { ReportHeader(Self.kind, version: Self.version) }
-    set {}
-  }
 }
 
 extension SoakRunReport.Failure {
@@ -98,18 +83,6 @@ extension SoakRunReport.Shrunk {
     Field("after", \.after, .text, "its size", isRequired: true)
     Field("worlds", \.worlds, .tally, "how many worlds were played to find it", isRequired: true)
     Field("scenario", \.scenario, .text, "it as a scenario file", isRequired: true)
-  }
-}
-
-extension Format<Int> {
-  fileprivate static let tally = integer(0...CountSum.most)
-}
-
-extension Format<Instant> {
-  fileprivate static let instant: Format = Format<Int>.tally.map {
-    Instant(nanoseconds: Int64($0))
-  } back: {
-    Int($0.nanoseconds)
   }
 }
 

@@ -1,4 +1,6 @@
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
+import AccessoryRuns
 
 extension SoakRunReport {
   /// One line: how many worlds, which seeds, and what came of them.
@@ -51,51 +53,56 @@ extension SoakRunReport {
 
   /// For CI servers: a case for each rule, with the seeds that broke it, and one for the corners that should have been
   /// reached.
-  package func suite(time: Duration) -> JUnitSuite {
+  public var suite: ReportSuite {
     var rules = SoakRule.everywhere.map(\.description) + forbidden.map { SoakRule.forbidden($0).description }
     // What a later version finds is not lost.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
-    var cases = rules.map { rule -> JUnitSuite.Case in
+    var cases = rules.map { rule -> ReportCase in
       let broken = failures.filter { $0.violations.contains { $0.rule == rule } }
-      guard let first = broken.first else { return JUnitSuite.Case("soak", "rule: \(rule)", .passed) }
+      guard let first = broken.first else { return ReportCase("soak", "rule: \(rule)", .passed) }
       let violation = first.violations.first { $0.rule == rule }
       let text = violation.map { "\($0.time.secondsText) \($0.text)" } ?? ""
-      return JUnitSuite.Case(
+      return ReportCase(
         "soak", "rule: \(rule)",
         .failed(
           "\(broken.count.counted("world")) broke it, the first with seed \(first.seed): \(text)",
           details: broken.map(line).joined(separator: "\n")))
     }
     cases.append(
-      JUnitSuite.Case(
+      ReportCase(
         "soak", "every corner of the protocol was reached",
         missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
-    if let shortfall = unfinished ?? shards.gap {
-      cases.append(JUnitSuite.Case("soak", "every world was played", .failed(shortfall)))
-    } else if worlds == 0 {
-      cases.append(JUnitSuite.Case("soak", "worlds", allowsEmpty ? .skipped(nothing) : .failed(nothing)))
-    }
-    return JUnitSuite("easim soak", time: time, cases, output: headline)
+    cases += completeness("soak", all: "every world was played", some: "worlds", nothing: worlds == 0 ? nothing : nil)
+    return ReportSuite("easim soak", time: took, cases, output: headline)
   }
 
-  /// For people: a row for each world that broke a rule, and one for each corner.
-  package var html: String {
-    var page = ResultPage(
-      "easim soak: \(headline)", verdict, ["\(headline).", "Hash \(hash)."],
-      columns: ["world or corner", "rule", "what happened"])
-    for failure in failures {
-      let first = failure.violations.first
-      page.add(
-        passed: false,
-        ["seed \(failure.seed)", first?.rule ?? "", first.map { "\($0.time.secondsText) \($0.text)" } ?? ""],
-        details: [line(of: failure)] + (failure.shrunk.map { [$0.scenario] } ?? []), summary: "how to repeat it")
+  /// The run, for the title of a page.
+  public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
+
+  /// How many worlds were played, and how far they reached.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("worlds", worlds), ReportFigure("broke a rule", failureCount, moreIsBetter: false),
+      ReportFigure("corners reached", SoakCoverage.Corner.allCases.count { coverage[$0] > 0 }, moreIsBetter: true),
+      ReportFigure("faults took effect", Fault.format.names.reduce(0) { $0 + coverage.hits(of: $1) }),
+    ]
+  }
+
+  /// The failing worlds made smaller, and how often each corner was reached.
+  public var sections: [PageSection] {
+    let shrunk = failures.compactMap { failure in
+      failure.shrunk.map {
+        "<details><summary>\(MarkupText.escaped(line(of: failure)))</summary><pre>\(MarkupText.escaped($0.scenario))</pre>"
+          + "</details>"
+      }
     }
-    for line in beyond { page.add(passed: false, [line, "", ""]) }
-    for corner in SoakCoverage.Corner.allCases {
-      page.add(passed: !missing.contains(corner.name), [corner.name, "", "reached \(coverage[corner]) times"])
-    }
-    return page.html
+    let corners = SoakCoverage.Corner.allCases.map { [$0.name, coverage[$0].groupedDigits] }
+    return [
+      PageSection("Failing worlds, made smaller", shrunk.joined(separator: "\n")),
+      PageSection("Corners of the protocol", PageTable.table(["corner", "reached"], corners, numbers: 1)),
+      PageSection("Hash of all worlds", "<p>\(hash)</p>"),
+    ].compactMap(\.self)
   }
 }

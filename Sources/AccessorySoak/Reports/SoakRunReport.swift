@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 
 /// The report of a run of `easim soak`, or of some shards of one: what its files hold, and what is printed.
 ///
@@ -71,6 +72,8 @@ public struct SoakRunReport: Equatable, Sendable {
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
+  /// How long it took on the clock; not in files that are read, since it differs between runs.
+  public var took = Duration.zero
 
   /// Nothing played yet.
   init() {}
@@ -122,10 +125,8 @@ public struct SoakRunReport: Equatable, Sendable {
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) broke a rule"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
-    if !reasons.isEmpty { return .failed(reasons) }
-    if let stoppedBy { return .stopped(by: stoppedBy) }
-    if let unfinished = unfinished ?? shards.gap { return .failed([unfinished]) }
-    return worlds > 0 || allowsEmpty ? .passed : .empty(nothing)
+    return Verdict(
+      wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)
   }
 
   /// Why there is nothing in the report.

@@ -149,18 +149,20 @@ public struct SoakShrinker {
 
 extension SoakPlan {
   fileprivate mutating func removeAccessories(_ range: Range<Int>) {
+    removeSteps(about: accessories[range].map(\.name), areApps: false)
     accessories.removeSubrange(range)
-    steps = steps.compactMap { step in
-      guard let number = step.action.accessory else { return step }
-      return number.without(range).map { Step(at: step.at, action: step.action.moved(to: $0)) }
-    }
   }
 
   fileprivate mutating func removeApps(_ range: Range<Int>) {
+    removeSteps(about: apps[range].map(\.name), areApps: true)
     apps.removeSubrange(range)
-    steps = steps.compactMap { step in
-      guard case .closeApp(let number) = step.action else { return step }
-      return number.without(range).map { Step(at: step.at, action: .closeApp($0)) }
+  }
+
+  /// An app may have the name of an accessory.
+  private mutating func removeSteps(about names: [String], areApps: Bool) {
+    steps.removeAll { step in
+      let isOfApp = if case .app = step.action { true } else { false }
+      return isOfApp == areApps && step.action.subject.map(names.contains) ?? false
     }
   }
 }
@@ -170,37 +172,5 @@ extension SoakPlan.Accessory {
   fileprivate var streams: [SoakStreamPlan] {
     get { if case .streams(let streams) = conduct { streams } else { [] } }
     set { if case .streams = conduct { conduct = .streams(newValue) } }
-  }
-}
-
-extension SoakPlan.Step.Action {
-  /// The index of its accessory, if it has one.
-  var accessory: Int? {
-    switch self {
-    case .plugIn(let number), .unplug(let number), .pull(let number), .resetLink(let number),
-      .closeSessions(let number):
-      number
-    case .closeApp: nil
-    }
-  }
-
-  /// The same step for another accessory.
-  fileprivate func moved(to number: Int) -> Self {
-    switch self {
-    case .plugIn: .plugIn(number)
-    case .unplug: .unplug(number)
-    case .pull: .pull(number)
-    case .resetLink: .resetLink(number)
-    case .closeSessions: .closeSessions(number)
-    case .closeApp: self
-    }
-  }
-}
-
-extension Int {
-  /// An index after a range was removed; nil for an index in that range.
-  fileprivate func without(_ range: Range<Int>) -> Int? {
-    if range.contains(self) { return nil }
-    return self < range.lowerBound ? self : self - range.count
   }
 }

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryTransports
 
 /// A failing world that was made smaller.
 public struct SoakShrunk: Sendable {

@@ -1,6 +1,6 @@
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 
 /// Simplifications of a plan that do not leave out whole parts. Each is a change to try, and does

@@ -1,4 +1,4 @@
-import AccessoryTransports
+import AccessoryFaults
 import IAP2
 
 /// How often seeded worlds reached the corners of the protocol.

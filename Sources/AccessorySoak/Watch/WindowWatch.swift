@@ -1,4 +1,5 @@
-import AccessoryTransports
+import AccessoryCore
+import AccessoryFaults
 import IAP2
 
 /// Watches one end of a cable and reports when that end breaks a rule of the link, as seen on the wire.
@@ -23,7 +24,7 @@ struct WindowWatch {
 
   /// How many links without acknowledgements have come up.
   private(set) var linksWithoutAcknowledgements = 0
-  private let end: Transcript.End
+  private let end: Cable.End
   private var state = State.idle
   /// This end's numbers.
   private var synSequence: UInt8 = 0
@@ -38,7 +39,7 @@ struct WindowWatch {
   /// SYNs received that this end may still answer, the newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
-  init(end: Transcript.End) {
+  init(end: Cable.End) {
     self.end = end
   }
 

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// One alternate setting of one interface, as a configuration descriptor declares it.
 public struct USBInterface: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import CLibUSB
 
 /// The host's end of a pair of bulk endpoints: that of iAP2, or of a native transport.

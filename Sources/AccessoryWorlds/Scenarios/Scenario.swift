@@ -1,8 +1,7 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import IAP2
 
 /// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
@@ -105,99 +104,13 @@ public struct Scenario: Equatable, Sendable {
     /// When, from the start.
     public var at: Duration
     /// What.
-    public var action: Action
+    public var action: WorldAction
 
     /// A step.
-    public init(at: Duration, _ action: Action) {
+    public init(at: Duration, _ action: WorldAction) {
       self.at = at
       self.action = action
     }
-  }
-
-  /// What a step does.
-  public enum Action: Equatable, Sendable {
-    /// Plugs the accessory in.
-    case accessoryPlugsIn(String)
-    /// Unplugs the accessory in order.
-    case accessoryUnplugs(String)
-    /// The accessory closes its sessions and stays connected.
-    case accessoryClosesSessions(String)
-    /// The accessory forgets its sessions: they stay open at the device, and nothing is answered on them.
-    case accessoryForgetsSessions(String)
-    /// Pulls the cable: bytes in transit are lost.
-    case cablePulled(String)
-    /// The accessory disappears and the device does not notice: what the device sends from then on is lost.
-    case cablePulledUnnoticed(String)
-    /// The device resets the link.
-    case deviceResetsLink(String)
-    /// Whether the device notices cables that are plugged in.
-    case deviceHeedsCables(Bool)
-    /// The accessory sends a control message, or changes what its rules send.
-    case accessorySays(String, Saying)
-    /// The device sends the accessory a control message, or changes what its rules send.
-    case deviceSays(String, Saying)
-    /// Something happens to the app.
-    case app(AppAction)
-    /// Another SDK in the app's process does something.
-    case sdk(SDKAction)
-    /// Something happens to another app, which is not running until a step launches it.
-    case otherApp(AppAction)
-  }
-
-  /// What another SDK in the app's process does. To the system it is the same app.
-  public enum SDKAction: Equatable, Sendable {
-    /// It opens a session for the first protocol of this accessory.
-    case opensSession(String)
-    /// It closes its session.
-    case closesSession
-  }
-
-  /// How the process of an app ends without its doing.
-  public enum Ending: String, Equatable, Sendable {
-    /// The system or the user ends it.
-    case kill
-    /// It crashes.
-    case crash
-  }
-
-  /// A control message of a step.
-  public struct Saying: Equatable, Sendable {
-    /// The message.
-    public let message: MessageID
-    /// Its parameters.
-    public let parameters: [MessageRule.Element]
-    /// How files write it.
-    let entry: MessageRuleEntry
-
-    /// The message that a rule sends, without what makes the rule send it.
-    public init(_ entry: MessageRuleEntry) throws(OptionError) {
-      let rule = try entry.rule()
-      (message, parameters, self.entry) = (rule.message, rule.parameters, entry)
-    }
-  }
-
-  /// What happens to the app.
-  public enum AppAction: Equatable, Sendable {
-    /// It is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the first
-    /// step of its life launches it.
-    case launches
-    /// It quits.
-    case quits
-    /// Its process ends. The system closes its sessions, unless it leaves them: then the accessory believes that the app is
-    /// still there, until it is unplugged.
-    case ends(Ending, leavesSessions: Bool)
-    /// Some object in its process registers for notifications.
-    case registers
-    /// Some object in its process unregisters.
-    case unregisters
-    /// It comes to the foreground, goes to the background, or is suspended.
-    case moves(AppState)
-    /// Its user wants a session with this accessory.
-    case opensSession(String)
-    /// Its user wants no session any more.
-    case closesSession
-    /// It looks at its list of accessories, which must hold these, in the order of publication.
-    case looks(sees: [String])
   }
 
   /// One thing that apps must see.
@@ -229,6 +142,9 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
+  /// What happens to the app.
+  public typealias AppAction = AccessoryWorlds.AppAction
+
   /// The events that expectations are about: what an app sees.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 

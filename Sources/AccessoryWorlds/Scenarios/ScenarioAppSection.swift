@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 /// The app of a scenario: what its Info.plist declares, how the system treats it, and what it sends.

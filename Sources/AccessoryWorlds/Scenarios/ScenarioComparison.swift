@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 
 /// Compares what the app saw with what a scenario expects, and reports the first difference.

@@ -1,7 +1,8 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 
 // The file of a scenario: read, written, and described in the schema and in docs/scenario-files.md. AccessorySoak describes
 // the file of a scenario with `apps` with the same parts.
@@ -232,7 +233,7 @@ extension Format<Flicker> {
 /// A fault as files have it.
 private struct FaultSection: Equatable {
   var faults: [Fault] = []
-  var end = Transcript.End.device
+  var end = Cable.End.device
 
   static let format = Record("cable fault", "a fault, and the end of the cable that it is at", FaultSection()) {
     Field("fault", \.faults, .faults, "the fault, or a name that stands for several", isRequired: true)
@@ -241,7 +242,7 @@ private struct FaultSection: Equatable {
 }
 
 extension Format<[CableFault]> {
-  fileprivate static let cableFaults: Format = Format<[FaultSection]>.list(
+  static let cableFaults: Format = Format<[FaultSection]>.list(
     of: FaultSection.format.format(orJust: "fault")
   ).map { sections in
     sections.flatMap { section in section.faults.map { CableFault($0, at: section.end) } }
@@ -268,7 +269,8 @@ extension Scenario.Expectation {
     Record("expectation", "one thing that the app must see", Self("connect")) {
       Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "which event", isRequired: true)
       Field(
-        "of", \.accessory, .optional(.accessory(among: names.accessories)), "of which accessory; of any when left out")
+        "of", \.accessory, .optional(.name("accessory", among: names.accessories)),
+        "of which accessory; of any when left out")
       Field("protocols", \.protocols, .optional(.list(of: .text)), "the protocols it offers; any when left out")
       Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "not before this time")
       Field("before", \.before, .optional(.duration(.zero...Scenario.longest)), "not after this time")
@@ -277,12 +279,12 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// The name of an accessory; any where it is not known which there are.
-  package static func accessory(among names: [String]?) -> Format {
+  /// The name of an accessory or an app; any where it is not known which there are.
+  static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }
       guard let names, !names.contains(name) else { return name }
-      place.error(value, "there is no accessory '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: names))")
+      place.error(value, "there is no \(what) '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: names))")
       return nil
     } write: {
       .text($0)

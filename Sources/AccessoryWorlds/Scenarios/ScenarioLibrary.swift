@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// Finds scenarios: those that ship, or at a path.

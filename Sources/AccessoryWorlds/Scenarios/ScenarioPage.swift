@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension Scenario {
   /// A page in Markdown: what happened, how to play it, how an app survives it.

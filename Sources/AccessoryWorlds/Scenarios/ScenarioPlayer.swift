@@ -3,6 +3,7 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import LinuxIO
 
 /// Plays a scenario in a world with an app, and compares what happened with what was expected.
 ///
@@ -19,16 +20,42 @@ public final class ScenarioPlayer {
   public let world: World
 
   private let app: ScenarioApp
-  private let other: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  private lazy var timeline = ScenarioTimeline(scenario, holds: false, on: world.loop) { [unowned self] in perform($0) }
+  /// Takes the device from the cable of an accessory that is in another process; nil when the accessories are here.
+  private let sever: ((String) -> Void)?
+  private lazy var actions = {
+    var actions = ActionPlayer(in: world) { [unowned self] in
+      parts[$0]
+    } app: { [unowned self] in
+      app.perform($0, of: $1)
+    }
+    if let sever {
+      // The other process plays everything else about accessories.
+      actions.pull = { name, unnoticed in if unnoticed { sever(name) } }
+      actions.serial = { [scenario] name in
+        scenario.accessories.first { $0.name == name }?.profile.identity.serialNumber
+      }
+    }
+    return actions
+  }()
+  private(set) lazy var timeline = ScenarioTimeline(scenario, holds: sever != nil, on: world.loop) { [unowned self] in
+    do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
+  }
 
   /// A player that has not started. The scenario's device and cable replace those of the settings; the settings' faults
   /// come before the scenario's.
-  public init(
+  public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
-    self.scenario = scenario
+    self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
+  }
+
+  /// One without accessories, where `sever` is there for those of another process.
+  init(
+    _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
+    sever: ((String) -> Void)?
+  ) {
+    (self.scenario, self.sever) = (scenario, sever)
     var settings = settings
     settings.policy = scenario.policy
     settings.authenticationMode = scenario.authentication
@@ -38,7 +65,7 @@ public final class ScenarioPlayer {
     let world = World(settings, on: loop)
     self.world = world
     app = ScenarioApp(scenario, client: client, on: world.device) { [unowned world] in world.tell($0) }
-    other = ScenarioApp(besideTheAppOf: scenario, on: world.device) { [unowned world] in world.tell($0) }
+    guard sever == nil else { return }
     for part in scenario.accessories { parts[part.name] = world.add(part.profile) }
   }
 
@@ -55,38 +82,21 @@ public final class ScenarioPlayer {
 
   /// What happened, compared with what was expected.
   public var comparison: ScenarioComparison {
-    ScenarioComparison(world.events, with: scenario, since: timeline.beginning, surprises: app.surprises)
+    ScenarioComparison(
+      world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
+      tolerance: sever == nil ? .none : .realTime)
   }
 
   /// Ends everything: the app stops, and everything is unplugged. The loop must still run a little for both
   /// ends to notice.
   public func tearDown() {
-    timeline.cancel()
-    app.quit()
-    other.quit()
+    stop()
     world.tearDown()
   }
 
-  private func perform(_ action: Scenario.Action) {
-    switch action {
-    case .accessoryPlugsIn(let name):
-      do { try parts[name]?.plugIn() } catch { preconditionFailure("a cable in memory can always be plugged in") }
-    case .accessoryUnplugs(let name): parts[name]?.unplug()
-    case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
-    case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
-    case .cablePulled(let name): if let part = parts[name] { world.pull(part) }
-    case .cablePulledUnnoticed(let name): if let part = parts[name] { world.pull(part, unnoticed: true) }
-    case .deviceHeedsCables(let heeds): world.device.noticesCables = heeds
-    case .deviceResetsLink(let name):
-      if let part = parts[name] { world.device.resetLinks(serial: part.profile.identity.serialNumber) }
-    case .accessorySays(let name, let saying): parts[name]?.say(saying.message, saying.parameters)
-    case .deviceSays(let name, let saying):
-      if let part = parts[name] {
-        world.device.say(saying.message, saying.parameters, toSerial: part.profile.identity.serialNumber)
-      }
-    case .app(let action): app.perform(action)
-    case .sdk(let action): app.performSDK(action)
-    case .otherApp(let action): other.perform(action)
-    }
+  /// Plays nothing more, and stops the app.
+  func stop() {
+    timeline.cancel()
+    app.quit()
   }
 }

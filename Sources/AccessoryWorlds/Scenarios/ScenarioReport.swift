@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// How several scenarios came out: `easim scenario run --all`, or some shards of it.
 ///
@@ -63,10 +64,9 @@ public struct ScenarioReport: Equatable, Sendable {
 
   /// Passed when every scenario of the run was played and passed.
   public var verdict: Verdict {
-    if !failed.isEmpty { return .failed([sentence]) }
-    if let stoppedBy { return .stopped(by: stoppedBy) }
-    if let shortfall { return .failed([shortfall]) }
-    return runs.isEmpty && !allowsEmpty ? .empty(count) : .passed
+    Verdict(
+      wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
+      nothing: runs.isEmpty && !allowsEmpty ? count : nil)
   }
 
   /// Why a shard is not done.
@@ -76,8 +76,6 @@ public struct ScenarioReport: Equatable, Sendable {
     let how = stoppedBy.map { "; stopped by \($0)" } ?? ""
     return "\(runs.count) of \(share.counted("scenario")) were played\(how)"
   }
-
-  private var shortfall: String? { unfinished ?? shards.gap }
 
   private var failed: [String] { runs.filter { !$0.passed }.map(\.scenario) }
 
@@ -114,57 +112,53 @@ public struct ScenarioReport: Equatable, Sendable {
   /// For people: a line for each, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// For CI servers: a case for each scenario.
-  package var junit: JUnitSuite {
-    var cases = runs.map { run in
-      JUnitSuite.Case(
+  /// A case for each scenario, and one for what is missing.
+  public var suite: ReportSuite {
+    let cases = runs.map { run in
+      ReportCase(
         "scenario.\(run.client)", run.scenario, time: run.length,
-        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")))
+        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")), note: run.text)
     }
-    if let shortfall {
-      cases.append(JUnitSuite.Case("scenario", "every scenario was played", .failed(shortfall)))
-    } else if runs.isEmpty {
-      cases.append(JUnitSuite.Case("scenario", "scenarios", allowsEmpty ? .skipped(count) : .failed(count)))
-    }
-    return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + $1.length }, cases)
+    return ReportSuite(
+      "easim scenarios", time: time,
+      cases
+        + completeness(
+          "scenario", all: "every scenario was played", some: "scenarios", nothing: runs.isEmpty ? count : nil))
   }
 
-  /// For people: a table, and the timeline of each scenario that failed.
-  public var html: String {
-    var page = ResultPage(
-      "easim scenarios: \(count)", verdict, ["\(count)."],
-      columns: ["scenario", "app", "time", "what the app did"])
-    for run in runs {
-      page.add(
-        passed: run.passed,
-        ["\(run.scenario)\n\(run.summary)", run.client, DurationText.format(run.length), run.text],
-        details: run.timeline, summary: "timeline")
-    }
-    return page.html
+  private var time: Duration { runs.reduce(.zero) { $0 + $1.length } }
+
+  /// The run, for the title of a page.
+  public var title: String { (["easim scenarios"] + options).joined(separator: " ") }
+
+  /// What came of it.
+  public var headline: String { sentence }
+
+  /// How many scenarios were played, and how they came out.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("played", runs.count), ReportFigure("passed", runs.count - failed.count, moreIsBetter: true),
+      ReportFigure("failed", failed.count, moreIsBetter: false),
+      ReportFigure("in their own time", Double(time.wholeNanoseconds), .time),
+    ]
+  }
+
+  /// What each scenario is about.
+  public var sections: [PageSection] {
+    [PageSection("The scenarios", PageTable.facts(runs.map { ($0.scenario, $0.summary) }))]
   }
 }
 
 // MARK: - As a file
 
-extension ScenarioReport: ShardedReport {
+extension ScenarioReport: Report {
   /// What its files say they are.
   public static let kind = "scenario report"
   /// The timelines of failed scenarios have some hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  private static let version = 1
-  private static let headerFormat = ReportHeader.format(kind, version: version)
-
-  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
-  public init(tree: JSON5Value) throws(SourceProblems) {
-    _ = try Self.headerFormat.readKnown(tree)
-    self = try Self.format.readKnown(tree)
-  }
-
-  /// The report as one object, on one line.
-  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
-
-  private static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
-    headerFormat.fields(at: \.header)
+  /// Its keys in files.
+  public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
+    headerFields
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
     Field("options", \.options, .list(of: .text, count: 0...10_000), "what was asked for besides")
@@ -189,11 +183,6 @@ extension ScenarioReport: ShardedReport {
       object.error("scenarios", "there are \(report.runs.count), but a complete run of those planned has \(share)")
     }
   }
-
-  private var header: ReportHeader {
-    get { ReportHeader(Self.kind, version: Self.version) }
-    set {}
-  }
 }
 
 extension ScenarioReport.Run {
@@ -203,15 +192,7 @@ extension ScenarioReport.Run {
     Field("passed", \.passed, .boolean, "whether all came as expected", isRequired: true)
     Field("text", \.text, .text, "what the app did", isRequired: true)
     Field("summary", \.summary, .text, "what it is about", isRequired: true)
-    Field("nanoseconds", \.length, .length, "how long it took in its own time", isRequired: true)
+    Field("nanoseconds", \.length, .nanoseconds, "how long it took in its own time", isRequired: true)
     Field("timeline", \.timeline, .list(of: .text), "what happened, where it failed")
-  }
-}
-
-extension Format<Duration> {
-  fileprivate static let length: Format = Format<Int>.integer(0...CountSum.most).map {
-    Duration.nanoseconds($0)
-  } back: {
-    Int($0.wholeNanoseconds)
   }
 }

@@ -18,14 +18,14 @@ package final class ScenarioTimeline {
 
   private let scenario: Scenario
   private let loop: any EventLoop
-  private let perform: (Scenario.Action) -> Void
+  private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
   /// How many steps are played before the time stops; nil when it does not stop, or has continued.
   private var held: Int?
 
   /// A timeline that has not started. With `holds` it stops at the first plug-in.
   package init(
-    _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (Scenario.Action) -> Void
+    _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {
     self.scenario = scenario
     self.loop = loop
@@ -78,7 +78,7 @@ extension Scenario {
   /// The first step that plugs an accessory in.
   fileprivate var firstPlugIn: Int? {
     steps.firstIndex { step in
-      if case .accessoryPlugsIn = step.action { return true }
+      if case .accessory(.plugIn, _) = step.action { return true }
       return false
     }
   }

@@ -124,3 +124,14 @@ int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t 
 
 /// Whether nothing listens on an RFCOMM channel of this machine.
 int clinux_bluetooth_is_free(int channel);
+
+/// Makes an unpacker of gzip by zlib, which is loaded the first time; NULL, or why it cannot be loaded.
+const char *clinux_gunzip_new(void **made);
+
+/// Unpacks from `*used` bytes into `*made` bytes and says in both how many it used and made: 1 at the end of a member, after
+/// which another may begin, 0 when it needs more of either, -1 with a reason when the bytes are damaged.
+int clinux_gunzip(
+    void *gunzip, const uint8_t *input, uint32_t *used, uint8_t *output, uint32_t *made, const char **problem);
+
+/// Releases an unpacker.
+void clinux_gunzip_end(void *gunzip);

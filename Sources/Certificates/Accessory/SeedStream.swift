@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Bytes that depend only on a seed and a purpose: simulated keys and serials are made from them.
 ///

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import Synchronization
 
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages in the same

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// The device's end of authentication: reads an accessory's certificate, makes the challenge, verifies the response.
 ///

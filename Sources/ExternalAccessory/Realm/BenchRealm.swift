@@ -1,11 +1,12 @@
 internal import AccessoryCables
 internal import AccessoryCore
+internal import AccessoryFormats
 internal import AccessoryHost
 internal import AccessoryProfiles
 internal import AccessorySessions
-internal import AccessoryTransports
 internal import Certificates
 import Foundation
+internal import LinuxIO
 
 /// The realm of a program that no test controls: the accessories on the bench, and those at the addresses of
 /// `EASIM_ENDPOINTS`, in real time on a thread of their own.
@@ -149,9 +150,9 @@ enum BenchRealm {
     }
     do throws(SourceProblem) {
       if let path = variable("EASIM_INFO_PLIST") {
-        settings.manifest = try AppManifest.read(file: path, with: FoundationPropertyList.read)
+        settings.manifest = try AppManifest.read(file: path)
       } else {
-        settings.manifest = try AppManifest.find(among: places, with: FoundationPropertyList.read)
+        settings.manifest = try AppManifest.find(among: places)
       }
     } catch {
       say("\(error); so the app declares no protocols")

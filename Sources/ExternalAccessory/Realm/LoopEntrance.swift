@@ -1,6 +1,6 @@
 package import AccessoryCore
-package import AccessoryTransports
 import Foundation
+package import LinuxIO
 
 /// Runs work of the app's threads on the loop.
 package protocol LoopEntrance: AnyObject, Sendable {

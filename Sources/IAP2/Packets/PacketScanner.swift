@@ -61,6 +61,27 @@ public struct PacketScanner: ~Copyable {
     return search(bytes, &offset)
   }
 
+  /// Calls `body` with each piece in `bytes` and the bytes of the piece; those of skipped bytes are left out.
+  ///
+  /// ```swift
+  /// scanner.forEach(in: bytes) { piece, packet in … }
+  /// ```
+  public mutating func forEach(in bytes: RawSpan, _ body: (_ piece: Piece, _ bytes: RawSpan) -> Void) {
+    var offset = 0
+    while let piece = next(in: bytes, at: &offset) {
+      switch piece {
+      case .packet(_, .input(let range)), .spoiled(_, .input(let range)), .legacy(.input(let range)):
+        body(piece, bytes.extracting(range))
+      case .packet(_, .carry(let range)), .spoiled(_, .carry(let range)), .legacy(.carry(let range)):
+        carry.with(range) { body(piece, $0) }
+      case .detection:
+        let detection = PacketWriter.detection
+        body(piece, detection.span.bytes)
+      case .skipped: body(piece, bytes.extracting(0..<0))
+      }
+    }
+  }
+
   /// The short way for bytes that come one at a time into the middle of a packet, which is what the worst reader does:
   /// keeps a single byte that decides nothing.
   @inlinable

@@ -27,12 +27,12 @@ enum BashCompletion {
       command=${typed[1]-}
       before=${typed[-1]}
       if (( ${#typed[@]} == 1 )); then
-        _easim_words \(words(commands.map(\.name) + ["--help", "--version"]))
+        \(WordCompletion.words(commands.map(\.name) + ["--help", "--version"]).call)
         return
       fi
       if [[ -z $plain ]]; then
         case "$command $before" in
-    \(commands.flatMap(values).joined(separator: "\n"))
+    \(commands.flatMap(\.valueCases).joined(separator: "\n"))
         esac
         if [[ $word == -* ]]; then
           case $command in
@@ -42,7 +42,7 @@ enum BashCompletion {
         fi
       fi
       case $command in
-    \(commands.compactMap(words).joined(separator: "\n"))
+    \(commands.compactMap { $0.operandCase(isFirst: "${#typed[@]} == 2") }.joined(separator: "\n"))
       esac
     }
 
@@ -53,34 +53,9 @@ enum BashCompletion {
     """
   }
 
-  /// The cases for the word after an option.
-  private static func values(_ command: CommandSpec) -> [String] {
-    command.valueCompletions.map { option, completion in
-      "    \"\(command.name) \(option)\") \(call(completion)); return ;;"
-    }
-  }
-
   private static func options(_ command: CommandSpec) -> String {
-    "      \(command.name)) _easim_words \(words(command.options.map(\.name))) ;;"
+    "      \(command.name)) \(WordCompletion.words(command.options.map(\.name)).call) ;;"
   }
-
-  private static func words(_ command: CommandSpec) -> String? {
-    guard let (first, others) = command.operandCompletions else { return nil }
-    guard first != others else { return "    \(command.name)) \(call(first)) ;;" }
-    return "    \(command.name)) if (( ${#typed[@]} == 2 )); then \(call(first)); else \(call(others)); fi ;;"
-  }
-
-  private static func call(_ completion: WordCompletion) -> String {
-    switch completion {
-    case .nothing: ":"
-    case .words(let choices): "_easim_words \(words(choices))"
-    case .profile: "_easim_profiles"
-    case .file: "_easim_files"
-    case .address: "_easim_addresses"
-    }
-  }
-
-  private static func words(_ words: [String]) -> String { words.map(\.shellWord).joined(separator: " ") }
 }
 
 // MARK: - The parts that are the same whatever the table says

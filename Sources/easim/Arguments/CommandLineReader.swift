@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// Reads the words of a command line into the command's options.
 struct CommandLineReader<Options: CommandOptions> {
@@ -97,14 +97,5 @@ struct CommandLineReader<Options: CommandOptions> {
 
   private static func naming(_ place: String, _ read: () throws -> Void) throws {
     do { try read() } catch let error as OptionError { throw UsageError("\(place)\(error)") }
-  }
-}
-
-/// What is wrong with a command line.
-struct UsageError: Error {
-  let message: String
-
-  init(_ message: String) {
-    self.message = message
   }
 }

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The command line of one command, described once: each property with the option that sets it, the format of its
 /// value and one line of help. Its default is the property's own.

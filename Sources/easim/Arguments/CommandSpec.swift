@@ -38,13 +38,6 @@ struct CommandSpec: Sendable {
     }
   }
 
-  /// All commands.
-  static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
-    .replay,
-    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .doctor, .completion, .man,
-  ]
-
   /// Whether the command has an option of this name.
   func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 }
@@ -77,36 +70,4 @@ struct OperandSpec: Sendable {
   let count: ClosedRange<Int>
   /// The accepted words; empty when any is.
   var choices: [String] = []
-}
-
-/// The exit codes of easim.
-enum ExitCode: Int32, CaseIterable {
-  /// Done, and verified where there was something to verify.
-  case done = 0
-  /// A check failed.
-  case checkFailed = 1
-  /// Usage error, wrong input, or output that could not be written.
-  case usage = 2
-  /// No accessory found.
-  case unreachable = 3
-  /// The time limit was reached.
-  case timedOut = 4
-  /// The accessory disconnected.
-  case gone = 5
-  /// The accessory was refused, or refused to work: authentication, identification, an unusable SYN, iAP1 only.
-  case refused = 6
-
-  /// What the manual says about it.
-  var meaning: String {
-    switch self {
-    case .done: "success, and every check passed"
-    case .checkFailed: "a check failed: the reply differs, a scenario did not end as expected"
-    case .usage: "usage error, or output could not be written"
-    case .unreachable: "no accessory found"
-    case .timedOut: "timed out"
-    case .gone: "the accessory disconnected"
-    case .refused:
-      "the accessory was refused: its authentication, identification or SYN (the first packet of a link) is wrong"
-    }
-  }
 }

@@ -1,6 +1,8 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
+import AccessoryRuns
 import Glibc
 
 /// What several commands understand. Each lists those that it takes among its options.
@@ -33,6 +35,12 @@ struct SharedOptions: Sendable {
   var shard: Shard?
   /// `--allow-empty`.
   var allowsEmpty = false
+  /// `--report`.
+  var reports: [String] = []
+  /// `--baseline`.
+  var baseline: String?
+  /// `--tolerance`: 0.1 for 10%.
+  var tolerated = 0.1
   /// `--protocol`.
   var protocolName: String?
   /// `--info-plist`.
@@ -107,7 +115,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// Commands that take it choose with ``AccessoryCore/Shard/chosen(_:_:)``.
+  /// ``RunOutput`` chooses, where there is none.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "do part I of N, and write a report of it (docs/scale.md)") {
       $0 = try Shard($1)
@@ -118,6 +126,29 @@ extension Option {
   /// Commands whose result is that something was compared.
   static var allowEmpty: Option {
     Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 also when there was nothing to compare")
+  }
+
+  static var report: Option {
+    Option(each: "--report", \.shared.reports, .text, as: "FILE", "write the report: .json, .html or .xml (JUnit)")
+  }
+
+  static var baseline: Option {
+    Option(
+      "--baseline", \.shared.baseline, .optional(.text), as: "FILE",
+      "fail when the result is worse than in this JSON report")
+  }
+
+  /// Only together with ``baseline``.
+  static var tolerance: Option {
+    let percentage = Format<Double>.parsed(TextShape("percentage"), expected: "a percentage, such as 10%") { text in
+      let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
+      let isNumber = !digits.isEmpty && digits.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
+      return isNumber ? Double(digits).flatMap { $0 <= 100_000 ? $0 / 100 : nil } : nil
+    } text: {
+      "\(Int(($0 * 100).rounded()))%"
+    }
+    return Option(
+      "--tolerance", \.shared.tolerated, percentage, as: "PERCENT", "how much worse than the baseline is accepted")
   }
 
   static var protocolName: Option {
@@ -178,20 +209,6 @@ extension Option {
 extension Format<Duration> {
   /// A duration that is not zero.
   static let someTime = duration(.milliseconds(1)...DurationText.longest)
-}
-
-extension Shard {
-  /// The shard of `--shard`, or the one that the environment asks for, which is printed.
-  static func chosen(_ shared: SharedOptions, _ console: Console) throws(UsageError) -> Shard {
-    if let shard = shared.shard { return shard }
-    do {
-      let variables = try ShardVariables { name in getenv(name).map { String(cString: $0) } }
-      if let note = variables.note { console.err("easim: \(note)") }
-      return variables.shard ?? .whole
-    } catch {
-      throw UsageError("\(error)")
-    }
-  }
 }
 
 extension Operand {

@@ -48,3 +48,32 @@ extension CommandSpec {
     return all.first.map { ($0, all.count > 1 ? all[1] : $0) }
   }
 }
+
+// MARK: - What the scripts for bash and zsh have in common
+
+extension WordCompletion {
+  /// The call of the function that offers it.
+  var call: String {
+    switch self {
+    case .nothing: ":"
+    case .words(let choices): "_easim_words \(choices.map(\.shellWord).joined(separator: " "))"
+    case .profile: "_easim_profiles"
+    case .file: "_easim_files"
+    case .address: "_easim_addresses"
+    }
+  }
+}
+
+extension CommandSpec {
+  /// The cases for the word after an option.
+  var valueCases: [String] {
+    valueCompletions.map { "    \"\(name) \($0)\") \($1.call); return ;;" }
+  }
+
+  /// The case for an operand; `isFirst` is the shell's test for the first.
+  func operandCase(isFirst: String) -> String? {
+    guard let (first, others) = operandCompletions else { return nil }
+    guard first != others else { return "    \(name)) \(first.call) ;;" }
+    return "    \(name)) if (( \(isFirst) )); then \(first.call); else \(others.call); fi ;;"
+  }
+}

@@ -27,7 +27,7 @@ enum ZshCompletion {
       if (( ${typed[(Ie)--]} )); then plain=1; fi
       if [[ -z $plain ]]; then
         case "$command $before" in
-    \(commands.flatMap(values).joined(separator: "\n"))
+    \(commands.flatMap(\.valueCases).joined(separator: "\n"))
         esac
         if [[ $PREFIX == -* ]]; then
           case $command in
@@ -37,7 +37,7 @@ enum ZshCompletion {
         fi
       fi
       case $command in
-    \(commands.compactMap(words).joined(separator: "\n"))
+    \(commands.compactMap { $0.operandCase(isFirst: "CURRENT == 3") }.joined(separator: "\n"))
       esac
     }
 
@@ -49,32 +49,9 @@ enum ZshCompletion {
     "      \(name.shellWord) \(summary.shellWord)"
   }
 
-  /// The cases for the word after an option.
-  private static func values(_ command: CommandSpec) -> [String] {
-    command.valueCompletions.map { option, completion in
-      "    \"\(command.name) \(option)\") \(call(completion)); return ;;"
-    }
-  }
-
   private static func options(_ command: CommandSpec) -> String {
     let lines = command.options.map { "    \(described($0.name, $0.summary))" }
     return "      \(command.name)) _easim_described \\\n\(lines.joined(separator: " \\\n")) ;;"
-  }
-
-  private static func words(_ command: CommandSpec) -> String? {
-    guard let (first, others) = command.operandCompletions else { return nil }
-    guard first != others else { return "    \(command.name)) \(call(first)) ;;" }
-    return "    \(command.name)) if (( CURRENT == 3 )); then \(call(first)); else \(call(others)); fi ;;"
-  }
-
-  private static func call(_ completion: WordCompletion) -> String {
-    switch completion {
-    case .nothing: ":"
-    case .words(let choices): "_easim_words \(choices.map(\.shellWord).joined(separator: " "))"
-    case .profile: "_easim_profiles"
-    case .file: "_easim_files"
-    case .address: "_easim_addresses"
-    }
   }
 
   private static let offering = #"""

@@ -1,7 +1,9 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
-import AccessoryTransports
+import AccessoryRuns
 
 extension CommandSpec {
   /// `easim burst`.
@@ -41,40 +43,29 @@ extension CommandSpec {
 
 private func runBurst(_ options: BurstOptions, _ console: Console) throws -> ExitCode {
   let plan = try options.wholePlan()
-  let baseline = try Baseline(options.reports)
-  let reports = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let addresses = try options.targets(console)
   if options.probes {
     guard addresses.count == 1 else { throw UsageError("--probe takes one accessory") }
     return try probe(addresses[0], plan, options.shared, runtime, console)
   }
-  let shard = try shard(options, addresses, console)
+  let output = try RunOutput<BurstReport>(options.shared, dividing: addresses.count, console)
+  let shard = output.shard
   let share = shard.share(of: addresses.count)
   let part = shard.isWhole ? plan : plan.share(share, of: addresses.count)
   if share.isEmpty || part.extent == .bursts(0) {
     console.err("easim: shard \(shard) has nothing to do: there are fewer accessories or bursts than shards")
     var report = BurstReport.empty(plan, shard)
     report.allowsEmpty = options.shared.allowsEmpty
-    for file in reports { file.write(report, nil, console) }
+    output.write(report)
     return report.passed ? .done : .checkFailed
   }
   let session = try BurstSession(
-    Array(addresses[share]), part, options.shared, reports, baseline, runtime, console)
-  (session.shard, session.wholePlan) = (shard, plan)
+    Array(addresses[share]), part, options.shared, output, runtime, console)
+  session.wholePlan = plan
   if let start = options.start { try session.begin(at: start) }
   if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
   return try session.run()
-}
-
-/// The part of the accessories that is loaded here. A single accessory is not divided by the environment.
-private func shard(_ options: BurstOptions, _ addresses: [Address], _ console: Console) throws -> Shard {
-  if options.shared.shard == nil, addresses.count == 1 { return .whole }
-  let shard = try Shard.chosen(options.shared, console)
-  if !shard.isWhole, options.reports.baseline != nil {
-    throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
-  }
-  return shard
 }
 
 /// `--probe`.

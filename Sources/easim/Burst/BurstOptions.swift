@@ -1,16 +1,17 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
 
 /// The options of `easim burst`. Most are properties of the plan.
-struct BurstOptions: ReportingOptions {
+struct BurstOptions: CommandOptions {
   /// What `--verify` says.
   enum Verification: String, CaseIterable { case echo, reply, none }
 
   var addresses: [Address] = []
   var plan = BurstPlan()
-  var pattern: BytePattern?
+  var pattern: PayloadPattern?
   var payload: String?
   var rate: BurstRate?
   var pauseEvery: Int?
@@ -22,13 +23,13 @@ struct BurstOptions: ReportingOptions {
   var start: StartTime?
   var probes = false
   var usesAll = false
-  var reports = ReportTargets()
+  var limits: [BurstLimit] = []
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
     Option("--size", \.size, .integer(1...(64 << 20)), "size of a burst in bytes"),
-    Option("--pattern", \.pattern, .optional(.choice), BytePattern.summary, standard: "unique"),
+    Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique"),
     Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
@@ -71,7 +72,14 @@ struct BurstOptions: ReportingOptions {
     },
     .shard.described("load part I of N of the accessories"),
     .allowEmpty.described("with --shard: exit with 0 also when the part has nothing to do"),
-    .failIf, .report, .baseline, .tolerance,
+    Option(
+      "--fail-if", \.limits, as: "LIMIT", "fail when it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
+      isRepeatable: true
+    ) { limits, word in
+      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
+    },
+    .report.described("write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)"), .baseline,
+    .tolerance,
     .settleAfter, .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote,
     .anyUser,
     .timeout.described("time limit to find the accessories, for each burst, and to come back"),
@@ -119,7 +127,7 @@ struct BurstOptions: ReportingOptions {
     if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.size)) }
     if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
     plan.verification = try wholeVerification()
-    plan.limits = reports.limits
+    plan.limits = limits
     if let planFile {
       let file = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile)
       if file.saysReplies, verification != nil || reply != nil {
@@ -174,7 +182,7 @@ struct BurstOptions: ReportingOptions {
       let fitting = sighting.accessories.filter { accessory in
         !accessory.isNearMiss && shared.protocolName.map(accessory.mayOffer) ?? true
       }
-      if fitting.isEmpty { throw AccessoryTarget.Refusal(code: .unreachable, message: address.nothingThere) }
+      if fitting.isEmpty { throw CommandFailure(code: .unreachable, message: address.nothingThere) }
       return fitting.map(\.address)
     }
   }

@@ -1,37 +1,31 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
+import AccessoryRuns
 import AccessorySessions
-import AccessoryTransports
+import LinuxIO
 
 /// One run of `easim burst`: a device for each address, the load test over all of them, and the progress output.
 final class BurstSession {
-  /// How often the progress bar is drawn, and how often a JSON line is written.
-  private static let barPeriod = Duration.milliseconds(100)
-  private static let linePeriod = Duration.seconds(1)
-
   private let plan: BurstPlan
-  private let reports: [ReportFile<BurstReportForm>]
-  private let baseline: Baseline
+  private let output: RunOutput<BurstReport>
   private let runtime: CommandRuntime
   private let console: Console
   private let runner: BurstRunner
   private var hosts: [HostCommandContext] = []
   private let bar: ProgressBar
-  private var tick: LoopTimer?
   private var door: HTTPDoor?
   private var lastBytes = 0
-  /// The part of the accessories that is loaded here, and the plan of all of them.
-  var shard = Shard.whole
+  /// The plan of the accessories of all shards.
   var wholePlan: BurstPlan
   private var start: (planned: Int, clock: MachineClock)?
 
   init(
-    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile<BurstReportForm>],
-    _ baseline: Baseline,
+    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ output: RunOutput<BurstReport>,
     _ runtime: CommandRuntime, _ console: Console
   ) throws {
-    (self.plan, self.reports, self.baseline) = (plan, reports, baseline)
+    (self.plan, self.output) = (plan, output)
     wholePlan = plan
     self.runtime = runtime
     self.console = console
@@ -52,7 +46,7 @@ final class BurstSession {
     }
     runner.faults = cables.faults.map(\.description)
     runner.made = .now
-    try baseline.check(runner.report.plan)
+    try output.check(runner.report)
     try cables.openFiles(console)
   }
 
@@ -101,20 +95,18 @@ final class BurstSession {
     defer { door?.stop() }
     for host in hosts { try host.target.dialer.start() }
     runner.start()
-    let timer = runtime.loop.makeTimer { [unowned self] in showProgress() }
-    tick = timer
-    timer.arm(at: runtime.loop.now + Self.barPeriod)
+    let progress = RunProgress(
+      console, on: runtime.loop, show: { [unowned self] in shown(in: $0) }, line: { [unowned self] in line(in: $0) })
     let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
     let isRefused = { [hosts] in hosts.contains { $0.refusal != nil } }
     _ = runtime.run(until: { runner.outcome != nil || isHidden() || isRefused() })
-    timer.cancel()
-    bar.clear()
+    progress.stop()
     if runner.outcome == nil {
       let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
       runner.stop(runtime.signal == nil ? refusal ?? HostCommandContext.nothingVisible : runtime.signalName)
     }
     var report = runner.report
-    report.isShard(shard, of: wholePlan)
+    report.isShard(output.shard, of: wholePlan)
     if let start, report.begun > 0 {
       report.start = BurstReport.Start(
         planned: start.planned, began: start.clock.microseconds(at: report.started), clockError: start.clock.error)
@@ -127,21 +119,20 @@ final class BurstSession {
 
   // MARK: Meanwhile
 
-  private func showProgress() {
+  private func shown(in period: Duration) -> (Double, String)? {
+    guard runner.isRunning else { return nil }
     let progress = runner.progress
-    let period = console.isJSON ? Self.linePeriod : Self.barPeriod
-    tick?.arm(at: runtime.loop.now + period)
-    guard runner.isRunning else { return }
-    if console.isJSON {
-      console.out(line(progress).text)
-    } else {
-      let text = progress.text(recentBytes: progress.bytes - lastBytes, in: period, latency: runner.latency)
-      bar.draw(progress.fraction, text)
-    }
-    lastBytes = progress.bytes
+    defer { lastBytes = progress.bytes }
+    return (
+      progress.fraction,
+      progress.text(recentBytes: progress.bytes - lastBytes, in: period, latency: runner.latency)
+    )
   }
 
-  private func line(_ progress: BurstProgress) -> JSONObject {
+  private func line(in period: Duration) -> JSONObject? {
+    guard runner.isRunning else { return nil }
+    let progress = runner.progress
+    defer { lastBytes = progress.bytes }
     var object = JSONObject(event: "progress", at: runtime.loop.now, side: .app)
     object.add("bursts", progress.bursts)
     object.add("bytes", progress.bytes)
@@ -149,7 +140,7 @@ final class BurstSession {
     object.add("fraction", progress.fraction)
     object.add("lost", progress.lost)
     object.add("overdue", progress.overdue)
-    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / Self.linePeriod.inSeconds)
+    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / period.inSeconds)
     let latency = runner.latency
     for (name, percentile) in [("p50", 50.0), ("p99", 99)] where latency.total > 0 {
       object.add(name, latency.value(atPercentile: percentile))
@@ -160,19 +151,20 @@ final class BurstSession {
   // MARK: The end
 
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
-    let comparison = baseline.comparison(of: report)
+    var report = report
+    output.compare(&report)
     // A run that reached no accessory measured nothing, and must not overwrite the last good report.
-    if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
+    if report.begun > 0 { output.write(report) }
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
-    let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report, comparison)
+    let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
     if console.isJSON {
       var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", "\(report.headline): \(report.ending)")
-      object.add("report", report.json(comparison))
+      object.add("report", report.json)
       console.out(object.text)
     } else if report.begun > 0 {
-      console.out(report.text(comparison))
+      console.out(report.text)
     }
     if let refusing {
       refusing.explainRefusal(console)
@@ -193,7 +185,7 @@ final class BurstSession {
 
   private func isMissing(_ host: HostCommandContext, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
 
-  private func exitCode(_ report: BurstReport, _ comparison: BaselineComparison?) -> ExitCode {
+  private func exitCode(_ report: BurstReport) -> ExitCode {
     switch runner.outcome {
     case .done, nil: break
     case .failed: return report.begun == 0 ? .usage : .checkFailed
@@ -202,17 +194,17 @@ final class BurstSession {
     case .notReached: return zip(hosts, runner.sites).contains(where: isMissing) ? .unreachable : .timedOut
     case .stopped: return .checkFailed
     }
-    return comparison?.passed == false || !report.passed ? .checkFailed : .done
+    return report.outcome.isPassed ? .done : .checkFailed
   }
 }
 
 extension BurstProgress {
-  /// "61 %  183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
+  /// "183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""
     let slow = latency.total > 0 ? "  p99 \(BurstReport.timeText(latency.value(atPercentile: 99)))" : ""
     let late = overdue > 0 ? "  \(overdue) overdue" : ""
-    return "\(Int(min(fraction, 1) * 100)) %  \(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
+    return "\(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
   }
 }

@@ -1,6 +1,6 @@
 import AccessoryCheck
 import AccessoryCore
-import AccessoryTransports
+import AccessoryRuns
 
 extension CommandSpec {
   /// `easim check`.
@@ -41,25 +41,10 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
     for rule in cases { console.out(console.isJSON ? rule.json.text : rule.line) }
     return .done
   }
-  let shard = try shard(options, cases.count, console)
-  let baseline = try options.baseline.map {
-    try CheckBaseline(json: InputFile.read($0, option: "--baseline"), file: $0)
-  }
-  var files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
-  if let junit = options.junit { files.append(try ReportFile("--junit", junit, form: .xml)) }
-  return try CheckSession(options, cases, shard, files, baseline, console).run()
-}
-
-/// The part of the cases that is run here. A single case is not divided by the environment.
-private func shard(_ options: CheckOptions, _ count: Int, _ console: Console) throws -> Shard {
-  if options.shared.shard == nil, count == 1 { return .whole }
-  let shard = try Shard.chosen(options.shared, console)
-  if shard.isWhole { return shard }
-  if options.isHostile, options.attacks > 0, options.shared.seed == nil {
+  var output = try RunOutput<CheckReport>(options.shared, dividing: cases.count, console)
+  if let junit = options.junit { try output.add("--junit", junit, .xml) }
+  if !output.shard.isWhole, options.isHostile, options.attacks > 0, options.shared.seed == nil {
     throw UsageError("the shards of --hostile need one seed for all of them: add --seed N")
   }
-  if options.baseline != nil {
-    throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
-  }
-  return shard
+  return try CheckSession(options, cases, output, console).run()
 }

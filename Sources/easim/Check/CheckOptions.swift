@@ -12,9 +12,7 @@ struct CheckOptions: CommandOptions {
   var isHostile = false
   var attacks = 200
   var most = 5
-  var reports: [String] = []
   var junit: String?
-  var baseline: String?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.address(\.address)]
@@ -27,12 +25,9 @@ struct CheckOptions: CommandOptions {
     Option("--hostile", \.isHostile, "add cases and attacks that no phone would make"),
     Option("--attacks", \.attacks, .integer(0...1_000_000), "number of hostile attacks"),
     Option("--most-failures", \.most, .integer(1...1_000), "end the attacks after N that were not survived"),
-    Option(
-      each: "--report", \.reports, .text, as: "FILE", "write the report: .html, .json or .xml (JUnit)"),
+    .report.described("write the report: .html, .json or .xml (JUnit)"),
     Option("--junit", \.junit, .optional(.text), as: "FILE", "write the report as JUnit XML"),
-    Option(
-      "--baseline", \.baseline, .optional(.text), as: "FILE",
-      "print what changed since this JSON report; fail only on new findings"),
+    .baseline.described("print what changed since this JSON report; fail only on new findings"),
     .shard.described("run part I of N of the cases and attacks"), .allowEmpty,
     .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture,
   ]

@@ -1,7 +1,8 @@
 import AccessoryCheck
 import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 import AccessorySessions
-import AccessoryTransports
 import Certificates
 
 /// One run of `easim check`.
@@ -10,21 +11,18 @@ final class CheckSession {
   /// The cases that are run here, and those of all shards.
   private let cases: [CheckCase]
   private let planned: [CheckCase]
-  private let shard: Shard
-  private let files: [ReportFile<ResultForm>]
-  private let baseline: CheckBaseline?
+  private let output: RunOutput<CheckReport>
   private let console: Console
   private let runtime: CommandRuntime
   private let cables: CableOptions
   private let bar: ProgressBar
 
   init(
-    _ options: CheckOptions, _ cases: [CheckCase], _ shard: Shard, _ files: [ReportFile<ResultForm>],
-    _ baseline: CheckBaseline?, _ console: Console
+    _ options: CheckOptions, _ cases: [CheckCase], _ output: RunOutput<CheckReport>, _ console: Console
   ) throws {
-    (self.options, self.shard, self.files, self.baseline) = (options, shard, files, baseline)
+    (self.options, self.output) = (options, output)
     planned = cases
-    self.cases = Array(cases[shard.share(of: cases.count)])
+    self.cases = Array(cases[output.shard.share(of: cases.count)])
     self.console = console
     runtime = try CommandRuntime(console, seed: options.shared.seed)
     cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
@@ -55,7 +53,7 @@ final class CheckSession {
     }
     if options.isHostile, options.attacks > 0, report.ending == .complete {
       let seed = options.shared.seed ?? UInt64.random(in: 0...UInt64(Int.max))
-      let share = shard.share(of: options.attacks)
+      let share = output.shard.share(of: options.attacks)
       report.hostile = try checker.attack(
         seed: seed &+ UInt64(share.lowerBound), attacks: share.count, most: options.most
       ) { done, all in
@@ -64,7 +62,7 @@ final class CheckSession {
     }
     if runtime.signal != nil { report.ending = .stopped(by: runtime.signalName) }
     report.allowsEmpty = options.shared.allowsEmpty
-    (report.program, report.shards, report.planned) = (Version.program, ShardSet(shard), planned.map(\.number))
+    (report.program, report.shards, report.planned) = (Version.program, ShardSet(output.shard), planned.map(\.number))
     bar.clear()
     settle()
     return conclude(report)
@@ -92,9 +90,10 @@ final class CheckSession {
   // MARK: The end
 
   private func conclude(_ report: CheckReport) -> ExitCode {
-    let comparison = baseline.map { CheckComparison(report, since: $0) }
-    for file in files { file.write(report, comparison, console) }
-    let verdict = report.verdict(since: comparison)
+    var report = report
+    output.compare(&report)
+    output.write(report)
+    let verdict = report.outcome
     let code = exitCode(report, verdict)
     if console.isJSON {
       var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
@@ -104,8 +103,7 @@ final class CheckSession {
       object.add("report", report.json)
       console.out(object.text)
     } else {
-      console.out(report.text)
-      for line in comparison?.lines ?? [] { console.out("since the baseline: \(line)") }
+      console.out(report.endOfList)
     }
     switch report.ending {
     case .complete: break

@@ -1,5 +1,6 @@
 import AccessoryCaptures
 import AccessoryCore
+import AccessoryFormats
 
 /// Prints a capture packet by packet while it is read, or what its links and sessions are.
 final class CaptureTeller {

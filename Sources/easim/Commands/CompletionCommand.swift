@@ -1,7 +1,7 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 
 extension CommandSpec {
   /// `easim completion`.

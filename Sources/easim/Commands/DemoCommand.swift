@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import AccessoryWorlds
 import Glibc
+import LinuxIO
 
 extension CommandSpec {
   /// `easim demo`.

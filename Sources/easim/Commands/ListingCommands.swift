@@ -1,6 +1,6 @@
-import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 
 extension CommandSpec {
   /// `easim quirk`.

@@ -1,5 +1,6 @@
 import AccessoryBluetooth
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 import Glibc
 

@@ -1,8 +1,9 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
-import AccessoryTransports
 import AccessoryUSB
 import Glibc
+import LinuxIO
 
 extension CommandSpec {
   /// `easim plug`.

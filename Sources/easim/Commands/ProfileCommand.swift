@@ -1,5 +1,5 @@
 import AccessoryCaptures
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import AccessoryReplay
 import Glibc
@@ -190,7 +190,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }
-    throw UsageError("\(path): \(error)")
+    throw UsageError("\(path): \(error.text)")
   } catch is CaptureError { return nil }
 }
 

@@ -1,7 +1,7 @@
 import AccessoryCaptures
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// A folder with one file for each direction of each session of a capture.
 final class SessionFiles {

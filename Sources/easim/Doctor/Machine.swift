@@ -1,10 +1,11 @@
 import AccessoryBluetooth
+import AccessoryCables
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import CLinux
 import Certificates
 import Glibc
+import LinuxIO
 
 /// What this machine is asked by `easim doctor`. Every question is put by doing the thing, once, and undoing it.
 enum Machine {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 /// EADemo without its screen: knows the connected accessories and the sessions, decides what a command does, and

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import IAP2
@@ -68,30 +69,32 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 }
 
 extension EADemoCommand {
-  /// What `help` prints: every command, and what it does.
-  static let table: [(form: String, summary: String)] = [
-    ("list", "list connected accessories"),
-    ("show [N]", "show all properties of accessory N of the list"),
-    ("open [PROTOCOL] [N]", "open a session; wait until the protocol is offered"),
-    ("string TEXT", "send TEXT, up to the end of the line"),
-    ("text TEXT", "send TEXT with the escapes \\r \\n \\t \\0 \\xHH and \\\\"),
-    ("hex BYTES", "send bytes, such as 01 02 ff"),
-    ("10k", "send 10,000 bytes counting 0 to 255, and compare what comes back"),
-    ("repeat N [every TIME] COMMAND", "send N times, such as repeat 10 every 100ms 10k"),
-    ("read [N|TIME|until:TEXT]", "print what came, until it is quiet for 200ms"),
-    ("expect WHAT", "compare the reply: text:S, hex:H, prefix:S, regex:R or file:F"),
-    ("save FILE", "write everything that came to FILE"),
-    ("sessions", "list the open sessions"),
-    ("use N", "make session N the current one"),
-    ("unplug", "pull the cables; the accessories are connected to again"),
-    ("counters", "show how many bytes were sent and received"),
-    ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes"),
-    ("message NAME [KEY=VALUE…]", "send a control message, such as message PowerUpdate battery-percent=20"),
-    ("close", "close the session"),
-    ("background", "go to the background, as with the home button"),
-    ("foreground", "return to the foreground"),
-    ("help", "show this list"),
-    ("quit", "quit; so does the end of the input"),
+  /// What `help` prints: every command, and what it does; and what its name alone is.
+  static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
+    ("list", "list connected accessories", .list),
+    ("show [N]", "show all properties of accessory N of the list", .show(1)),
+    (
+      "open [PROTOCOL] [N]", "open a session; wait until the protocol is offered", .open(protocolName: nil, number: nil)
+    ),
+    ("string TEXT", "send TEXT, up to the end of the line", nil),
+    ("text TEXT", "send TEXT with the escapes \\r \\n \\t \\0 \\xHH and \\\\", nil),
+    ("hex BYTES", "send bytes, such as 01 02 ff", nil),
+    ("10k", "send 10,000 bytes counting 0 to 255, and compare what comes back", .send(CountingPattern.bytes(10_000))),
+    ("repeat N [every TIME] COMMAND", "send N times, such as repeat 10 every 100ms 10k", nil),
+    ("read [N|TIME|until:TEXT]", "print what came, until it is quiet for 200ms", .read(nil)),
+    ("expect WHAT", "compare the reply: text:S, hex:H, prefix:S, regex:R or file:F", nil),
+    ("save FILE", "write everything that came to FILE", nil),
+    ("sessions", "list the open sessions", .sessions),
+    ("use N", "make session N the current one", nil),
+    ("unplug", "pull the cables; the accessories are connected to again", .unplug),
+    ("counters", "show how many bytes were sent and received", .counters),
+    ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes", nil),
+    ("message NAME [KEY=VALUE…]", "send a control message, such as message PowerUpdate battery-percent=20", nil),
+    ("close", "close the session", .close),
+    ("background", "go to the background, as with the home button", .background),
+    ("foreground", "return to the foreground", .foreground),
+    ("help", "show this list", .help),
+    ("quit", "quit; so does the end of the input", .quit),
   ]
 
   /// Reads a line; nil when it is empty or a comment.
@@ -122,27 +125,15 @@ extension EADemoCommand {
 
   private static func words(_ name: String, _ words: [String]) throws(EADemoCommandError) -> EADemoCommand {
     switch (name, words.count) {
-    case ("list", 0): return .list
-    case ("show", 0): return .show(1)
     case ("show", 1): return .show(try number(words[0], name))
-    case ("open", 0): return .open(protocolName: nil, number: nil)
     case ("open", 1): return .open(protocolName: words[0], number: nil)
     case ("open", 2): return .open(protocolName: words[0], number: try number(words[1], name))
-    case ("10k", 0): return .send(CountingPattern.bytes(10_000))
-    case ("counters", 0): return .counters
     case ("wait", 1): return .wait(try wait(words[0]))
     case ("message", 1...): return try message(words)
-    case ("read", 0): return .read(nil)
-    case ("sessions", 0): return .sessions
     case ("use", 1): return .use(try number(words[0], name))
-    case ("unplug", 0): return .unplug
-    case ("close", 0): return .close
-    case ("background", 0): return .background
-    case ("foreground", 0): return .foreground
-    case ("help", 0): return .help
-    case ("quit", 0): return .quit
     default:
       if let entry = table.first(where: { $0.form.split(separator: " ")[0] == name }) {
+        if words.isEmpty, let plain = entry.plain { return plain }
         throw EADemoCommandError("expected \(entry.form)")
       }
       let names = table.map { String($0.form.prefix { $0 != " " }) }

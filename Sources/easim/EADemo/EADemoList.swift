@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 
 /// The words for accessories: the list, the details, and a line about one.
@@ -39,7 +39,7 @@ enum EADemoList {
   /// The commands.
   static var help: [String] {
     let width = EADemoCommand.table.map(\.form.count).max() ?? 0
-    return EADemoCommand.table.map { form, summary in
+    return EADemoCommand.table.map { form, summary, _ in
       form + String(repeating: " ", count: width - form.count) + "  " + summary
     }
   }

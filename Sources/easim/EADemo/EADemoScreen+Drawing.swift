@@ -165,3 +165,21 @@ extension EADemoScreen {
     return out
   }
 }
+
+extension Terminal {
+  /// Draws these rows and clears the rest.
+  func draw(_ rows: [EADemoScreen.Row]) {
+    let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
+    console.draw("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", onStdout: true)
+  }
+
+  private func style(_ style: EADemoScreen.Row.Style) -> String {
+    switch style {
+    case .plain: ""
+    case .title: "\u{1B}[1m"
+    case .chosen: "\u{1B}[7m"
+    case .quiet: "\u{1B}[2m"
+    case .wrong: colors ? "\u{1B}[31m" : "\u{1B}[1m"
+    }
+  }
+}

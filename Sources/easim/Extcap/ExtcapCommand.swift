@@ -1,5 +1,5 @@
-import AccessoryCore
-import AccessoryTransports
+import AccessoryCables
+import AccessoryFormats
 import Glibc
 
 extension CommandSpec {

@@ -1,7 +1,9 @@
 import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 import AccessorySessions
-import AccessoryTransports
 import Glibc
+import LinuxIO
 import Synchronization
 
 /// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
@@ -166,7 +168,7 @@ final class Console {
     witness(event)
     if case .message = event.kind, !showsMessages { return }
     guard isJSON else { return out(TimelineText.line(event, colors: colors)) }
-    var object = event.object
+    var object = event.printed
     more(&object)
     out(object.text)
   }
@@ -210,8 +212,22 @@ final class Console {
 
   private var keepers: [LineKeeper] = []
 
+  /// Pauses cables while a file that must be complete does not keep up with what was added to it.
+  func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
+    switch room {
+    case .some: return
+    case .full: break
+    // Cables that are plugged in and out add something even while the gate is closed.
+    case .tooFull: return giveUp(file)
+    }
+    guard gate.isOpen, let loop else { return }
+    gate.close()
+    let bound = LoopBound(gate, on: loop)
+    file.lane.whenThereIsRoom { loop.execute { bound.value.open() } }
+  }
+
   /// Stops writing to a file that is not read, and reports it if lines are lost.
-  func giveUp(_ keeper: LineKeeper) {
+  private func giveUp(_ keeper: LineKeeper) {
     guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
     lose(keeper.outlet.name, "it was not read")
   }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// A bounded queue of lines that are waiting to be written.
 ///

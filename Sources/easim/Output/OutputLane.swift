@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 import Synchronization
 
 /// Writes lines to one file (a terminal, a pipe, a disk) in order, on a thread of its own, so that a blocked write stops

@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not answer.
 ///
@@ -47,7 +47,7 @@ enum PatientFile {
     case .done(.success(let opened)): return opened
     case .done(.failure(let error)): throw UsageError("\(name): \(error.reason)")
     case .stopped:
-      throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
+      throw CommandFailure(code: .checkFailed, message: "\(name): stopped before it could be opened")
     case .timeIsOver:
       let other = forReading ? "writing" : "reading"
       let reason = isPipe(path) ? "no program opened it for \(other)" : "it could not be opened"
@@ -63,7 +63,7 @@ enum PatientFile {
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
-    case .stopped: throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it was read")
+    case .stopped: throw CommandFailure(code: .checkFailed, message: "\(name): stopped before it was read")
     case .timeIsOver: throw UsageError("\(name): it could not be read within \(limit.components.seconds) s")
     }
   }

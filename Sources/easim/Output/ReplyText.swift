@@ -1,6 +1,6 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
-import AccessoryReplay
 import AccessorySessions
 import IAP2
 
@@ -80,12 +80,12 @@ enum ReplyText {
   }
 
   /// The same for a replay, whose bytes may begin anywhere in the session.
-  static func comparison(_ difference: ReplayDifference) -> [String] {
-    guard !difference.expected.isEmpty || !difference.got.isEmpty else { return [] }
-    let (first, place) = (difference.contextOffset, difference.offset - difference.contextOffset)
+  static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
+    guard !expected.isEmpty || !got.isEmpty else { return [] }
+    let place = offset - first
     var lines: [String] = []
     for row in stride(from: 0, through: place / 16 * 16, by: 16) {
-      for (title, bytes) in [("recorded", difference.expected), ("received", difference.got)] {
+      for (title, bytes) in [("recorded", expected), ("received", got)] {
         lines.append("\(title)  \(row < bytes.count ? dumpLine(bytes, at: row, base: first) : end(first + row))")
       }
     }

@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 import IAP2
 
 extension CommandSpec {
@@ -180,7 +179,7 @@ struct PipeReport {
 
   func show(_ event: TimelineEvent) {
     if case .message = event.kind, !console.showsMessages { return }
-    if console.isJSON { return console.errWhole(event.json) }
+    if console.isJSON { return console.errWhole(event.printed.text) }
     if isVerbose { return console.showProgress(event) }
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")

@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessorySessions
-import AccessoryTransports
+import LinuxIO
 
 /// Who opens sessions for the streams of a pipe: the device's end or the accessory's.
 protocol PipeRole: AnyObject {

@@ -1,11 +1,11 @@
 import AccessoryCaptures
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessoryReplay
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 
 extension CommandSpec {
   /// `easim replay`.
@@ -60,7 +60,6 @@ private struct ReplayOptions: CommandOptions {
   var mask: String?
   var takesAnyOrder = false
   var learn: String?
-  var reports: [String] = []
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE")]
@@ -79,9 +78,7 @@ private struct ReplayOptions: CommandOptions {
       "--learn", \.learn, .optional(.text), as: "FIRST", "print the mask of the bytes in which two recordings differ"),
     Option(
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
-    Option(
-      "--report", \.reports, as: "F", "write a report to F: .xml (JUnit), .html or .json", isRepeatable: true
-    ) { $0.append($1) },
+    .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .judge, .settle, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .settleAfter,
     .allowEmpty, .json,
@@ -106,7 +103,7 @@ private struct ReplayOptions: CommandOptions {
 private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> ExitCode {
   let recording = try load(options.path)
   if let first = options.learn { return try learn(first, options.path, recording, console) }
-  let reports = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
+  let output = try RunOutput<ReplayReport>(options.shared, console)
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
@@ -120,12 +117,14 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let report = ReplayReport(
     file: options.path, role: options.address == nil ? .accessory : .device, recording: recording, progress: progress,
     stoppedBy: played.stoppedBy, allowsEmpty: options.shared.allowsEmpty)
-  for file in reports { file.write(report, console) }
+  output.write(report)
   if let difference = progress.first, !console.isJSON {
-    for line in ReplyText.comparison(difference) { console.out(line) }
+    for line in ReplyText.comparison(
+      difference.expected, difference.got, from: difference.contextOffset, at: difference.offset)
+    { console.out(line) }
   }
-  console.result(report.verdict, report.sentence, at: played.time)
-  if case .stopped = report.verdict { console.err("easim: \(report.sentence)") }
+  console.result(report.verdict, report.headline, at: played.time)
+  if case .stopped = report.verdict { console.err("easim: \(report.headline)") }
   if progress.first?.kind.isSilence == true { return .timedOut }
   return report.verdict.isPassed ? .done : .checkFailed
 }
@@ -149,7 +148,7 @@ private func load(_ path: String) throws -> Recording {
   } catch let error as CaptureError {
     throw UsageError("\(path):\(error)")
   } catch let error as RecordingError {
-    throw UsageError("\(path): \(error)")
+    throw UsageError("\(path): \(error.text)")
   }
 }
 
@@ -172,7 +171,7 @@ private func playAccessory(
   _ recording: Recording, _ settings: ReplaySettings, _ options: ReplayOptions, _ console: Console
 ) throws -> Played {
   guard let profile = ReplayedAccessory.profile(of: recording) else {
-    throw UsageError("\(options.path): \(RecordingError.noIdentification)")
+    throw UsageError("\(options.path): \(RecordingError.noIdentification.text)")
   }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let place = options.place ?? "bench:"

@@ -1,17 +1,18 @@
 import AccessoryCore
+import AccessoryRuns
 
 /// Adds up the reports of shards, one after the other, so that thousands take the memory of one and of the sum.
-struct ReportSum<Report: ShardedReport> {
+struct ReportSum<Result: Report> {
   /// The sum.
-  var report: Report
+  var report: Result
   /// Shards that were not done, which are not in the sum: what to tell of each.
   private(set) var unfinished: [String] = []
 
-  init(_ first: ReportInput, _ others: some Sequence<String>) throws {
-    var sum = try first.report(Report.self)
+  init(_ first: ReportInput, _ others: some Sequence<String>, _ console: Console) throws {
+    var sum = try first.report(Result.self)
     var lastUnfinished = sum.unfinished.map { "\(first.path): \($0)" }
     for path in others {
-      let next = try ReportInput(path).report(Report.self)
+      let next = try ReportInput(path).report(Result.self)
       if let reason = next.unfinished {
         unfinished.append("\(path): \(reason)")
         continue
@@ -22,6 +23,11 @@ struct ReportSum<Report: ShardedReport> {
         lastUnfinished = nil
         sum = next
         continue
+      }
+      let differences = next.differences(from: sum)
+      if !differences.isEmpty {
+        console.err(
+          "easim: warning: the reports have different plans: \(path) has \(differences.joined(separator: "; "))")
       }
       do { try sum.add(next) } catch { throw UsageError("\(path): with this report, \(error)") }
     }

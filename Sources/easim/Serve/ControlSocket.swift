@@ -1,6 +1,6 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// The control protocol at a unix socket of mode 0600: each connection is a client. Connections of other users are refused.
 final class ControlSocket {

@@ -3,7 +3,6 @@ import AccessoryControl
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import IAP2
 
 /// `easim run --control`: the accessories of a run, which programs can control while it lasts.
@@ -45,14 +44,8 @@ struct ControlledRun {
           $0.interByteTimeout = interByteTimeout
         })
     }
-    let terminal = try RunTerminal(places.options, shared, console, on: runtime.loop) { action in
-      switch action {
-      case .unplug: server.unplugAll()
-      case .plug: try server.plugAll()
-      case .flicker: server.flickerAll()
-      case .toggle, .quit: break
-      }
-    }
+    let terminal = try RunTerminal(
+      places.options, shared, console, on: runtime.loop, perform: server.performOnAll)
     _ = runtime.run(until: { terminal?.isOver == true }, limit: limit)
     terminal?.close()
     server.stop()

@@ -1,5 +1,5 @@
 import AccessoryControl
-import AccessoryCore
+import AccessoryFormats
 import Glibc
 
 extension CommandSpec {

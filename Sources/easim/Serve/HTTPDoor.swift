@@ -1,8 +1,8 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryTransports
 import CMicroHTTPD
 import Glibc
+import LinuxIO
 
 /// The control protocol by HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, by libmicrohttpd.
 ///
@@ -299,19 +299,15 @@ final class HTTPDoor: DescriptorHandler {
     if exchange.isTooLarge { return refuse(connection, .tooLarge) }
     let client = server.makeClient(isTransient: true)
     exchange.client = client
-    // One line: line breaks in JSON are white space.
-    let line = exchange.body.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
-    exchange.body = []
-    client.receive(line.span.bytes)
-    if exchange.collect() { return call(connection, exchange) }
-    // The answer comes later.
-    MHD_suspend_connection(connection)
-    exchange.isSuspended = true
-    client.changed = { [weak self, weak exchange] in
-      guard let self, let exchange, exchange.collect() else { return }
-      exchange.resume()
-      runSoon()
+    client.answer(exchange.body) { [weak self, weak exchange] answer in
+      exchange?.answer = answer ?? ""
+      guard exchange?.resume() ?? false else { return }
+      self?.runSoon()
     }
+    exchange.body = []
+    if exchange.answer != nil { return call(connection, exchange) }
+    // The answer comes later.
+    exchange.suspend()
     return Self.yes
   }
 
@@ -327,16 +323,16 @@ final class HTTPDoor: DescriptorHandler {
     client.observe()
     exchange.client = client
     exchange.isStream = true
-    exchange.unsent = Array(": events of easim\n\n".utf8)
+    exchange.unsent.add(": events of easim\n\n")
     streams += 1
     exchange.onEnd = { [weak self, weak exchange] in
       guard let self, let exchange else { return }
       streams -= 1
-      let dropped = exchange.dropped
+      let dropped = exchange.unsent.droppedCount
       if dropped > 0 { report(.readerDropped(events: dropped)) }
     }
-    client.changed = { [weak self, weak exchange] in
-      exchange?.resume()
+    client.news = { [weak self, weak exchange] news in
+      guard let exchange, exchange.unsent.add(news), exchange.resume() else { return }
       self?.runSoon()
     }
     guard

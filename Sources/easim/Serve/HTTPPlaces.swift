@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// Which connections of an HTTP server wait for a request, and which one makes room when all places are taken.
 ///

@@ -1,8 +1,8 @@
 import AccessoryControl
 import AccessoryCore
 import AccessoryProfiles
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// The folder of `easim serve --keep DIR`: captures as they are recorded, and the reports of runs.
 final class KeptFolder: KeptFiles {
@@ -47,7 +47,7 @@ final class KeptFolder: KeptFiles {
   }
 
   func names(in folder: String) -> [String] {
-    TextFile.names(in: "\(path)/\(folder)").filter { !$0.hasPrefix(".") }
+    (Folder.names(in: "\(path)/\(folder)") ?? []).filter { !$0.hasPrefix(".") }
   }
 
   func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }

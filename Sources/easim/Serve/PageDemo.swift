@@ -1,7 +1,7 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
-import AccessoryTransports
 
 /// `easim demo --page`: the demonstration in the world `main` of a server, over and over, for the live page.
 ///
@@ -17,9 +17,6 @@ final class PageDemo {
   private let flicker: Quirk
   /// Why it stopped, when it did.
   private let failed: (String) -> Void
-  private var waiting: [Int: (JSON5Value) -> Void] = [:]
-  private var lastID = 0
-  private var isDrainDue = false
   private var accessory = ""
   private var app = ""
   private var protocolName = ""
@@ -33,7 +30,10 @@ final class PageDemo {
   ) {
     (self.profile, self.flicker, self.loop, self.failed) = (profile, flicker, loop, failed)
     client = server.makeClient()
-    client.changed = { [weak self] in self?.drainSoon() }
+    client.news = { [weak self, loop] news in
+      guard news.method == "app", news.params["event"]?.word == "connect" else { return }
+      loop.schedule(after: .zero) { self?.connected(news.params) }
+    }
   }
 
   /// Adds the accessory and the app; everything else follows.
@@ -94,46 +94,15 @@ final class PageDemo {
     }
   }
 
-  // MARK: Requests
-
   private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
-    lastID += 1
-    waiting[lastID] = done
-    let request = JSON5Value.object([
-      .init("jsonrpc", .text("2.0")), .init("id", .number(lastID)), .init("method", .text(method)),
-      .init("params", .object(params)),
-    ])
-    client.receive(Array(JSON5Writer.write(request, as: .jsonLine).utf8).span.bytes)
-  }
-
-  /// In a later turn, because the client may be in the middle of a request.
-  private func drainSoon() {
-    guard !isDrainDue else { return }
-    isDrainDue = true
-    loop.schedule(after: .zero) { [weak self] in
-      self?.isDrainDue = false
-      self?.drain()
-    }
-  }
-
-  private func drain() {
-    var bytes: [UInt8] = []
-    client.send { span in
-      span.withUnsafeBytes { bytes += $0 }
-      return span.byteCount
-    }
-    for line in bytes.split(separator: 0x0A) {
-      guard let answer = try? JSON5.read(Array(line), file: "answer") else { continue }
-      if case .number(let number)? = answer["id"]?.content, let id = number.integer.map(Int.init) {
-        let done = waiting.removeValue(forKey: id)
+    client.call(method, .object(params)) { [weak self, loop] result in
+      // In a later turn, because the client is in the middle of a request.
+      loop.schedule(after: .zero) {
+        switch result {
+        case .success(let answer): done(answer)
         // Whoever looks at the page may press its buttons meanwhile, so the demonstration ends where it no longer fits.
-        if let error = answer["error"] {
-          failed(error["message"]?.word ?? "")
-        } else {
-          done?(answer["result"] ?? .null)
+        case .failure(let error): self?.failed(error.message)
         }
-      } else if answer["method"]?.word == "app", answer["params"]?["event"]?.word == "connect" {
-        connected(answer["params"] ?? .null)
       }
     }
   }

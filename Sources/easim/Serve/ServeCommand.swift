@@ -1,6 +1,5 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryTransports
 import Glibc
 
 extension CommandSpec {

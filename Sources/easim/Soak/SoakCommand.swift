@@ -1,5 +1,6 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryRuns
 import AccessorySoak
 import Glibc
 
@@ -48,7 +49,6 @@ struct SoakOptions: CommandOptions {
   var jobs: Int?
   var forbidden: [SoakCoverage.Corner] = []
   var folder: String?
-  var reports: [String] = []
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(optional: "PROFILE", \.profile, .optional(.text))]
@@ -65,8 +65,7 @@ struct SoakOptions: CommandOptions {
     Option(
       "--save", \.folder, .optional(.text), as: "DIR",
       "write failures to DIR as soak-SEED.json5, and what passed on their cables as soak-SEED.pcapng"),
-    Option(
-      each: "--report", \.reports, .text, as: "FILE", "write the result: .json, or .xml (JUnit, a case for each rule)"),
+    .report.described("write the result: .json, .html, or .xml (JUnit, a case for each rule)"),
     .shard.described("play part I of N of the worlds"), .allowEmpty,
     .transcript.described("with --seeds 1: write everything that happens"),
     .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"), .json,
@@ -84,15 +83,13 @@ struct SoakRun {
   let first: UInt64
   /// The number of worlds of the whole run; nil with a time instead.
   let total: Int?
-  /// The part of them that is played here.
-  let shard: Shard
+  let output: RunOutput<SoakRunReport>
   let allowsEmpty: Bool
   let time: Duration?
   let jobs: Int
   let folder: String?
   let transcript: TranscriptFile?
   let recorder: CaptureRecorder?
-  let reports: [ReportFile<SoakReportForm>]
 
   init(_ options: SoakOptions, _ console: Console) throws {
     var recipe = SoakRecipe()
@@ -104,7 +101,10 @@ struct SoakRun {
     first = options.first
     time = options.time
     total = time == nil ? Int(options.count) : nil
-    shard = try Self.shard(options, console)
+    output = try RunOutput(options.shared, dividing: total ?? .max, console)
+    if time != nil, !output.shard.isWhole {
+      throw UsageError("--for cannot be divided, since the number of worlds is not known: use --seeds, or --shard 1/1")
+    }
     allowsEmpty = options.shared.allowsEmpty
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     folder = options.folder
@@ -116,19 +116,7 @@ struct SoakRun {
     shared.seed = first
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
-    reports = try options.reports.map { try ReportFile("--report", $0) }
     if let folder { try Self.make(folder) }
-  }
-
-  /// A single world is not divided: its command is printed to be repeated, in a divided job too.
-  private static func shard(_ options: SoakOptions, _ console: Console) throws -> Shard {
-    if let shard = options.shared.shard { return shard }
-    if options.time == nil, options.count == 1 { return .whole }
-    let shard = try Shard.chosen(options.shared, console)
-    if options.time != nil, !shard.isWhole {
-      throw UsageError("--for cannot be divided, since the number of worlds is not known: use --seeds, or --shard 1/1")
-    }
-    return shard
   }
 
   /// The first seed that is played here.
@@ -137,7 +125,7 @@ struct SoakRun {
   /// How many worlds are played here; nil with a time instead.
   var count: UInt64? { share.map { UInt64($0.count) } }
 
-  private var share: Range<Int>? { total.map { shard.share(of: $0) } }
+  private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
 
   /// Checked at the start, and not after hours.
   private static func make(_ folder: String) throws {

@@ -1,8 +1,8 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessorySessions
 import AccessorySoak
-import AccessoryTransports
 import Glibc
 
 /// One run of `easim soak`: plays the worlds, shows progress, shrinks failures and reports.
@@ -11,9 +11,8 @@ import Glibc
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
 /// ```
 final class SoakSession {
-  /// How often the progress bar is drawn, and how often a JSON line is written.
-  private static let barPeriod = Duration.milliseconds(50)
-  private static let linePeriod = Duration.seconds(1)
+  /// How often it looks whether the shrinking is to end.
+  private static let turn = Duration.milliseconds(50)
   /// The time that the worlds being played have after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
@@ -21,21 +20,16 @@ final class SoakSession {
   private let console: Console
   private let runtime: CommandRuntime
   private let crew: SoakCrew
-  private let bar: ProgressBar
-  private var tick: LoopTimer?
-  private var nextLine: Instant
 
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    bar = ProgressBar(console)
     // Before the loop runs, because this blocks while the transcript is not read.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
     runtime = try CommandRuntime(console, secondInterrupt: Self.shrinkingTime)
     crew = SoakCrew(options.recipe, from: options.from, count: options.count, jobs: options.jobs)
-    nextLine = runtime.loop.now + Self.linePeriod
   }
 
   func run() -> ExitCode {
@@ -43,14 +37,14 @@ final class SoakSession {
     let busyBefore = clock()
     let crew = crew
     Task { await crew.play() }
-    tick = runtime.loop.makeTimer { [unowned self] in showProgress(since: begin) }
-    tick?.arm(at: begin + Self.barPeriod)
+    let progress = RunProgress(
+      console, on: runtime.loop, show: { [unowned self] _ in shown(since: begin) },
+      line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
     // Each job finishes its current world.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
-    tick?.cancel()
-    bar.clear()
+    progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
     let busy = max(Double(clock() - busyBefore) / Double(CLOCKS_PER_SEC), 0.001)
     let report = crew.report
@@ -80,27 +74,25 @@ final class SoakSession {
 
   // MARK: Meanwhile
 
-  private func showProgress(since begin: Instant) {
-    let now = runtime.loop.now
-    tick?.arm(at: now + Self.barPeriod)
+  private func fraction(of count: Int, after elapsed: Double) -> Double {
+    options.count.map { Double(count) / Double(max($0, 1)) } ?? elapsed / (options.time?.inSeconds ?? 1)
+  }
+
+  private func shown(since begin: Instant) -> (Double, String) {
     let (count, failures) = crew.progress
-    let elapsed = max((now - begin).inSeconds, 0.001)
-    let fraction = options.count.map { Double(count) / Double(max($0, 1)) } ?? elapsed / (options.time?.inSeconds ?? 1)
-    let rate = Double(count) / elapsed
-    if console.isJSON {
-      guard now >= nextLine else { return }
-      nextLine = now + Self.linePeriod
-      var object = JSONObject(event: "progress", at: now)
-      object.add("worlds", count)
-      object.add("failures", failures)
-      object.add("fraction", min(fraction, 1))
-      console.out(object.text)
-    } else {
-      let left = fraction > 0.01 ? "  \(Int((elapsed / fraction - elapsed).rounded(.up))) s left" : ""
-      bar.draw(
-        fraction,
-        "\(Int(min(fraction, 1) * 100)) %  \(count) worlds  \(Int(rate)) a second  \(failures) failures\(left)")
-    }
+    let elapsed = max((runtime.loop.now - begin).inSeconds, 0.001)
+    let fraction = fraction(of: count, after: elapsed)
+    let left = fraction > 0.01 ? "  \(Int((elapsed / fraction - elapsed).rounded(.up))) s left" : ""
+    return (fraction, "\(count) worlds  \(Int(Double(count) / elapsed)) a second  \(failures) failures\(left)")
+  }
+
+  private func line(since begin: Instant) -> JSONObject {
+    let (count, failures) = crew.progress
+    var object = JSONObject(event: "progress", at: runtime.loop.now)
+    object.add("worlds", count)
+    object.add("failures", failures)
+    object.add("fraction", min(fraction(of: count, after: max((runtime.loop.now - begin).inSeconds, 0.001)), 1))
+    return object
   }
 
   // MARK: Shrinking
@@ -116,7 +108,7 @@ final class SoakSession {
       if runtime.signalCount > before { shrinking.stop() }
       return shrinking.isOver
     }
-    while !finished() { runtime.loop.run(until: finished, limit: Self.barPeriod) }
+    while !finished() { runtime.loop.run(until: finished, limit: Self.turn) }
     return shrinking.results
   }
 }

@@ -1,8 +1,10 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessorySessions
 import AccessorySoak
-import AccessoryTransports
+import LinuxIO
 
 /// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {
@@ -18,9 +20,9 @@ struct SoakVerdict {
     stoppedBy: String?
   ) {
     var report = SoakRunReport(
-      report, shrunk, options.recipe, first: options.first, seeds: options.total, shard: options.shard,
+      report, shrunk, options.recipe, first: options.first, seeds: options.total, shard: options.output.shard,
       stoppedBy: stoppedBy, program: Version.program)
-    report.allowsEmpty = options.allowsEmpty
+    (report.allowsEmpty, report.took) = (options.allowsEmpty, .seconds(seconds))
     self.report = report
     self.shrunk = shrunk
     self.options = options
@@ -41,7 +43,7 @@ struct SoakVerdict {
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
-    for file in options.reports { file.write(report, time: .seconds(seconds), console) }
+    options.output.write(report)
     return report.verdict.isPassed ? .done : .checkFailed
   }
 
@@ -114,7 +116,7 @@ struct SoakVerdict {
     object.add("verdict", report.verdict.word)
     object.add("text", report.headline)
     if let total = options.total { object.add("seeds", total) }
-    if !options.shard.isWhole { object.add("shard", "\(options.shard)") }
+    if !options.output.shard.isWhole { object.add("shard", "\(options.output.shard)") }
     object.add("worlds", report.worlds)
     object.add("failures", report.failureCount)
     object.add("perSecond", Int(Double(report.worlds) / seconds))

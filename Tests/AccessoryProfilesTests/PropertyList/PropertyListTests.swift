@@ -1,12 +1,12 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import Testing
 
-/// The checks before a library reads a property list.
+/// What is refused in a property list, and why.
 @Suite struct PropertyListTests {
   static func complaint(_ bytes: [UInt8]) -> String {
     do {
-      return "none: \(try PropertyListFile(bytes, path: "Info.plist").form)"
+      return "none: \(try PropertyList(bytes, path: "Info.plist"))"
     } catch {
       return error.description
     }
@@ -16,13 +16,41 @@ import Testing
 
   // MARK: XML
 
+  @Test(
+    arguments: [
+      ("<plist><dict/></plist>", .dictionary([:])),
+      ("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<plist version=\"1.0\"><dict/></plist>", .dictionary([:])),
+      ("<array/><!-- without <plist> -->", .array([])),
+      ("\u{FEFF}<plist><string>a > b</string><!-- <array> ' --></plist>", .text("a > b")),
+      ("<plist><string>a<![CDATA[<array>]]><!-- b -->&#x63;&quot;</string></plist>", .text("a<array>c\"")),
+      (
+        "<dict><key>a&amp;b</key><true/>\n<key/><array><integer>1</integer><data/></array></dict>",
+        .dictionary(["a&b": .other("a boolean"), "": .array([.other("a number"), .other("data")])])
+      ),
+    ] as [(String, PropertyList)])
+  func xmlIsAccepted(text: String, expected: PropertyList) throws {
+    #expect(try PropertyList(Array(text.utf8), path: "Info.plist") == expected)
+  }
+
   @Test(arguments: [
-    "<plist><dict/></plist>", "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<plist version=\"1.0\"><dict/></plist>",
-    "\u{FEFF}<plist><string>a > b</string><!-- <array> ' --></plist>",
-    "<plist><string><![CDATA[<array>]]></string></plist>",
+    ("<html></html>", "1:1", "<html> is no value of a property list"),
+    ("<plist/>", "1:1", "<plist> is empty"),
+    ("<plist></plist>", "1:8", "</plist> closes nothing"),
+    ("<plist>\n<array/>", "2:9", "it ends too early"),
+    ("<plist><array/><array/></plist>", "1:16", "expected </plist>"),
+    ("<array/>\n<array/>", "2:1", "expected the end of the file"),
+    ("<plist><array><string>a</array></plist>", "1:24", "expected </string>"),
+    ("<string>a", "1:1", "<string> is not closed"),
+    ("<array>a</array>", "1:8", "text outside of <string>"),
+    ("<array><![CDATA[</array>]]>", "1:8", "text outside of <string>"),
+    ("<dict><string/></dict>", "1:7", "expected <key> or </dict>, found <string>"),
+    ("<dict><key>a</key></dict>", "1:19", "</dict> closes nothing"),
+    ("<string>&a;</string>", "1:9", "'&' begins a reference such as &amp; and this is none"),
+    ("<string>&#0;</string>", "1:9", "'&' begins a reference such as &amp; and this is none"),
+    ("<string>a&", "1:10", "'&' begins a reference such as &amp; and this is none"),
   ])
-  func xmlIsAccepted(text: String) {
-    #expect(Self.complaint(text) == "none: xml")
+  func xmlThatIsNoPropertyListIsRefusedAtItsPlace(text: String, place: String, reason: String) {
+    #expect(Self.complaint(text) == "Info.plist:\(place): this is not a valid property list: \(reason)")
   }
 
   @Test(arguments: [
@@ -43,16 +71,20 @@ import Testing
   }
 
   @Test(arguments: [0, 1]) func xmlIsNestedSixtyFourDeepAndNotDeeper(more: Int) {
-    let depth = PropertyListFile.deepest + more
+    let depth = PropertyList.deepest + more
     let text =
       "<plist>" + String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth) + "</plist>"
     let expected =
-      more == 0 ? "none: xml" : "Info.plist:1:456: arrays and dictionaries are nested deeper than 64"
+      more == 0 ? Self.nested(depth) : "Info.plist:1:456: arrays and dictionaries are nested deeper than 64"
     #expect(Self.complaint(text) == expected)
   }
 
+  private static func nested(_ depth: Int) -> String {
+    "none: \((1..<depth).reduce(PropertyList.array([])) { list, _ in .array([list]) })"
+  }
+
   /// Closing tags count only where every XML reader sees them.
-  @Test(arguments: ["<!--</array>-->", "<![CDATA[</array>]]>", "<?a </array>?>", "<!DOCTYPE </array>"])
+  @Test(arguments: ["<!--</array>-->", "<?a </array>?>", "<!DOCTYPE </array>"])
   func aHiddenClosingTagDoesNotHideTheDepth(hidden: String) {
     let text = "<plist>" + String(repeating: "<array>\(hidden)", count: 70)
     #expect(Self.complaint(text).hasSuffix("are nested deeper than 64"))
@@ -75,11 +107,17 @@ import Testing
     return bytes
   }
 
-  @Test func binaryIsAccepted() {
-    #expect(Self.complaint(Self.binary([[0xD1, 1, 2], [0x51, 0x61], [0xA0]])) == "none: binary")
-    #expect(Self.complaint(Self.binary([[0x51, 0x61]])) == "none: binary")
+  @Test func binaryIsAccepted() throws {
+    let values = { (objects: [[UInt8]]) in try PropertyList(Self.binary(objects), path: "Info.plist") }
+    #expect(try values([[0xD1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .array([])]))
+    #expect(try values([[0x51, 0x61]]) == .text("a"))
+    // The same key twice.
+    #expect(try values([[0xD2, 1, 1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .text("a")]))
+    #expect(
+      try values([[0xA2, 1, 2], [0x09], [0x00]]) == .array([.other("a boolean"), .other("a value of another kind")]))
     // Half of a UTF-16 character is 0, and data may be.
-    #expect(Self.complaint(Self.binary([[0xA2, 1, 2], [0x61, 0x00, 0x61], [0x42, 0x00, 0x00]])) == "none: binary")
+    #expect(
+      try values([[0xA2, 1, 2], [0x61, 0x00, 0x61], [0x42, 0x00, 0x00]]) == .array([.text("a"), .other("data")]))
   }
 
   @Test(arguments: [
@@ -87,6 +125,7 @@ import Testing
     (binary([[0x08]], top: 1), "its trailer refers to bytes that it does not have"),
     (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
     (binary([[0xA1, 7], [0x08]]), "byte 9 refers to an object that it does not have"),
+    (binary([[0xD1, 1, 1], [0x08]]), "a key of object 0 is not text"),
     (binary([[0xA9, 0]]), "object 0 is longer than the file"),
     (binary([[0xAF, 0x08]]), "object 0 has a wrong length"),
     (
@@ -121,12 +160,12 @@ import Testing
   // MARK: Files and values
 
   @Test func aFileThatIsNotThereIsNamed() {
-    let error = #expect(throws: SourceProblem.self) { try PropertyListFile(path: "/nowhere/Info.plist") }
+    let error = #expect(throws: SourceProblem.self) { try PropertyList(path: "/nowhere/Info.plist") }
     #expect(error?.description == "/nowhere/Info.plist cannot be read: No such file or directory")
   }
 
   @Test func aLargeFileIsNotRead() {
-    let text = "<plist>" + String(repeating: " ", count: PropertyListFile.longest)
+    let text = "<plist>" + String(repeating: " ", count: PropertyList.longest)
     #expect(Self.complaint(text) == "Info.plist has more than 1048576 bytes, the most it may have")
   }
 

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func everyCommandIsInTheTable() throws {
-    for (form, _) in EADemoCommand.table {
+    for (form, _, _) in EADemoCommand.table {
       let name = String(form.prefix { $0 != " " })
       let lines = [name, "\(name) 1", "\(name) 01", "\(name) 1 10k"]
       #expect(lines.contains { (try? EADemoCommand(line: $0)) != nil }, "\(form)")

@@ -1,7 +1,9 @@
+import AccessoryFormats
 import AccessoryProfiles
 import CLinux
 import ExternalAccessory
 import ExternalAccessorySimulation
+import TestSupport
 import Testing
 
 /// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and
@@ -35,7 +37,7 @@ enum Soak {
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate what the process keeps permanently.
     findings += try await SoakRound(plugs: judgesTheHeap ? 200 : 4).play()
-    let descriptors = try SoakRound.descriptors()
+    let descriptors = SoakRound.descriptors()
     let heapBefore = judgesTheHeap ? await SoakRound.idleHeap() : 0
     while done < plugs, findings.isEmpty {
       let round = SoakRound(plugs: min(roundSize, plugs - done))
@@ -48,8 +50,8 @@ enum Soak {
     // Most of it gets through, or this would not be about bytes.
     if total.read < total.lost { findings.append("more was lost than read") }
     // A loop of the first worlds may have been on its way out when they were counted.
-    await SoakRound.until { ((try? SoakRound.descriptors(beside: descriptors)) ?? []).isEmpty }
-    let left = try SoakRound.descriptors(beside: descriptors)
+    await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
+    let left = SoakRound.descriptors(beside: descriptors)
     if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
     if heap - heapBefore > 1 << 20 { findings.append("the heap grew from \(heapBefore) to \(heap) bytes") }
     return findings + ["soak: \(done) plugs, \(total), heap \(heapBefore) before and \(heap) after"]
@@ -86,16 +88,14 @@ final class SoakRound: @unchecked Sendable {
 
   /// Without the timers that the dispatch library makes when it first needs one; a run loop or a world that is left
   /// shows in the others.
-  static func descriptors() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-    }.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
+  static func descriptors() -> [String] {
+    OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
   /// The descriptors that are open in addition to `others`, each as often as it is there more often.
-  static func descriptors(beside others: [String]) throws -> [String] {
+  static func descriptors(beside others: [String]) -> [String] {
     var rest = others
-    return try descriptors().filter { descriptor in
+    return descriptors().filter { descriptor in
       guard let place = rest.firstIndex(of: descriptor) else { return true }
       rest.remove(at: place)
       return false
@@ -119,13 +119,13 @@ final class SoakRound: @unchecked Sendable {
         return made
       }
       let threads = (0..<8).map { SoakThread($0, ledger, watch) }
-      var dice = SoakDice(seed: 99)
+      var random = SeededRandom(seed: 99)
       var openAtThePull = 0
       for number in 0..<plugs {
-        let accessory = accessories[dice.number(below: accessories.count)]
+        let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
         // Some are through, and one is open and has written something, when the cable goes.
-        let through = ledger.throughCount + dice.number(below: 4)
+        let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
         await Self.until {
@@ -139,7 +139,7 @@ final class SoakRound: @unchecked Sendable {
         // It may have been closed just now; most are open when the cable goes, see below.
         if ledger.openCount(id) > 0 { openAtThePull += 1 }
         ledger.cableGoes(id)
-        if dice.number(below: 2) == 0 { accessory.unplug() } else { accessory.pull() }
+        if random.below(2) == 0 { accessory.unplug() } else { accessory.pull() }
         await Self.until { !manager.connectedAccessories.contains { $0.connectionID == id } }
         accessory.plugIn()
       }

@@ -1,4 +1,6 @@
+import AccessoryFormats
 import ExternalAccessory
+import TestSupport
 
 /// One of the threads of an app in a soak: opens a session with any accessory, writes, reads what comes back, closes it
 /// in one of several ways, and starts again, until it is stopped.
@@ -8,7 +10,7 @@ final class SoakThread: @unchecked Sendable {
   private let watch: SoakWatch
   private let lock = NSLock()
   private var isAsked = false
-  private var dice: SoakDice
+  private var random: SeededRandom
   private let ended = DispatchSemaphore(value: 0)
   private let never = DispatchSemaphore(value: 0)
   /// The session before, where it has to be through before the next.
@@ -18,7 +20,7 @@ final class SoakThread: @unchecked Sendable {
     self.number = number
     self.ledger = ledger
     self.watch = watch
-    dice = SoakDice(seed: UInt64(number + 1))
+    random = SeededRandom(seed: UInt64(number + 1))
     Thread { [self] in
       while !isDone { playOne() }
       ended.signal()
@@ -42,21 +44,21 @@ final class SoakThread: @unchecked Sendable {
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
     let own = keys.first { $0.0.serialNumber == "SOAK-\(number % 4)" && $0.1 == SoakRound.protocols[number / 4] }
-    let any = keys[dice.number(below: keys.count)]
-    guard let (accessory, name) = dice.number(below: 8) > 0 ? own : any else { return waitABit() }
+    let any = keys[random.below(keys.count)]
+    guard let (accessory, name) = random.below(8) > 0 ? own : any else { return waitABit() }
     let token = ledger.begin(accessory.connectionID, name)
     guard let session = EASession(accessory: accessory, forProtocol: name) else {
       ledger.forget(token)
       return waitABit()
     }
     let client = SoakClient(
-      session, token, ledger, quota: SoakBytes.headCount + dice.number(below: 12_000),
-      readSize: 1 << dice.number(below: 14))
+      session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
+      readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
     // Without a wait it may take the session from itself.
-    last = dice.number(below: 8) > 0 ? token : nil
-    let isPatient = dice.number(below: 3) > 0
-    switch dice.number(below: 3) {
+    last = random.below(8) > 0 ? token : nil
+    let isPatient = random.below(3) > 0
+    switch random.below(3) {
     case 0:
       session.inputStream?.open()
       session.outputStream?.open()
@@ -75,7 +77,7 @@ final class SoakThread: @unchecked Sendable {
       client.go(isPatient: isPatient) { client.waitABit() }
     }
     // Close both, in either order; or let go of everything, which is as good.
-    switch dice.number(below: 3) {
+    switch random.below(3) {
     case 0: session.stop()
     case 1:
       session.outputStream?.close()
@@ -183,18 +185,4 @@ final class SoakWatch: @unchecked Sendable {
   var count: Int { lock.withLock { watched.count } }
   /// The objects that are still alive.
   var left: [String] { lock.withLock { watched.compactMap { $0.object.map { "\(type(of: $0))" } } } }
-}
-
-/// Chance, the same for a seed.
-struct SoakDice {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func number(below bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
-  }
 }

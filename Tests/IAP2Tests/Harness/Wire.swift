@@ -8,11 +8,6 @@ struct Wire: ~Copyable {
   var now = Instant(nanoseconds: 0)
   /// One line per packet: "A SYN …" from the accessory, "D …" from the device.
   var lines: [String] = []
-  /// Whether packets are written down; a hundred thousand of them need not be.
-  var isRecording = true
-  /// How many packets went over the wire, and which of them get lost: every n-th.
-  var packets = 0
-  var losesEvery: Int?
   /// Whether the packets themselves are kept, in ``toDevice`` and ``toAccessory``.
   var keepsBytes = false
   var toDevice: [[UInt8]] = []
@@ -45,10 +40,10 @@ struct Wire: ~Copyable {
       var bytes: [UInt8] = []
       if accessory.core.nextTransmit(into: &bytes, now: now) {
         record("A", bytes)
-        if arrives() { device.receive(bytes.span.bytes, now: now) }
+        device.receive(bytes.span.bytes, now: now)
       } else if device.core.nextTransmit(into: &bytes, now: now) {
         record("D", bytes)
-        if arrives() { accessory.receive(bytes.span.bytes, now: now) }
+        accessory.receive(bytes.span.bytes, now: now)
       } else {
         return
       }
@@ -87,15 +82,9 @@ struct Wire: ~Copyable {
     }
   }
 
-  private mutating func arrives() -> Bool {
-    packets += 1
-    return losesEvery.map { packets % $0 != 0 } ?? true
-  }
-
   private mutating func record(_ side: String, _ bytes: [UInt8]) {
     if keepsBytes, side == "A" { toDevice.append(bytes) }
     if keepsBytes, side == "D" { toAccessory.append(bytes) }
-    guard isRecording else { return }
     var scanner = PacketScanner()
     var offset = 0
     while let piece = scanner.next(in: bytes.span.bytes, at: &offset) {

@@ -1,3 +1,5 @@
+import AccessoryFormats
+import TestSupport
 import Testing
 
 @testable import IAP2
@@ -81,14 +83,14 @@ import Testing
   }
 
   private func write(seed: UInt64) -> Written {
-    var dice = Dice(seed: seed)
+    var random = SeededRandom(seed: seed)
     var written = Written()
     for _ in 0..<600 {
-      let limit = dice.chance(5) ? 200 : 30
-      switch dice.below(5) {
-      case 0, 1: written.append(dice.bytes(1 + dice.below(limit * 10)))
-      case 2: if !written.packets.isEmpty { written.extendNewest(dice.bytes(1 + dice.below(limit * 10))) }
-      default: if !written.packets.isEmpty { written.drop(1 + dice.below(min(3, written.packets.count))) }
+      let limit = random.chance(5) ? 200 : 30
+      switch random.below(5) {
+      case 0, 1: written.append(random.bytes(1 + random.below(limit * 10)))
+      case 2: if !written.packets.isEmpty { written.extendNewest(random.bytes(1 + random.below(limit * 10))) }
+      default: if !written.packets.isEmpty { written.drop(1 + random.below(min(3, written.packets.count))) }
       }
       #expect(written.isWhole, "seed \(seed)")
     }

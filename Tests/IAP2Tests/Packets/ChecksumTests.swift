@@ -1,4 +1,6 @@
+import AccessoryFormats
 import IAP2
+import TestSupport
 import Testing
 
 /// Section 2.1: the byte that makes the 8-bit sum zero.
@@ -16,8 +18,8 @@ import Testing
 
   /// Lengths around the width of a vector, at every offset.
   @Test func everyLengthAndOffsetSumsLikeTheSlowWay() {
-    var dice = Dice(seed: 1)
-    let bytes = dice.bytes(300)
+    var random = SeededRandom(seed: 1)
+    let bytes = random.bytes(300)
     for start in 0..<40 {
       for count in 0...140 {
         let slice = Array(bytes[start..<start + count])

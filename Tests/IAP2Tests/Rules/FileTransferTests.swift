@@ -1,4 +1,6 @@
+import AccessoryFormats
 import IAP2
+import TestSupport
 import Testing
 
 /// Section 9: files over a file transfer session, whole or not at all.
@@ -55,15 +57,15 @@ import Testing
   /// Whatever is sent: a file that is received has the size that its setup said, and everything that began ends.
   @Test func packetsByChanceMakeWholeFilesOrNone() {
     for seed: UInt64 in 1...200 {
-      var dice = Dice(seed: seed)
+      var random = SeededRandom(seed: seed)
       var receiver = FileReceiver(limit: 20)
       var sizes: [UInt8: Int] = [:]
       for _ in 0..<200 {
-        let id = 0x80 + UInt8(dice.below(6))
-        let operations: [UInt8] = [0x04, 0x80, 0x00, 0x40, 0xC0, 0x02, 0x03, dice.byte()]
-        let operation = operations[dice.below(operations.count)]
-        let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, 0, UInt8(dice.below(24))] : []
-        for action in receiver.receive([id, operation] + size + dice.bytes(dice.below(12))) {
+        let id = 0x80 + UInt8(random.below(6))
+        let operations: [UInt8] = [0x04, 0x80, 0x00, 0x40, 0xC0, 0x02, 0x03, random.byte()]
+        let operation = operations[random.below(operations.count)]
+        let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, 0, UInt8(random.below(24))] : []
+        for action in receiver.receive([id, operation] + size + random.bytes(random.below(12))) {
           switch action {
           case .began(let id, let size): sizes[id] = size
           case .received(let id, _, let bytes): #expect(sizes.removeValue(forKey: id) ?? 0 == bytes.count)

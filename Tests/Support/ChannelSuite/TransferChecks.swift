@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 extension ChannelSuite {
   /// Order and completeness, however the bytes are cut.

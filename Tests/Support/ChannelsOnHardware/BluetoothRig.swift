@@ -1,7 +1,7 @@
 import AccessoryBluetooth
 import AccessoryCore
-import AccessoryTransports
 import ChannelSuite
+import LinuxIO
 
 /// RFCOMM between two adapters of this machine, which are paired: the left end is the host's, on hci0, the right end the
 /// accessory's, on hci1.

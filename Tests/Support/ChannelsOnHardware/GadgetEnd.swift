@@ -1,8 +1,8 @@
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import ChannelSuite
 import Glibc
+import LinuxIO
 
 extension ChannelFactory {
   /// The accessory as a FunctionFS gadget on this machine's one device port (dummy_hcd). What it sent and the host has not

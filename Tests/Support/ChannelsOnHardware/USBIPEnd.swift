@@ -1,8 +1,8 @@
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import ChannelSuite
 import Glibc
+import LinuxIO
 
 extension ChannelFactory {
   /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. What it sent and the host has

@@ -1,7 +1,7 @@
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import ChannelSuite
+import LinuxIO
 
 /// How a simulated accessory comes to be on this machine's USB, and how it goes.
 protocol AccessoryEnd: AnyObject {

@@ -1,6 +1,6 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryTransports
+import LinuxIO
 
 /// What the control fuzzer does with its bytes: lines of a client, then time, then the end of the connection.
 public enum FuzzedControl {
@@ -8,7 +8,7 @@ public enum FuzzedControl {
   public static func play(_ bytes: [UInt8]) {
     let loop = VirtualLoop(seed: 1)
     let server = ControlServer(ControlServer.Settings(), on: loop)
-    let (client, other) = (server.makeClient(), server.makeClient())
+    let (client, other) = (RPCLines(server.makeClient()), RPCLines(server.makeClient()))
     client.receive(Array(prelude.utf8).span.bytes)
     // In pieces, so that lines are cut anywhere.
     for part in stride(from: 0, to: bytes.count, by: 97) {

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// What the profile fuzzer does with its bytes: a profile's text, a quirk, a behaviour, a pattern and a

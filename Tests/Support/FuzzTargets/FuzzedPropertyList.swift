@@ -1,5 +1,4 @@
 import AccessoryProfiles
-import PropertyLists
 
 /// What the fuzzer of property lists does with its bytes: an Info.plist, and changes of a sound binary one.
 public enum FuzzedPropertyList {
@@ -14,8 +13,7 @@ public enum FuzzedPropertyList {
   }
 
   private static func read(_ bytes: [UInt8]) {
-    guard let file = try? PropertyListFile(bytes, path: "fuzz.plist") else { return }
-    _ = try? LibPlist.read(file)
+    _ = try? PropertyList(bytes, path: "fuzz.plist")
   }
 
   /// `{李: a, UIBackgroundModes: [external-accessory], n: [1, 1.5, 2 bytes of data, true]}`.

@@ -1,13 +1,11 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What chance decides in a couple, from the soak's seed and the couple's name.
 struct Chances {
   private var random: SeededRandom
 
   init(seed: UInt64, name: String) {
-    // Not Swift's own hash, which every process has otherwise.
-    let number = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    random = SeededRandom(seed: seed ^ number)
+    random = SeededRandom(seed: seed ^ name.utf8.stableHash)
   }
 
   mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }

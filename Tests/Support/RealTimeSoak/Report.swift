@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// What is said at the end: a table for people, an object for programs.
 struct Report {

@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 /// Variants of a text whose numbers are extreme: what arithmetic on numbers from files is tested with.
 public enum ExtremeNumbers {
   /// Around the borders of all kinds of numbers, and things that are written as numbers and are none.
@@ -28,13 +30,9 @@ public enum ExtremeNumbers {
   /// the same texts.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
-    var state = seed
-    func draw(_ bound: Int) -> Int {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return Int(state >> 33) % bound
-    }
+    var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in
-      variant(text, places.filter { _ in draw(3) == 0 }.map { ($0, spellings[draw(spellings.count)]) })
+      variant(text, places.filter { _ in random.below(3) == 0 }.map { ($0, spellings[random.below(spellings.count)]) })
     }
   }
 

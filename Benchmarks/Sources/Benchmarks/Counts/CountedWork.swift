@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryLoad
-import AccessoryTransports
 import BenchmarkFloors
 import IAP2
+import LinuxIO
 
 /// Work that costs the same number of instructions and allocations on every run of the same build.
 ///

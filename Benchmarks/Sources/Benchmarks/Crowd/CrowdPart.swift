@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySimulator
-import AccessoryTransports
 import BenchmarkFloors
 import Certificates
 import Glibc
+import LinuxIO
 
 /// The roles of the processes of the figures about many accessories.
 enum CrowdPart: String {

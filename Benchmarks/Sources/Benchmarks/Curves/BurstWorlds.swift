@@ -3,7 +3,6 @@ import AccessoryHost
 import AccessoryLoad
 import AccessoryProfiles
 import AccessorySimulator
-import AccessoryTransports
 import AccessoryWorlds
 
 /// Load tests on accessories in worlds of their own, all on one loop: what `easim burst ADDR…` does, without the processes.

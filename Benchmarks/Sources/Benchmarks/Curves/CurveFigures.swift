@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryLoad
-import AccessoryTransports
+import LinuxIO
 
 // Whether cost grows in proportion to work: the processor time of one burst of a load test, echoed and verified over
 // cables in memory, with more and more bursts, sessions or accessories. Includes both ends and no system calls.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessorySimulator
-import AccessoryTransports
 import BenchmarkFloors
 import Glibc
+import LinuxIO
 
 /// easim at both ends of a line, with the accessory in another process.
 final class OurEcho {

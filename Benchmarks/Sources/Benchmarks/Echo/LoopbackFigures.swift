@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import BenchmarkFloors
+import LinuxIO
 
 extension Figure {
   /// Both ends in one process over a cable in memory, on a real loop.

@@ -1,5 +1,7 @@
 import AccessoryCore
-import AccessoryTransports
+import AccessoryFaults
+import AccessoryFormats
+import LinuxIO
 
 extension Figure {
   /// The cost of a fault that is idle, because its time has not come.

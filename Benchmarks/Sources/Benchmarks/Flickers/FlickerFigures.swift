@@ -1,10 +1,11 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
 import AccessoryWorlds
 import BenchmarkFloors
 import IAP2
+import LinuxIO
 
 extension Figure {
   static var flickers: [Figure] { [publicationFlicker, wireFlicker, authenticatedFlicker] }

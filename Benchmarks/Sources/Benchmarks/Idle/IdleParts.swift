@@ -1,6 +1,6 @@
 import AccessoryCore
-import AccessoryTransports
 import Glibc
+import LinuxIO
 
 /// The roles of the processes of the idle figures: accessories in one, devices in another, connected by unix sockets,
 /// each ready and idle.

@@ -1,8 +1,8 @@
 import AccessoryCore
-import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 import IAP2
+import LinuxIO
 
 // Heap allocations per packet, after buffers have grown to their size, counted by a malloc of our own in front of the C
 // library's (see allocations.c).

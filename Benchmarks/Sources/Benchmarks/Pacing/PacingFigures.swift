@@ -1,11 +1,13 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
 import AccessoryProfiles
 import AccessorySimulator
-import AccessoryTransports
 import AccessoryWorlds
 import BenchmarkFloors
+import LinuxIO
 
 // Whether bytes that are to be sent at a rate arrive at that rate, in real time: 7,500 bytes a second, as reported for
 // apps over Bluetooth, and 100 KB/s. Measured from the first arrival to the last, so that only the pace counts.

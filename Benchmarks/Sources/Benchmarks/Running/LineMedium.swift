@@ -1,7 +1,7 @@
 import AccessoryCore
-import AccessoryTransports
 import BenchmarkFloors
 import Glibc
+import LinuxIO
 
 /// The connection between two measured processes: made of system calls alone, so that easim and the baseline use the
 /// same kind of line with the same buffers.

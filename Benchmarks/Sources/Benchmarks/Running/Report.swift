@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 
 /// The output of a measured figure, for people and for programs.
 struct Report {

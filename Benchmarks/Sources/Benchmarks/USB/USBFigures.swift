@@ -1,8 +1,8 @@
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import BenchmarkFloors
 import Glibc
+import LinuxIO
 
 // 10K bursts echoed over USB: easim's host and libusb, the kernel's USB and vhci_hcd, the USB/IP server and easim's
 // accessory, with iAP2 between the two; compared with C clients with libusb and a C device on USB/IP, over the same

@@ -1,8 +1,8 @@
 import AccessoryCore
-import AccessoryTransports
 import AccessoryUSB
 import BenchmarkFloors
 import Glibc
+import LinuxIO
 
 // The USB/IP server by itself: a C client writes 10,000 bytes in one transfer and reads them back in another, compared
 // with a plain echo over a socket of as many bytes each way, including the two headers of 48 bytes.

@@ -1,4 +1,5 @@
-import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
 
 /// The charts of what was counted: percentiles, errors.
 extension BurstReport {

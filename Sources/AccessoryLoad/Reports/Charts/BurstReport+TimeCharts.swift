@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryRuns
 
 /// The charts over time: throughput, latency, attachments.
 extension BurstReport {

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import IAP2
+import LinuxIO
 
 /// Connects a session to a program, one process per session: received bytes go to its standard input, its output is
 /// sent, and each line of its standard error becomes a note on the timeline.
@@ -11,7 +11,7 @@ import IAP2
 /// has no room, the output stays in the pipe.
 /// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
 /// - When the session ends, the program gets what had arrived and the end of its input, then has two grace periods;
-/// see   ``AccessoryTransports/ChildProcess/terminate(grace:)``.
+/// see   ``LinuxIO/ChildProcess/terminate(grace:)``.
 /// - The environment has `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of usual variables, and what the profile
 /// names.
 /// - The program is searched beside the file that names it, and runs in that folder.

@@ -15,12 +15,10 @@ enum ScriptAction: Equatable {
   case forward(to: String, [UInt8], isUnframed: Bool)
   /// Enters a state.
   case enter(String)
-  /// Gives the accessory a quirk.
-  case quirk(Quirk)
   /// Closes the session.
   case close(String)
-  /// Unplugs the accessory.
-  case unplug(Script.Answer.Absence)
+  /// Has the accessory do something.
+  case accessory(AccessoryAction)
 }
 
 /// Answers waiting for their time, in the order of their requests.

@@ -115,11 +115,12 @@ public struct ScriptBehavior: AccessoryBehavior {
         machine.notes.add(
           .dropped, "no session of \(target) is open: an answer of \(bytes.count.counted("byte")) is not sent")
       case .enter(let state): machine.enter(state, context.loop.now, &hub.memory)
-      case .quirk(let quirk):
-        context.note("the accessory has the quirk \(quirk) from now on, as the script says")
-        hub.perform?(.quirk(quirk))
       case .close(let reason): session.close(reason)
-      case .unplug(let absence): hub.perform?(.unplug(absence))
+      case .accessory(let action):
+        if case .quirk(let quirk) = action {
+          context.note("the accessory has the quirk \(quirk) from now on, as the script says")
+        }
+        hub.perform?(action)
       }
     }
 

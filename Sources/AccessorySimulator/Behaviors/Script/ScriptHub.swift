@@ -5,18 +5,10 @@ import AccessoryProfiles
 ///
 /// It belongs to the accessory and outlives its sessions.
 final class ScriptHub {
-  /// What a script asks of the whole accessory.
-  enum Request {
-    /// Have this quirk from now on.
-    case quirk(Quirk)
-    /// Unplug.
-    case unplug(Script.Answer.Absence)
-  }
-
   /// What the sessions remember together.
   @exclusivity(unchecked) var memory: ScriptMemory
   /// Does what scripts ask of the accessory; nil where there is none.
-  var perform: ((Request) -> Void)?
+  var perform: ((AccessoryAction) -> Void)?
   /// The open sessions. Not held: one that is forgotten is gone without an end.
   private var members: [Member] = []
 

@@ -150,9 +150,9 @@ struct ScriptMachine {
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
-      if let quirk = answer.quirk { answers.add(.quirk(quirk), at: due) }
+      if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
       // The accessory goes in the next turn, so the session is closed before that; behind its end nothing is done.
-      if let absence = answer.unplug { answers.add(.unplug(absence), at: due) }
+      if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
   }

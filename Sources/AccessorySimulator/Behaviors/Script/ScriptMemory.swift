@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// What the scripts of an accessory remember together: the state, the counters, how often rules answered. It outlives

@@ -1,4 +1,4 @@
-import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// Makes a source's bytes, in order and without end.

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// The requests of a client that has no device yet, and their answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {

@@ -1,9 +1,10 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
-import AccessoryTransports
 import Certificates
 
 /// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for the
@@ -24,7 +25,16 @@ public final class ScenarioAccessories {
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
-  private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
+  private lazy var actions = {
+    // The other process plays what is not here.
+    var actions = ActionPlayer()
+    actions.accessory = { [unowned self] in parts[$0] }
+    actions.pull = { [unowned self] name, _ in pull(name) }
+    return actions
+  }()
+  private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in
+    do { try actions.perform($0) } catch { failure = failure ?? error }
+  }
 
   /// Accessories that are not plugged in, each at the port with the same index.
   public init(
@@ -62,20 +72,6 @@ public final class ScenarioAccessories {
   public func tearDown(_ reason: String) {
     timeline.cancel()
     for part in parts.values { part.unplug(reason) }
-  }
-
-  private func perform(_ action: Scenario.Action) {
-    switch action {
-    case .accessoryPlugsIn(let name):
-      do { try parts[name]?.plugIn() } catch { failure = failure ?? error }
-    case .accessoryUnplugs(let name): parts[name]?.unplug()
-    case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
-    case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
-    case .accessorySays(let name, let saying): parts[name]?.say(saying.message, saying.parameters)
-    case .cablePulled(let name), .cablePulledUnnoticed(let name): pull(name)
-    // The other process plays these.
-    case .deviceResetsLink, .deviceHeedsCables, .deviceSays, .app, .sdk, .otherApp: break
-    }
   }
 
   private func pull(_ name: String) {

@@ -19,6 +19,8 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
+  /// The other app beside this one; nil in that one.
+  private var other: ScenarioApp?
   /// Processes that ended and whose sessions the system left open.
   private var left: [AppView] = []
   private var hasRun = false
@@ -30,6 +32,7 @@ package final class ScenarioApp {
     self.init(scenario, client, "the app", isWatched: true, on: device, report: report)
     device.launchRequested = { [weak self] request in self?.launch(for: request) }
     if scenario.runsFromTheStart { launch() }
+    other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
   /// Another app, which opens sessions only when its user wants one. It is not running.
@@ -62,15 +65,25 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Runs a step.
-  package func perform(_ action: Scenario.AppAction) {
+  /// Runs a step: of this app, of another SDK in its process, or of the app beside it.
+  package func perform(_ action: AppAction, of role: WorldAction.Role) {
+    switch role {
+    case .tested, .named: perform(action)
+    case .sdk: sdk.perform(action, in: view)
+    case .other: other?.perform(action)
+    }
+  }
+
+  package func perform(_ action: AppAction) {
     switch action {
     case .launches:
       tell(.note(view == nil ? "\(name) is launched" : "\(name) runs already"))
       launch()
     case .quits: with("it quits") { _ in end("\(name) ended", leavesSessions: false) }
     case .ends(let ending, let leavesSessions):
-      with(ending.story) { _ in end("\(name) \(ending.past)", leavesSessions: leavesSessions) }
+      with("its process \(ending == .kill ? "is killed" : "crashes")") { _ in
+        end("\(name) \(ending.past)", leavesSessions: leavesSessions)
+      }
     case .registers: with("an object in its process registers for notifications") { $0.register() }
     case .unregisters: with("an object in its process unregisters for notifications") { $0.unregister() }
     case .moves(let state): with(state.story) { move($0, to: state) }
@@ -80,16 +93,12 @@ package final class ScenarioApp {
     }
   }
 
-  /// Runs a step of another SDK in the app's process.
-  package func performSDK(_ action: Scenario.SDKAction) {
-    sdk.perform(action, in: view)
-  }
-
   /// Stops. Its sessions end, also those that were left.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
     left = []
+    other?.quit()
   }
 
   private func end(_ reason: String, leavesSessions: Bool) {
@@ -195,27 +204,11 @@ extension AppState {
   }
 }
 
-extension Scenario.Ending {
-  fileprivate var story: String {
-    switch self {
-    case .kill: "its process is killed"
-    case .crash: "its process crashes"
-    }
-  }
-
-  fileprivate var past: String {
-    switch self {
-    case .kill: "was killed"
-    case .crash: "crashed"
-    }
-  }
-}
-
 extension Scenario {
   /// Whether the app runs before the first step: unless the first step of its life launches it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
-      guard case .app(let action) = step.action else { continue }
+      guard case .app(let action, .tested) = step.action else { continue }
       switch action {
       case .launches: return false
       case .quits, .ends: return true

@@ -1,10 +1,11 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
-import AccessoryTransports
 import Certificates
+import LinuxIO
 
 /// The device's end of a scenario in a process of its own: plays what happens to the device and the app, while another
 /// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
@@ -12,25 +13,23 @@ import Certificates
 /// Time stops at the first plug-in until there is a cable.
 ///
 /// ```swift
-/// let side = ScenarioDevice(scenario, client: SoundClient.self, authenticator: verifier, on: loop) { print($0.json) }
+/// let side = ScenarioDevice(scenario, client: SoundClient.self, on: loop) { print($0.json) }
 /// try side.start { device, index in try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
 /// loop.run(until: { side.isOver })
 /// side.comparison.difference
 /// ```
 public final class ScenarioDevice {
-  /// What is played.
-  public let scenario: Scenario
   /// The device.
-  public let device: Device
+  public var device: Device { player.world.device }
 
-  private let app: ScenarioApp
-  private let other: ScenarioApp
-  private let log: Log
+  private let scenario: Scenario
   private let loop: any EventLoop
+  private lazy var player = makePlayer()
+  private let type: ScenarioClient.Type
+  private let report: (TimelineEvent) -> Void
   private var dialers: [Dialer] = []
   private var dial: (Device, Int) throws -> Dialer? = { _, _ in nil }
   private var cables: [Weak] = []
-  private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
 
   private struct Weak {
     weak var channel: SeverableChannel?
@@ -38,65 +37,44 @@ public final class ScenarioDevice {
     var accessory: Int?
   }
 
-  private final class Log {
-    var events: [TimelineEvent] = []
-    var onCable: () -> Void = {}
-    let report: (TimelineEvent) -> Void
-
-    init(_ report: @escaping (TimelineEvent) -> Void) {
-      self.report = report
-    }
-
-    func add(_ event: TimelineEvent) {
-      events.append(event)
-      report(event)
-      if event.side == .device, case .attach = event.kind { onCable() }
-    }
-  }
-
   /// A device without cables, with the scenario's app on it.
   public init(
-    _ scenario: Scenario, client: ScenarioClient.Type, authenticator: any DeviceAuthenticator, on loop: any EventLoop,
+    _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
     report: @escaping (TimelineEvent) -> Void
   ) {
-    self.scenario = scenario
-    self.loop = loop
-    let log = Log(report)
-    self.log = log
-    var settings = DeviceSettings(authenticator: authenticator)
-    settings.policy = scenario.policy
-    settings.authentication = scenario.authentication
-    settings.flicker = scenario.deviceFlicker
-    device = Device(settings: settings, on: loop) { log.add($0) }
-    app = ScenarioApp(scenario, client: client, on: device) { log.add($0) }
-    other = ScenarioApp(besideTheAppOf: scenario, on: device) { log.add($0) }
+    (self.scenario, self.loop, self.report, type) = (scenario, loop, report, client)
+  }
+
+  private func makePlayer() -> ScenarioPlayer {
+    var settings = World.Settings()
+    settings.authentication = .real
+    settings.report = { [unowned self] event in
+      report(event)
+      guard event.side == .device, case .attach = event.kind else { return }
+      hasBegun = true
+      player.timeline.release()
+    }
+    return ScenarioPlayer(scenario, client: type, settings: settings, on: loop) { [unowned self] in sever($0) }
   }
 
   /// The app's client.
-  public var client: ScenarioClient { app.client }
+  public var client: ScenarioClient { player.client }
   /// Whether everything was played and the time after it has passed.
-  public var isOver: Bool { timeline.isOver }
+  public var isOver: Bool { player.isOver }
   /// Whether there was a cable, which starts the time of the scenario.
   public private(set) var hasBegun = false
   /// Why there is no cable, as far as that is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
   /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
-  public var comparison: ScenarioComparison {
-    ScenarioComparison(
-      log.events, with: scenario, since: timeline.beginning, surprises: app.surprises, tolerance: .realTime)
-  }
+  public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts, and keeps the device connected with what `dial` creates for each accessory of the scenario, given its
   /// index; nil when an earlier dialer finds that accessory, too. `dial` is called again for an accessory whose cable
   /// was pulled unnoticed, because the old cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
-    log.onCable = { [unowned self] in
-      hasBegun = true
-      timeline.release()
-    }
-    timeline.start()
+    player.start()
     for place in scenario.accessories.indices { try connect(place) }
   }
 
@@ -112,40 +90,18 @@ public final class ScenarioDevice {
     cables.removeAll { $0.channel == nil }
     cables.append(Weak(channel: severable, accessory: accessory))
     let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
-    let (loop, log) = (loop, log)
+    let (loop, world) = (loop, player.world)
     return cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
       faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
-      report: { log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
+      report: { [weak world] in world?.tell(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) }
+    )
   }
 
   /// Ends everything. The loop must still run a little for the other end to notice.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
-    timeline.cancel()
-    app.quit()
-    other.quit()
+    player.stop()
     device.unplugAll("the scenario is over")
-  }
-
-  private func perform(_ action: Scenario.Action) {
-    switch action {
-    case .deviceResetsLink(let name):
-      let part = scenario.accessories.first { $0.name == name }
-      if let part { device.resetLinks(serial: part.profile.identity.serialNumber) }
-    case .deviceSays(let name, let saying):
-      if let part = scenario.accessories.first(where: { $0.name == name }) {
-        device.say(saying.message, saying.parameters, toSerial: part.profile.identity.serialNumber)
-      }
-    case .deviceHeedsCables(let heeds): device.noticesCables = heeds
-    case .cablePulledUnnoticed(let name): sever(name)
-    case .app(let action): app.perform(action)
-    case .sdk(let action): app.performSDK(action)
-    case .otherApp(let action): other.perform(action)
-    // The other process plays these.
-    case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .accessoryForgetsSessions, .accessorySays,
-      .cablePulled:
-      break
-    }
   }
 
   private func sever(_ name: String) {

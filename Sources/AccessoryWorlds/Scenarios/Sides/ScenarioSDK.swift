@@ -17,7 +17,7 @@ package final class ScenarioSDK {
   }
 
   /// Runs a step, in the app of this view; nil when it does not run.
-  package func perform(_ action: Scenario.SDKAction, in view: AppView?) {
+  package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {
     case .opensSession(let name):
@@ -26,6 +26,8 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
+    // To the system it is the app; what happens to that happens to the app.
+    case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }
 

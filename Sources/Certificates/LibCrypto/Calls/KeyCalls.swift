@@ -75,6 +75,9 @@
 @discardableResult @_extern(c) func EC_POINT_new(_ group: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func ERR_get_error() -> UInt
 @discardableResult @_extern(c) func ERR_reason_error_string(_ e: UInt) -> UnsafePointer<CChar>?
+@discardableResult @_extern(c) func EVP_DecodeBlock(
+  _ t: UnsafeMutablePointer<UInt8>?, _ f: UnsafePointer<UInt8>?, _ n: Int32
+) -> Int32
 @discardableResult @_extern(c) func EVP_Digest(
   _ data: UnsafeRawPointer?, _ count: Int, _ md: UnsafeMutablePointer<UInt8>?, _ size: UnsafeMutablePointer<UInt32>?,
   _ type: OpaquePointer?, _ impl: OpaquePointer?
@@ -86,6 +89,9 @@
   _ ctx: OpaquePointer?, _ type: OpaquePointer?, _ impl: OpaquePointer?
 ) -> Int32
 @discardableResult @_extern(c) func EVP_DigestUpdate(_ ctx: OpaquePointer?, _ d: UnsafeRawPointer?, _ cnt: Int) -> Int32
+@discardableResult @_extern(c) func EVP_EncodeBlock(
+  _ t: UnsafeMutablePointer<UInt8>?, _ f: UnsafePointer<UInt8>?, _ n: Int32
+) -> Int32
 @_extern(c) func EVP_MD_CTX_free(_ ctx: OpaquePointer?)
 @discardableResult @_extern(c) func EVP_MD_CTX_new() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_MD_fetch(

@@ -1,0 +1,148 @@
+import AccessoryFormats
+import Glibc
+import LinuxIO
+
+/// What an attached accessory says of itself on the bench, for hosts that look before they take a cable.
+///
+/// A hint and no more: what an app sees comes from identification alone.
+///
+/// ```json
+/// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
+///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
+/// ```
+public struct BenchCard: Equatable, Sendable {
+  /// The version of the form that ``json`` has.
+  public static let version = 1
+
+  /// The name that users see.
+  public var name: String
+  /// The serial number.
+  public var serial: String
+  /// The manufacturer.
+  public var manufacturer: String
+  /// The model number.
+  public var model: String
+  /// The protocols it offers now: none in the first half of a flicker.
+  public var protocols: [String]
+  /// The process that plays it.
+  public var process: ProcessIdentity
+  /// When it was attached, in microseconds since 1970: fine enough to keep the order of arrival.
+  public var attachedAt: Int
+
+  /// A card.
+  public init(
+    name: String, serial: String, manufacturer: String, model: String, protocols: [String], process: ProcessIdentity,
+    attachedAt: Int
+  ) {
+    self.name = name
+    self.serial = serial
+    self.manufacturer = manufacturer
+    self.model = model
+    self.protocols = protocols
+    self.process = process
+    self.attachedAt = attachedAt
+  }
+
+  /// When it was attached, in seconds since 1970.
+  public var attachedSeconds: Double { Double(attachedAt) / 1_000_000 }
+
+  /// The card as it is written: one object on one line.
+  public func json(socket: String) -> String {
+    String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
+  }
+
+  /// Reads a card from the bench. Unknown keys are ignored: a later version may have written them.
+  ///
+  /// - Throws: ``BenchCardError``, which names the card and what is wrong with it.
+  public init(reading bytes: [UInt8], of entry: BenchEntry) throws(BenchCardError) {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw BenchCardError("\(error)") }
+    if case .number(let number)? = tree["v"]?.content, let version = number.integer, version != Self.version {
+      throw BenchCardError("\(entry.cardPath): written by another version of easim (v \(version))")
+    }
+    let file: CardFile
+    do { file = try CardFile.format.readKnown(tree) } catch { throw BenchCardError("\(error.problems[0])") }
+    guard file.socket == entry.socketFile else {
+      throw BenchCardError("\(entry.cardPath): its socket must be \(entry.socketFile), beside it")
+    }
+    self = file.card
+  }
+}
+
+/// Why a card cannot be used.
+public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The card and what is wrong with it.
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// A card with the other fields of its file.
+private struct CardFile: Equatable {
+  var version = BenchCard.version
+  var card: BenchCard
+  var socket: String
+
+  static let empty = CardFile(
+    card: BenchCard(
+      name: "", serial: "", manufacturer: "", model: "", protocols: [],
+      process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
+
+  static let format = Record("card", "what an attached accessory says of itself on the bench", empty) {
+    Field("v", \.version, .integer(1...Int(Int32.max)), "the version of the format", isRequired: true)
+    Field("name", \.card.name, .text, "the name people see", isRequired: true)
+    Field("serial", \.card.serial, .text, "the serial number", isRequired: true)
+    Field("manufacturer", \.card.manufacturer, .text, "the manufacturer", isRequired: true)
+    Field("model", \.card.model, .text, "the model number", isRequired: true)
+    Field("protocols", \.card.protocols, .list(of: .text), "the protocols it offers now", isRequired: true)
+    Field("pid", \.pid, .integer(1...Int32.max), "the process that plays it", isRequired: true)
+    Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
+    Field(
+      "attachedAt", \.attachedAt, .number(0...1e12), "when it was attached, in seconds since 1970",
+      isAlwaysWritten: true)
+    Field("socket", \.socket, .text, "the file name of its socket, beside the card", isRequired: true)
+  }
+
+  private var pid: Int32 {
+    get { card.process.pid }
+    set { card.process = ProcessIdentity(pid: newValue, startTime: card.process.startTime) }
+  }
+
+  private var processStart: UInt64 {
+    get { card.process.startTime }
+    set { card.process = ProcessIdentity(pid: card.process.pid, startTime: newValue) }
+  }
+
+  private var attachedAt: Double {
+    get { card.attachedSeconds }
+    set { card.attachedAt = Int((newValue * 1_000_000).rounded()) }
+  }
+}
+
+extension BenchEntry {
+  /// Puts the card on the bench, or another in its place. Whoever reads it finds the one or the other, never a part.
+  public func write(_ card: BenchCard) throws(SystemError) {
+    let text = Array((card.json(socket: socketFile) + "\n").utf8)
+    let draft = try OwnedDescriptor(
+      open(draftPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600), "write \(draftPath)")
+    guard text.withUnsafeBytes({ Glibc.write(draft.number, $0.baseAddress, $0.count) }) == text.count else {
+      let error = SystemError.last("write \(draftPath)")
+      unlink(draftPath)
+      throw error
+    }
+    guard rename(draftPath, cardPath) == 0 else {
+      let error = SystemError.last("move \(draftPath) to \(cardPath)")
+      unlink(draftPath)
+      throw error
+    }
+  }
+
+  /// The current contents of the card; nil when it was removed.
+  public func readCard() throws(SystemError) -> [UInt8]? {
+    if let bytes = SmallFile.read(cardPath) { return bytes }
+    if errno == ENOENT { return nil }
+    throw .last("read \(cardPath)")
+  }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import LinuxIO
+
+/// The right of one host to the cable of one accessory on the bench: a locked file with the host's process id in it.
+///
+/// The kernel releases the lock when the host ends for any reason.
+public final class BenchClaim {
+  /// The result of asking for a cable.
+  public enum Outcome {
+    /// It is ours until the claim is released.
+    case granted(BenchClaim)
+    /// Another host has it; its process id, if known.
+    case inUse(pid: Int32?)
+    /// The accessory is not attached any more.
+    case gone
+  }
+
+  private var descriptor: Int32
+
+  private init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  deinit { release() }
+
+  /// Asks for the cable.
+  public static func make(for entry: BenchEntry) throws(SystemError) -> Outcome {
+    let number = open(entry.lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    if number < 0, errno == ENOENT { return .gone }
+    let file = try OwnedDescriptor(number, "open \(entry.lockPath)")
+    guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw .last("lock \(entry.lockPath)") }
+      let holder = SmallFile.read(entry.lockPath).map { String(decoding: $0.dropLast(), as: UTF8.self) }
+      return .inUse(pid: holder.flatMap { Int32($0) })
+    }
+    let text = Array("\(getpid())\n".utf8)
+    ftruncate(file.number, 0)
+    // What cannot be written is only missing from another host's message.
+    _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
+    return .granted(BenchClaim(file.release()))
+  }
+
+  /// Lets another host have the cable.
+  public func release() {
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    descriptor = -1
+  }
+}
+
+extension BenchEntry {
+  /// Makes the file that hosts lock; part of attaching, after the socket and before the card.
+  public func makeLock() throws(SystemError) {
+    _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
+  }
+}

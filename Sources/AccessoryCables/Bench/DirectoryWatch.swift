@@ -1,0 +1,116 @@
+import AccessoryCore
+import Glibc
+import LinuxIO
+
+/// Reports which files appear in and disappear from one directory at a time, in order.
+///
+/// The kernel keeps the events until they are read, so none is missed; when there are more than it keeps (16,384 on
+/// most systems), it reports ``Event/overflow``.
+public final class DirectoryWatch: DescriptorHandler {
+  /// What happened in the directory.
+  public enum Event: Equatable, Sendable {
+    /// A name appeared: made, or moved here whole.
+    case appeared(String)
+    /// A name is gone.
+    case vanished(String)
+    /// The directory itself is gone, or is another now.
+    case lost
+    /// More happened than the kernel kept: look again.
+    case overflow
+  }
+
+  /// Which events are reported.
+  public enum Interest: Sendable {
+    /// Files that are moved here whole, and files that go.
+    case entries
+    /// Anything new.
+    case creations
+  }
+
+  private let onEvent: (Event) -> Void
+  private let loop: any PollingLoop
+  private var descriptor: Int32
+  private var watch: (any DescriptorWatch)?
+  /// The kernel's number of the watched directory; -1 for none.
+  private var directory: Int32 = -1
+
+  /// A watch without a directory.
+  public init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
+    let source = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
+    self.loop = loop
+    self.onEvent = onEvent
+    descriptor = source.release()
+    do { watch = try loop.watch(descriptor, for: .readable, self) } catch {
+      throw error as? SystemError ?? SystemError("watch files", code: EINVAL)
+    }
+  }
+
+  deinit {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
+  /// Watches this directory from now on, and no other.
+  public func look(at path: String, for interest: Interest) throws(SystemError) {
+    lookAway()
+    var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
+    switch interest {
+    case .entries: mask |= UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM)
+    case .creations: mask |= UInt32(IN_CREATE)
+    }
+    directory = inotify_add_watch(descriptor, path, mask)
+    if directory < 0 { throw .last("watch the directory \(path)") }
+  }
+
+  /// Watches no directory.
+  public func lookAway() {
+    if directory >= 0 { inotify_rm_watch(descriptor, directory) }
+    directory = -1
+  }
+
+  /// Ends the watch.
+  public func close() {
+    watch?.cancel()
+    watch = nil
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    (descriptor, directory) = (-1, -1)
+  }
+
+  /// Called by the loop.
+  public func descriptorReady(_ readiness: Readiness) {
+    while descriptor >= 0 {
+      // Copied out of the loop's buffer before the handler is called, because the handler may borrow the buffer.
+      let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
+        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
+      }
+      guard let events else { return }
+      for (source, event) in events where event == .overflow || source == directory {
+        // The kernel has removed this watch by itself.
+        if event == .lost { lookAway() }
+        onEvent(event)
+      }
+    }
+  }
+
+  private static func parse(_ bytes: UnsafeRawBufferPointer) -> [(directory: Int32, event: Event)] {
+    let head = MemoryLayout<inotify_event>.size
+    var events: [(directory: Int32, event: Event)] = []
+    var offset = 0
+    while offset + head <= bytes.count {
+      let entry = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+      let name = bytes[(offset + head)..<min(bytes.count, offset + head + Int(entry.len))].prefix { $0 != 0 }
+      if let event = event(entry.mask, String(decoding: name, as: UTF8.self)) { events.append((entry.wd, event)) }
+      offset += head + Int(entry.len)
+    }
+    return events
+  }
+
+  private static func event(_ mask: UInt32, _ name: String) -> Event? {
+    func has(_ flags: Int32...) -> Bool { flags.contains { mask & UInt32(bitPattern: $0) != 0 } }
+    if has(IN_Q_OVERFLOW) { return .overflow }
+    if has(IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT) { return .lost }
+    if has(IN_CREATE, IN_MOVED_TO) { return .appeared(name) }
+    if has(IN_DELETE, IN_MOVED_FROM) { return .vanished(name) }
+    return nil
+  }
+}

@@ -1,0 +1,129 @@
+import AccessoryCore
+import AccessoryFormats
+import AccessoryRuns
+
+extension CheckReport {
+  /// A case for each case. Warnings and notes are failures, too, as the exit code has it.
+  public var suite: ReportSuite {
+    var cases = results.map { result -> ReportCase in
+      let rule = result.rule
+      let name = "\(rule.number) \(rule.name): \(rule.sentence)"
+      let group = "check.\(rule.group.title)"
+      switch result.outcome {
+      case .held: return ReportCase(group, name, time: result.time, .passed)
+      case .skipped(let reason): return ReportCase(group, name, time: result.time, .skipped(reason))
+      case .finding(let finding):
+        return ReportCase(
+          group, name, time: result.time,
+          .failed(
+            finding.text, kind: rule.severity.rawValue,
+            details: ([rule.fix] + finding.proof.map(\.line)).joined(separator: "\n")),
+          more: Self.explanation(rule, finding))
+      }
+    }
+    if let hostile {
+      let lines = hostile.failures.map {
+        "seed \($0.seed): \($0.text)\n\(($0.steps + [Hex.spaced($0.bytes)]).joined(separator: "\n"))"
+      }
+      let more = lines.isEmpty ? "" : "<pre>\(MarkupText.escaped(lines.joined(separator: "\n\n")))</pre>"
+      cases.append(
+        ReportCase(
+          "check", "hostile attacks", lines.isEmpty ? .passed : .failed(hostile.summary), note: hostile.summary,
+          more: more))
+    }
+    return ReportSuite(
+      "easim check \(place)", time: time,
+      cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
+  }
+
+  /// What to change, and the packets that prove it, for a page.
+  private static func explanation(_ rule: CheckCase, _ finding: CheckFinding) -> String {
+    let packets = finding.proof.map {
+      "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
+    }
+    let sources = rule.sources.map(\.description).joined(separator: ", ")
+    return "<p><b>Change:</b> \(MarkupText.escaped(rule.fix)) (\(rule.severity.rawValue); known from "
+      + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
+  }
+
+  /// Findings of the earlier run are none of this one.
+  public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
+    comparison = CheckComparison(self, since: earlier)
+    return true
+  }
+
+  /// The accessory, for the title of a page.
+  public var title: String {
+    "easim check: " + (accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place)
+  }
+
+  /// What came of it.
+  public var headline: String { summary }
+
+  /// How many cases there were of each outcome, and how often the accessory was plugged in.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("held", counts.held, moreIsBetter: true),
+      ReportFigure("findings", counts.findings, moreIsBetter: false),
+      ReportFigure("skipped", counts.skipped, moreIsBetter: false), ReportFigure("attachments", attachments),
+    ]
+  }
+
+  /// What changed since an earlier run, and what the accessory says it is.
+  public var sections: [PageSection] {
+    var rows = [("address", place)]
+    if let accessory {
+      rows += [
+        ("serial number", accessory.serial), ("firmware, hardware", "\(accessory.firmware), \(accessory.hardware)"),
+        ("protocols", accessory.protocols.joined(separator: ", ")),
+      ]
+    }
+    rows += [("time", "\(Self.seconds(time)) s"), ("ending", ending.text)]
+    let changes = comparison.map { $0.lines.isEmpty ? ["nothing changed"] : $0.lines }
+    return [
+      PageSection(
+        "Since the last run",
+        changes.map { "<ul>\($0.map { "<li>\(MarkupText.escaped($0))</li>" }.joined())</ul>" }),
+      PageSection("The accessory", PageTable.facts(rows)),
+    ].compactMap(\.self)
+  }
+
+  /// Seconds with three places.
+  static func seconds(_ time: Duration) -> String { ReportSuite.seconds(time) }
+}
+
+extension CheckResult {
+  /// Whether the rule is broken.
+  public var isFinding: Bool { if case .finding = outcome { true } else { false } }
+}
+
+extension CheckProof {
+  /// One line: the time, who sent it, what it is, and its bytes with those in question in brackets.
+  public var line: String {
+    "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
+  }
+
+  /// The bytes in hex; those in question in brackets.
+  public var markedBytes: String {
+    var parts: [String] = []
+    for (index, byte) in bytes.enumerated() {
+      let opens = marks.contains { $0.lowerBound == index } ? "[" : ""
+      let closes = marks.contains { $0.upperBound == index + 1 } ? "]" : ""
+      parts.append(opens + Hex.number(byte) + closes)
+    }
+    let rest = length > bytes.count ? " … (\(length) bytes)" : ""
+    return parts.joined(separator: " ") + rest
+  }
+
+  /// The same for a page, where those in question are marked.
+  fileprivate var markedHTML: String {
+    var text = ""
+    for (index, byte) in bytes.enumerated() {
+      if index > 0 { text += " " }
+      if marks.contains(where: { $0.lowerBound == index }) { text += "<mark>" }
+      text += Hex.number(byte)
+      if marks.contains(where: { $0.upperBound == index + 1 }) { text += "</mark>" }
+    }
+    return text + (length > bytes.count ? " … (\(length) bytes)" : "")
+  }
+}

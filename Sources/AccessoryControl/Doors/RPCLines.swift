@@ -1,0 +1,125 @@
+import AccessoryCore
+
+/// A client by lines of JSON-RPC: received bytes go in, lines to send come out.
+///
+/// - While more than ``mostUnsent`` bytes wait to be sent, no further line is handled: ``wantsToRead`` is false, and the door
+///   stops reading. So a client that asks without reading stops itself, and nothing grows.
+/// - News that find no room are dropped and counted; a `dropped` with their number follows when there is room.
+public final class RPCLines {
+  /// Beyond so many bytes of unsent lines no line is handled.
+  public static let mostUnsent = UnsentNews.few
+
+  /// Called when there is something to send, or when ``wantsToRead`` has changed.
+  public var changed: (() -> Void)?
+  private let client: ControlClient
+  private var cutter = RPCLineCutter()
+  private var unsent = UnsentNews(.lines)
+  private var isHandling = false
+
+  /// The lines of a client.
+  public init(_ client: ControlClient) {
+    self.client = client
+    client.changed = { [weak self] in self?.handleLines() }
+    client.news = { [weak self] news in
+      guard let self, unsent.add(news), !isHandling else { return }
+      changed?()
+    }
+  }
+
+  /// Whether further lines are handled now.
+  public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
+
+  /// How many bytes wait to be sent.
+  public var unsentCount: Int { unsent.count }
+
+  /// Whether everything that was asked has been answered.
+  public var isIdle: Bool { client.isIdle && cutter.count == 0 }
+
+  /// Takes received bytes.
+  public func receive(_ bytes: RawSpan) {
+    guard !client.isClosed else { return }
+    cutter.append(bytes)
+    handleLines()
+  }
+
+  /// Gives what waits to be sent to `body`, which returns how many bytes it took.
+  public func send(_ body: (RawSpan) -> Int) {
+    let couldRead = wantsToRead
+    unsent.send(body)
+    // In a later turn, because this may be called while something else happens.
+    if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
+  }
+
+  /// The connection has ended.
+  public func close(_ reason: String) {
+    changed = nil
+    unsent = UnsentNews(.lines)
+    client.close(reason)
+  }
+
+  private func handleLines() {
+    // A request may end or be answered while another is handled; lines are handled one after the other.
+    guard !isHandling else { return }
+    isHandling = true
+    defer { isHandling = false }
+    lines: while wantsToRead {
+      switch cutter.next() {
+      case .none: break lines
+      case .line(let line): client.answer(line) { [weak self] in self?.append($0) }
+      case .tooLong:
+        let error = RPCError(
+          .parse, "the line is longer than \(RPCDocument.longest) bytes",
+          advice: "send less at once, or use a byte port: session.port")
+        append(RPCDocument.response(.null, .failure(error)))
+      }
+    }
+    changed?()
+  }
+
+  private func append(_ answer: String?) {
+    guard let answer, !client.isClosed else { return }
+    unsent.add(answer)
+    if !isHandling { changed?() }
+  }
+}
+
+/// Cuts lines out of received bytes, each no longer than ``RPCDocument/longest``.
+private struct RPCLineCutter {
+  private var rest = ByteQueue()
+  private var scanned = 0
+  private var isSkipping = false
+
+  /// How many bytes wait.
+  var count: Int { rest.count }
+
+  mutating func append(_ bytes: RawSpan) { rest.append(bytes) }
+
+  enum Cut {
+    case none
+    case line([UInt8])
+    /// A line that was too long, and was dropped.
+    case tooLong
+  }
+
+  mutating func next() -> Cut {
+    while scanned < rest.count {
+      if rest[scanned] == UInt8(ascii: "\n") {
+        let line = rest.copy(0..<scanned)
+        rest.removeFirst(scanned + 1)
+        scanned = 0
+        if isSkipping {
+          isSkipping = false
+          return .tooLong
+        }
+        return .line(line)
+      }
+      scanned += 1
+      if scanned > RPCDocument.longest {
+        isSkipping = true
+        rest.removeFirst(scanned)
+        scanned = 0
+      }
+    }
+    return .none
+  }
+}

@@ -1,0 +1,113 @@
+import AccessoryFormats
+import AccessoryHost
+import AccessoryWorlds
+
+// Methods that do one action of the table of actions, with what each of them answers.
+
+extension ControlMethods {
+  /// Those about accessories.
+  static let accessoryActions = WorldAction.kinds().compactMap { kind in
+    kind.method.flatMap { accessoryMethod($0, kind) }
+  }
+
+  /// Those about apps.
+  static let appActions = WorldAction.kinds()
+    .starting(with: ["app.register", "app.unregister", "app.background", "app.suspend", "app.foreground"])
+    .compactMap { kind in kind.method.flatMap { appMethod($0, kind) } }
+
+  private static func accessoryMethod(_ name: String, _ kind: ActionKind) -> ControlMethod? {
+    let needsPlug = kind.action("").needsPlug
+    let errors: [RPCError.Kind] =
+      [.unknown, .gone] + (needsPlug == nil ? [] : [.state]) + (needsPlug == false ? [.address] : [])
+    let example = "{\"accessory\":\"a1\"}"
+    func answering<Answer>(
+      _ result: Record<Answer>, _ answer: @escaping @Sendable (ControlledAccessory) -> Answer
+    ) -> ControlMethod {
+      ControlMethod(name, kind.summary, OneID.accessory, result, errors: errors, example: example) { call, params in
+        let accessory = try call.server.accessories.find(params.id)
+        try accessory.perform(kind.action(accessory.id))
+        return answer(accessory)
+      }
+    }
+    switch kind.action("") {
+    case .app: return nil
+    case .pull:
+      return ControlMethod(
+        later: name, kind.summary, Pulling.format, AccessoryState.format, errors: errors, example: example
+      ) { call, params, answer in
+        let accessory = try call.server.accessories.find(params.accessory)
+        try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
+        // It notices in the next turn that its cable has ended.
+        call.server.later { answer(.success(accessory.state)) }
+      }
+    case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }
+    case .accessory, .faults, .resetLink, .noticeCables, .deviceMessage:
+      return answering(Nothing.result) { _ in Nothing() }
+    }
+  }
+
+  private static func appMethod(_ name: String, _ kind: ActionKind) -> ControlMethod? {
+    guard case .app(let action, _) = kind.action("") else { return nil }
+    let example = "{\"app\":\"p1\"}"
+    switch action {
+    case .registers, .unregisters:
+      return ControlMethod(
+        name, kind.summary, OneID.app, Registrations.format, errors: [.unknown, .gone, .state], example: example
+      ) { call, params in
+        let app = try call.server.apps.find(params.id)
+        try app.perform(action)
+        return Registrations(count: app.view?.registrationCount ?? 0)
+      }
+    case .ends(let ending, _):
+      return ControlMethod(
+        name, kind.summary, Ending.format, Nothing.result, errors: [.unknown, .gone],
+        example: ending == .kill ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
+      ) { call, params in
+        let app = try call.server.apps.find(params.app)
+        try app.perform(.ends(ending, leavesSessions: params.sessions == .left))
+        return Nothing()
+      }
+    case .launches, .quits, .moves, .opensSession, .closesSession, .looks:
+      return ControlMethod(
+        name, kind.summary, OneID.app, RemoteAppState.format, errors: [.unknown, .gone], example: example
+      ) { call, params in
+        let app = try call.server.apps.find(params.id)
+        try app.perform(action)
+        return app.state
+      }
+    }
+  }
+}
+
+private struct Pulling: Equatable, Sendable {
+  var accessory = ""
+  var isUnnoticed = false
+
+  static let format = Record("pulling", "", Pulling()) {
+    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+    Field(
+      "unnoticed", \.isUnnoticed, .boolean,
+      "whether the device goes on as if the accessory were there, until it gets no answer")
+  }
+}
+
+private struct Ending: Equatable, Sendable {
+  var app = ""
+  var sessions = AppAction.Sessions.closed
+
+  static let format = Record("ending", "", Ending()) {
+    Field("app", \.app, .text, "the id of the app", isRequired: true)
+    Field(
+      "sessions", \.sessions, .choice,
+      "closed: the device closes its sessions; left: the device keeps them open, as iPhones were seen to do, and to other "
+        + "apps they are those of another app")
+  }
+}
+
+private struct Registrations: Equatable, Sendable {
+  var count = 0
+
+  static let format = Record("registrations", "", Registrations()) {
+    Field("registrations", \.count, .integer(0...Int.max), "registrations that were not undone", isRequired: true)
+  }
+}

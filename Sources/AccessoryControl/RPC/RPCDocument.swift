@@ -1,0 +1,149 @@
+import AccessoryFormats
+
+extension ControlClient {
+  /// Answers a document of JSON-RPC. `done` is called once with the line of the answer, nil where none is wanted, unless the
+  /// client ends before.
+  public func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
+    // White space alone is no request.
+    if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
+    switch RPCDocument(document) {
+    case .single(let request): answer(request, "\n", done)
+    case .batch(let requests):
+      var answers: [String?] = Array(repeating: nil, count: requests.count)
+      var missing = requests.count
+      for (index, request) in requests.enumerated() {
+        answer(request, "") { answer in
+          answers[index] = answer
+          missing -= 1
+          guard missing == 0 else { return }
+          let all = answers.compactMap { $0 }
+          done(all.isEmpty ? nil : "[\(all.joined(separator: ","))]\n")
+        }
+      }
+    }
+  }
+
+  private func answer(
+    _ read: Result<RPCRequest, RPCFailure>, _ end: String, _ done: @escaping (String?) -> Void
+  ) {
+    switch read {
+    case .failure(let failure): done(RPCDocument.response(failure.id, .failure(failure.error), end))
+    case .success(let request):
+      call(request.method, request.params) { [id = request.id] result in
+        done(id.map { RPCDocument.response($0, result, end) })
+      }
+    }
+  }
+}
+
+/// A document of JSON-RPC, read: one request, several, or something that is wrong.
+enum RPCDocument {
+  /// One object.
+  case single(Result<RPCRequest, RPCFailure>)
+  /// A batch: a list of objects.
+  case batch([Result<RPCRequest, RPCFailure>])
+
+  /// The longest one.
+  static let longest = 4 << 20
+  /// The most requests of one batch.
+  static let mostRequests = 1_000
+
+  /// Reads a document.
+  init(_ bytes: [UInt8]) {
+    let tree: JSON5Value
+    do throws(SourceProblem) {
+      tree = try JSON5.read(bytes, file: "request", limits: .init(bytes: Self.longest, depth: 64))
+    } catch {
+      let place = error.position.map { " (column \($0.column))" } ?? ""
+      self = .single(.failure(RPCFailure(RPCError(.parse, "the line is not JSON: \(error.message)\(place)"))))
+      return
+    }
+    guard case .array(let elements) = tree.content else {
+      self = .single(RPCRequest.read(tree))
+      return
+    }
+    guard 1...Self.mostRequests ~= elements.count else {
+      let most = Self.mostRequests
+      self = .single(
+        .failure(RPCFailure(RPCError(.request, "a batch has 1 to \(most) requests, this one has \(elements.count)"))))
+      return
+    }
+    self = .batch(elements.map(RPCRequest.read))
+  }
+
+  /// A response, followed by `end`.
+  static func response(_ id: RPCID, _ result: Result<JSON5Value, RPCError>, _ end: String = "\n") -> String {
+    switch result {
+    case .success(let tree): "{\"jsonrpc\":\"2.0\",\"id\":\(id.json),\"result\":\(JSON5Writer.line(tree))}\(end)"
+    case .failure(let error): "{\"jsonrpc\":\"2.0\",\"id\":\(id.json),\"error\":\(error.json)}\(end)"
+    }
+  }
+
+  static func notification(_ method: String, _ params: String) -> String {
+    "{\"jsonrpc\":\"2.0\",\"method\":\"\(method)\",\"params\":\(params)}\n"
+  }
+}
+
+/// A request that cannot be read, with its id where it has one.
+struct RPCFailure: Error {
+  var id: RPCID = .null
+  var error: RPCError
+
+  init(_ error: RPCError, id: RPCID = .null) {
+    (self.error, self.id) = (error, id)
+  }
+}
+
+/// The id of a request, as it was written.
+enum RPCID: Equatable, Sendable {
+  case text(String)
+  case number(String)
+  case null
+
+  var json: String {
+    switch self {
+    case .text(let text): JSONObject.quoted(text)
+    case .number(let spelling): spelling
+    case .null: "null"
+    }
+  }
+}
+
+/// One request.
+struct RPCRequest {
+  /// Nil for a notification, which gets no answer.
+  var id: RPCID?
+  var method: String
+  var params: JSON5Value
+
+  static func read(_ tree: JSON5Value) -> Result<RPCRequest, RPCFailure> {
+    guard case .object(let members) = tree.content else {
+      return .failure(RPCFailure(RPCError(.request, "a request is an object, found \(tree.summary)")))
+    }
+    var id: RPCID?
+    switch tree["id"]?.content {
+    case .text(let text)?: id = .text(text)
+    case .number(let number)? where number.integer != nil: id = .number("\(number.integer ?? 0)")
+    case .null?: id = .null
+    case nil: break
+    default:
+      return .failure(RPCFailure(RPCError(.request, "the id of a request is a text or a whole number")))
+    }
+    func failure(_ message: String) -> Result<RPCRequest, RPCFailure> {
+      .failure(RPCFailure(RPCError(.request, message), id: id ?? .null))
+    }
+    guard tree["jsonrpc"]?.content == .text("2.0") else {
+      return failure("a request has \"jsonrpc\": \"2.0\"")
+    }
+    let known = ["jsonrpc", "id", "method", "params"]
+    if let other = members.first(where: { !known.contains($0.key) }) {
+      return failure("unknown key '\(Excerpt.of(other.key))' in a request\(Suggestion.hint(for: other.key, in: known))")
+    }
+    guard case .text(let method)? = tree["method"]?.content else { return failure("the key 'method' is missing") }
+    let params = tree["params"] ?? .object([])
+    guard case .object = params.content else {
+      return failure("the parameters of a request are an object with names, found \(params.summary)")
+    }
+    return .success(RPCRequest(id: id, method: method, params: params))
+  }
+}

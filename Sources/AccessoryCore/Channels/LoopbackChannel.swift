@@ -1,0 +1,201 @@
+/// One end of a cable that exists in memory: both ends on one loop, virtual or real.
+///
+/// A send is delivered in a later turn, after the latency and the time that its bytes need at the rate of the line. The
+/// receiving end holds bytes up to a capacity; when it is full, the sender waits. Closing one end lets the other
+/// receive the bytes that were sent before. ``LoopbackCable/cut(_:)`` pulls the cable.
+///
+/// The owner retains an end for as long as it is used; a started end retains its handler until the end.
+public final class LoopbackChannel: Channel, TimerHandler {
+  private enum State {
+    case made
+    case started
+    /// Closed by its owner, or ended and reported.
+    case over
+  }
+
+  /// Whether each `send` is delivered separately, like a USB transfer.
+  public let keepsTransfersApart: Bool
+
+  private let loop: any EventLoop
+  private let inbound: LoopbackPipe
+  private let outbound: LoopbackPipe
+  private let delivery: LoopTimer
+  // Not checked for overlapping access, and without weak references, because this runs for every packet: both ends
+  // belong to one loop, and each removes itself from the other when it is released.
+  @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
+  @exclusivity(unchecked) private var state = State.made
+  /// The handler, while it is started.
+  @exclusivity(unchecked) private var handler: (any ChannelHandler)?
+  @exclusivity(unchecked) private var isPaused = false
+
+  private init(on loop: any EventLoop, inbound: LoopbackPipe, outbound: LoopbackPipe, keepsTransfersApart: Bool) {
+    self.loop = loop
+    self.inbound = inbound
+    self.outbound = outbound
+    self.keepsTransfersApart = keepsTransfersApart
+    delivery = loop.makeTimer()
+    delivery.handler = self
+  }
+
+  deinit {
+    delivery.cancel()
+    peer?.peer = nil
+  }
+
+  /// Creates both ends of a cable.
+  ///
+  /// - Parameters:
+  ///   - latency: the delay of each byte.
+  ///   - bytesPerSecond: the rate of the line in each direction; unlimited when nil.
+  ///   - capacity: how many bytes may be on the way or wait for a paused receiver, in each direction.
+  ///   - keepsTransfersApart: whether each `send` is delivered by itself.
+  public static func makePair(
+    on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil, capacity: Int = 256 * 1024,
+    keepsTransfersApart: Bool = false
+  ) -> LoopbackCable {
+    precondition(capacity > 0, "a loopback channel needs a capacity")
+    precondition(
+      bytesPerSecond.map { $0 > 0 } ?? true, "a loopback channel cannot stand still: its rate must be above 0")
+    func makePipe() -> LoopbackPipe {
+      LoopbackPipe(
+        capacity: capacity, latency: latency, bytesPerSecond: bytesPerSecond, keepsTransfersApart: keepsTransfersApart)
+    }
+    let (there, back) = (makePipe(), makePipe())
+    let left = LoopbackChannel(on: loop, inbound: back, outbound: there, keepsTransfersApart: keepsTransfersApart)
+    let right = LoopbackChannel(on: loop, inbound: there, outbound: back, keepsTransfersApart: keepsTransfersApart)
+    left.peer = right
+    right.peer = left
+    return LoopbackCable(left: left, right: right)
+  }
+
+  /// Whether it was closed, or has reported its end.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
+  // MARK: - Channel
+
+  /// Begins to receive.
+  public func start(_ handler: any ChannelHandler) {
+    loop.preconditionCurrent()
+    switch state {
+    case .made:
+      state = .started
+      self.handler = handler
+      scheduleDelivery()
+    case .started: preconditionFailure("a channel is started once")
+    case .over: return
+    }
+  }
+
+  /// Accepts what there is room for.
+  public func send(_ bytes: RawSpan) -> Int {
+    loop.preconditionCurrent()
+    guard state != .over else { return 0 }
+    guard outbound.isOpen else {
+      if bytes.byteCount > 0 { waitForNothing() }
+      return 0
+    }
+    let taken = outbound.take(bytes, now: loop.now)
+    if taken < bytes.byteCount { outbound.senderWaits = true }
+    if taken > 0 { peer?.scheduleDelivery() }
+    return taken
+  }
+
+  /// The bytes on the way, waiting for a paused receiver, or lost when the cable ended.
+  public var undelivered: Int { outbound.undelivered }
+
+  /// Stops receiving; the cable fills up.
+  public func pauseReading() {
+    loop.preconditionCurrent()
+    isPaused = true
+    scheduleDelivery()
+  }
+
+  /// Continues to receive.
+  public func resumeReading() {
+    loop.preconditionCurrent()
+    isPaused = false
+    scheduleDelivery()
+  }
+
+  /// Closes this end; the other receives what was sent before.
+  public func close() {
+    loop.preconditionCurrent()
+    if state == .over { return }
+    finishState()
+    outbound.finish(.closedByPeer, now: loop.now)
+    inbound.cut(.closedByPeer, now: loop.now)
+    peer?.scheduleDelivery()
+  }
+
+  // MARK: - Delivery
+
+  func cut(_ end: ChannelEnd) {
+    inbound.cut(end, now: loop.now)
+    scheduleDelivery()
+  }
+
+  private func scheduleDelivery() {
+    guard state == .started else { return }
+    if let next = inbound.nextArrival(wantsBytes: !isPaused, endWaits: !isForsaken) {
+      delivery.arm(noLaterThan: max(next, loop.now))
+    }
+  }
+
+  /// Whether the other end is gone, the owner waits for room to send, and reading is paused: then it would wait for
+  /// ever.
+  private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
+
+  /// The owner sends to an end that is gone.
+  private func waitForNothing() {
+    outbound.senderWaits = true
+    scheduleDelivery()
+  }
+
+  /// Called when something is to be delivered.
+  public func timerFired(_ timer: LoopTimer) {
+    // Bytes that handlers send meanwhile wait for the next turn, so that one pair cannot occupy a turn.
+    var left = inbound.arrived(at: loop.now)
+    while left > 0, !isPaused, let handler {
+      let block = inbound.nextBlock(limit: left)
+      handler.channel(self, received: block.bytes)
+      inbound.received(block.count)
+      left = min(left - block.count, inbound.arrived(at: loop.now))
+    }
+    if inbound.senderWaits, inbound.hasRoom {
+      inbound.senderWaits = false
+      peer?.thereIsRoom()
+    }
+    guard let end = inbound.arrivedEnd(at: loop.now, waits: !isForsaken) else { return scheduleDelivery() }
+    guard let handler else { return }
+    finishState()
+    outbound.cut(end, now: loop.now)
+    handler.channel(self, endedWith: end)
+  }
+
+  private func thereIsRoom() {
+    if outbound.isOpen { handler?.channelIsWritable(self) }
+  }
+
+  private func finishState() {
+    state = .over
+    handler = nil
+    delivery.cancel()
+  }
+}
+
+/// Both ends of a cable in memory; it can be pulled.
+public struct LoopbackCable {
+  /// One end.
+  public let left: LoopbackChannel
+  /// The other end.
+  public let right: LoopbackChannel
+
+  /// Pulls the cable: bytes on the way are lost, and both ends report their end in a later turn, unless they are
+  /// closed.
+  public func cut(_ end: ChannelEnd = .lost("unplugged")) {
+    left.cut(end)
+    right.cut(end)
+  }
+}

@@ -1,0 +1,191 @@
+/// One direction of a loopback cable: the bytes that were sent and not received yet, and when each part arrives.
+///
+/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. So a
+/// receiver's span stays valid while its handler sends more into the same pipe, and nothing is moved or allocated once
+/// the buffers are large enough.
+final class LoopbackPipe {
+  /// Bytes that arrive together.
+  private struct Segment {
+    var arrival: Instant
+    var count: Int
+  }
+
+  /// A line with a rate delivers every hundredth of a second, but not in smaller pieces than this.
+  private static let leastStep = 64
+
+  private let capacity: Int
+  /// In nanoseconds, because it is added to the time of every send.
+  private let latency: Int64
+  private let bytesPerSecond: Int?
+  private let keepsTransfersApart: Bool
+
+  // Not checked for overlapping access, because it runs for every packet: a pipe belongs to one loop and makes no
+  // calls.
+  @exclusivity(unchecked) private var filling = ByteTank()
+  @exclusivity(unchecked) private var draining = ByteTank()
+  @exclusivity(unchecked) private var drained = 0
+  @exclusivity(unchecked) private var segments = Queue<Segment>()
+  /// When the last byte that was sent has left the sender.
+  @exclusivity(unchecked) private var lineIsFree = Instant.origin
+  @exclusivity(unchecked) private var lost = 0
+  @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
+
+  /// Whether the sender found no room and waits to be notified.
+  @exclusivity(unchecked) var senderWaits = false
+
+  init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
+    self.capacity = capacity
+    self.latency = latency.wholeNanoseconds
+    self.bytesPerSecond = bytesPerSecond
+    self.keepsTransfersApart = keepsTransfersApart
+  }
+
+  /// Whether the pipe accepts bytes: not after either end has closed it.
+  var isOpen: Bool { ending == nil }
+
+  var hasRoom: Bool { held < capacity }
+
+  /// How many bytes were accepted and not received; if the pipe was cut, they are lost.
+  var undelivered: Int { held + lost }
+
+  private var held: Int { filling.count + draining.count - drained }
+
+  // MARK: - Sending
+
+  /// Accepts bytes from the front of `bytes` as far as there is room, and returns how many.
+  func take(_ bytes: RawSpan, now: Instant) -> Int {
+    let count = min(bytes.byteCount, capacity - held)
+    guard count > 0 else { return 0 }
+    filling.append(bytes.extracting(first: count))
+    guard let bytesPerSecond else {
+      lineIsFree = now
+      addSegment(count)
+      return count
+    }
+    lineIsFree = max(lineIsFree, now)
+    // A transfer arrives as a whole; in a stream, the first bytes do not wait for the last.
+    let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
+    var left = count
+    while left > 0 {
+      let next = min(step, left)
+      lineIsFree = lineIsFree + .nanoseconds(next * 1_000_000_000 / bytesPerSecond)
+      addSegment(next)
+      left -= next
+    }
+    return count
+  }
+
+  private func addSegment(_ count: Int) {
+    let arrival = arrival(of: lineIsFree)
+    if !keepsTransfersApart, segments.last?.arrival == arrival {
+      segments[segments.count - 1].count += count
+    } else {
+      segments.append(Segment(arrival: arrival, count: count))
+    }
+  }
+
+  /// Ends the pipe in order: accepted bytes arrive first, and then the end.
+  func finish(_ end: ChannelEnd, now: Instant) {
+    if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
+  }
+
+  /// When bytes that leave the sender at `departure` arrive.
+  private func arrival(of departure: Instant) -> Instant {
+    let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
+    return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
+  }
+
+  /// Ends the pipe at once: bytes that have not arrived are lost.
+  func cut(_ end: ChannelEnd, now: Instant) {
+    lost += held
+    filling.count = 0
+    draining.count = 0
+    drained = 0
+    segments.removeAll()
+    ending = (end, now)
+  }
+
+  // MARK: - Receiving
+
+  /// When the receiver has something to do next: bytes if it wants them, or the end. With `endWaits` the end comes after all
+  /// bytes.
+  func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
+    if let next = segments.first {
+      if wantsBytes { return next.arrival }
+      if endWaits { return nil }
+    }
+    return ending?.arrival
+  }
+
+  /// How many bytes have arrived and were not received.
+  func arrived(at now: Instant) -> Int {
+    var count = 0
+    var index = 0
+    while index < segments.count, segments[index].arrival <= now {
+      count += segments[index].count
+      index += 1
+    }
+    return count
+  }
+
+  /// The bytes to deliver next, of at most `limit` that have arrived. They stay valid until ``received(_:)``.
+  func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
+    if drained == draining.count {
+      draining.count = 0
+      drained = 0
+      swap(&filling, &draining)
+    }
+    let most = keepsTransfersApart ? min(limit, segments[0].count) : limit
+    return draining.bytes(from: drained, most: most)
+  }
+
+  /// Records that a block was delivered. Does nothing when the receiver's handler cut the pipe meanwhile.
+  func received(_ count: Int) {
+    guard drained + count <= draining.count else { return }
+    drained += count
+    var left = count
+    while left > 0, !segments.isEmpty {
+      let step = min(left, segments[0].count)
+      segments[0].count -= step
+      left -= step
+      if segments[0].count == 0 { segments.removeFirst(1) }
+    }
+  }
+
+  /// The end, once it has arrived. If it `waits`, it is returned only after all bytes; otherwise remaining bytes are
+  /// dropped.
+  func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
+    guard let ending, ending.arrival <= now else { return nil }
+    if segments.isEmpty { return ending.end }
+    return waits ? nil : ending.end.dropping(unread: held)
+  }
+}
+
+/// A buffer that grows only while it is filled, and so is never moved while it is read.
+private struct ByteTank: ~Copyable {
+  var count = 0
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  /// Room for an authentication certificate in its packet.
+  private static let smallest = 1024
+
+  deinit { memory.deallocate() }
+
+  mutating func append(_ bytes: RawSpan) {
+    let needed = count + bytes.byteCount
+    if needed > memory.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(needed, 2 * memory.count, Self.smallest), alignment: 16)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+      memory.deallocate()
+      memory = larger
+    }
+    bytes.withUnsafeBytes {
+      UnsafeMutableRawBufferPointer(rebasing: memory[count..<needed]).copyMemory(from: $0)
+    }
+    count = needed
+  }
+
+  func bytes(from start: Int, most: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[start..<min(count, start + most)])
+  }
+}

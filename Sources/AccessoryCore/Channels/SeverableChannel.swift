@@ -1,0 +1,138 @@
+/// A channel around another that can be cut off from it, with or without notice: to pull a cable whose two ends are
+/// in different processes, or to let a device believe that the accessory is still there.
+///
+/// ```swift
+/// let cable = SeverableChannel(around: socket, on: loop)
+/// cable.pull()     // here the cable is reported as lost, at the other end as closed
+/// ```
+public final class SeverableChannel: Channel, ChannelHandler {
+  private enum State {
+    case made
+    case open
+    /// Accepts everything, delivers nothing, and never ends by itself.
+    case severed
+    case over
+  }
+
+  private let inner: any Channel
+  private let loop: any EventLoop
+  // Not checked for overlapping access, because this runs for every packet, on one loop.
+  @exclusivity(unchecked) private var state = State.made
+  /// The handler, while it is open.
+  @exclusivity(unchecked) private var handler: (any ChannelHandler)?
+  /// The end that is still to be reported.
+  private var ending: LoopTimer?
+
+  /// A channel around `inner`.
+  public init(around inner: any Channel, on loop: any EventLoop) {
+    self.inner = inner
+    self.loop = loop
+  }
+
+  /// Whether it has ended, for whatever reason.
+  public var isOver: Bool {
+    state == .over
+  }
+
+  /// Pulls the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost. Bytes
+  /// on the way to this end are lost.
+  public func pull() {
+    guard let handler = leave() else { return close() }
+    inner.close()
+    ending = loop.schedule(after: .zero) { [self] in
+      ending = nil
+      handler.channel(self, endedWith: .lost("the cable was pulled"))
+    }
+  }
+
+  /// Cuts off the inner channel unnoticed: this end continues to send, and nothing arrives at either end.
+  public func sever() {
+    switch state {
+    case .made, .open:
+      state = .severed
+      handler = nil
+      inner.close()
+    case .severed, .over: break
+    }
+  }
+
+  // MARK: - Channel
+
+  /// As the channel inside.
+  public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  /// As the channel inside.
+  public var longestTransfer: Int? { inner.longestTransfer }
+  /// As the channel inside.
+  public var undelivered: Int { inner.undelivered }
+
+  /// Begins to receive.
+  public func start(_ handler: any ChannelHandler) {
+    guard state == .made else { return }
+    state = .open
+    self.handler = handler
+    inner.start(self)
+  }
+
+  /// Accepts what the inner channel accepts; everything, once cut off from it.
+  public func send(_ bytes: RawSpan) -> Int {
+    switch state {
+    case .open: inner.send(bytes)
+    case .severed: bytes.byteCount
+    case .made, .over: 0
+    }
+  }
+
+  /// As the channel inside.
+  public func pauseReading() {
+    switch state {
+    case .made, .open: inner.pauseReading()
+    case .severed, .over: break
+    }
+  }
+
+  /// As the channel inside.
+  public func resumeReading() {
+    switch state {
+    case .made, .open: inner.resumeReading()
+    case .severed, .over: break
+    }
+  }
+
+  /// Closes the channel at this end; the handler is not called any more.
+  public func close() {
+    if state == .over {
+      ending?.cancel()
+      ending = nil
+      return
+    }
+    state = .over
+    handler = nil
+    inner.close()
+  }
+
+  // MARK: - The channel inside
+
+  /// Bytes arrived.
+  public func channel(_ channel: any Channel, received bytes: RawSpan) {
+    handler?.channel(self, received: bytes)
+  }
+
+  /// There is room again.
+  public func channelIsWritable(_ channel: any Channel) {
+    handler?.channelIsWritable(self)
+  }
+
+  /// The inner channel has ended.
+  public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    leave()?.channel(self, endedWith: end)
+  }
+
+  /// Ends, and returns the handler to notify; nil when it was not open.
+  private func leave() -> (any ChannelHandler)? {
+    guard state == .open else { return nil }
+    state = .over
+    defer { handler = nil }
+    return handler
+  }
+}

@@ -1,0 +1,238 @@
+import AccessoryCore
+import AccessoryFormats
+
+/// One direction of a channel: its faults in order, and the bytes between them.
+///
+/// ```
+///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
+/// ```
+///
+/// A chunk that no fault changes passes through without a copy. When a fault or the sink accepts less than it is given,
+/// the rest stays in the fault before it, which then accepts nothing, and so on back to the sender. So a lane holds at
+/// most what its faults may hold.
+final class FaultLane {
+  let direction: Fault.Direction
+  private var slots: [FaultSlot]
+  private let unit: FaultUnit
+  /// Whether the owner has called ``start(now:)``.
+  private var hasStarted = false
+  /// Bytes that arrived without room, because a channel cannot refuse bytes that it receives.
+  private var entry = ChunkQueue()
+  private let sink: (RawSpan) -> Int
+  private var isFinishing = false
+  private var finished = 0
+  private var isDiscarded = false
+  /// The sink accepted less than it was given, and has not reported room since.
+  private var isSinkFull = false
+  /// The place of the fault that cut the channel, and why it did.
+  private(set) var cut: (place: Int, why: String)?
+  /// Whether a deadline may have moved or bytes may be left, since the owner last checked.
+  private var isTouched = false
+
+  /// Creates a lane with the faults of this direction, each with its random numbers. `sink` accepts bytes from the
+  /// front and returns how many.
+  init(
+    _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit,
+    sink: @escaping (RawSpan) -> Int
+  ) {
+    self.direction = direction
+    self.unit = unit
+    self.sink = sink
+    slots = faults.filter { $0.fault.directions.contains(direction) }.map {
+      FaultSlot($0.fault, unit: unit, random: $0.random)
+    }
+  }
+
+  /// Whether it accepts bytes now.
+  var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
+
+  /// Whether all received bytes were passed on.
+  var isClear: Bool {
+    entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
+  }
+
+  /// How many received bytes were not passed on.
+  var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
+
+  /// Whether the bytes that it holds are permanently stuck, for example in a stall without an end.
+  var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
+
+  /// Whether the sink took less than it was given and has not reported room since.
+  var waitsForSink: Bool { isSinkFull }
+
+  /// When ``advance(now:)`` wants to be called.
+  var deadline: Instant? {
+    if isDiscarded { return nil }
+    var earliest: Instant?
+    for slot in slots {
+      if let deadline = slot.deadline { earliest = min(deadline, earliest ?? deadline) }
+    }
+    return earliest
+  }
+
+  /// The effects of each fault.
+  var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }
+
+  func takeTouched() -> Bool {
+    defer { isTouched = false }
+    return isTouched
+  }
+
+  /// The events that the faults reported since the last call.
+  func takeNews() -> [(fault: Fault, text: String)] {
+    var news: [(fault: Fault, text: String)] = []
+    for index in slots.indices where !slots[index].step.news.isEmpty {
+      news += slots[index].step.takeNews().map { (slots[index].fault, $0) }
+    }
+    return news
+  }
+
+  // MARK: Changing the faults
+
+  /// Replaces the faults while the channel is in use. A fault that stays keeps its state. One that goes passes on what it
+  /// holds, at its own pace, and affects no more bytes; it remains in the lane until then. Times of new ones count from now.
+  func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
+    guard !isFinishing, !isDiscarded, cut == nil else { return }
+    var goes = Set(slots.indices.filter { !slots[$0].isEnded })
+    var new: [FaultSlot] = []
+    for (fault, random) in faults where fault.directions.contains(direction) {
+      if let index = slots.indices.first(where: { goes.contains($0) && slots[$0].fault == fault }) {
+        goes.remove(index)
+      } else {
+        let slot = FaultSlot(fault, unit: unit, random: random)
+        new.append(slot)
+        if hasStarted { slot.start(now: now) }
+      }
+    }
+    for index in goes { slots[index].end(now: now) }
+    // New ones come first: the bytes in the others are older, and must not be overtaken.
+    slots = new + slots.filter { !$0.isEnded || !$0.isClear }
+    for index in slots.indices { noteCut(index) }
+    isTouched = true
+  }
+
+  // MARK: Bytes
+
+  func start(now: Instant) {
+    hasStarted = true
+    for index in slots.indices {
+      slots[index].start(now: now)
+      noteCut(index)
+    }
+    isTouched = true
+  }
+
+  /// The sink accepts bytes again; ``advance(now:)`` follows.
+  func sinkHasRoom() {
+    isSinkFull = false
+  }
+
+  /// Accepts bytes from the front as far as there is room, and returns how many.
+  func take(_ bytes: RawSpan, now: Instant) -> Int {
+    guard entry.isEmpty, !isSinkFull else { return 0 }
+    var taken = 0
+    while taken < bytes.byteCount, !isDiscarded {
+      let count = push(bytes.extracting(taken..<bytes.byteCount), to: 0, now)
+      if count == 0 { break }
+      taken += count
+    }
+    return taken
+  }
+
+  /// Accepts everything; bytes without room wait.
+  func takeAll(_ bytes: RawSpan, now: Instant) {
+    let taken = take(bytes, now: now)
+    if taken < bytes.byteCount, !isDiscarded {
+      entry.append(bytes.extracting(taken..<bytes.byteCount))
+      isTouched = true
+    }
+  }
+
+  private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
+    // Nothing passes after a cut.
+    if let cut, first <= cut.place { return bytes.byteCount }
+    // A fault that is idle now costs one check.
+    var index = first
+    while index < slots.count, slots[index].isIdle { index += 1 }
+    if index == slots.count {
+      let taken = sink(bytes)
+      if taken < bytes.byteCount { isSinkFull = true }
+      return taken
+    }
+    let count = min(bytes.byteCount, slots[index].room)
+    if count == 0 { return 0 }
+    let chunk = bytes.extracting(0..<count)
+    switch slots[index].take(chunk, now: now) {
+    case .whole:
+      let taken = push(chunk, to: index + 1, now)
+      if taken < count, !isDiscarded {
+        // Nothing was accepted before this chunk, so the fault has seen it and must not see it again.
+        slots[index].step.output.append(chunk.extracting(taken..<count))
+        isTouched = true
+      }
+    case .changed:
+      isTouched = true
+      noteCut(index)
+      drain(index, now)
+    }
+    return count
+  }
+
+  private func noteCut(_ index: Int) {
+    if cut == nil, let why = slots[index].step.cut { cut = (index, why) }
+  }
+
+  /// Passes on the output of a fault.
+  private func drain(_ index: Int, _ now: Instant) {
+    guard slots[index].isBlocked else { return }
+    // Moved out during the call, because the sink may call anything, even end this lane.
+    var lent = ChunkQueue()
+    swap(&lent, &slots[index].step.output)
+    lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
+    swap(&lent, &slots[index].step.output)
+    if isDiscarded { slots[index].step.output.removeAll() }
+  }
+
+  // MARK: Time
+
+  /// Does everything whose time has come, and passes on everything that can be passed on.
+  func advance(now: Instant) {
+    guard !isDiscarded else { return }
+    isTouched = true
+    // From the far end, so that room there is used by the faults before it.
+    for index in slots.indices.reversed() {
+      drain(index, now)
+      slots[index].handleTimeout(now: now)
+      noteCut(index)
+      drain(index, now)
+    }
+    var lent = ChunkQueue()
+    swap(&lent, &entry)
+    lent.drain { isDiscarded ? $0.byteCount : push($0, to: 0, now) }
+    swap(&lent, &entry)
+    if isFinishing { finishNext(now) }
+  }
+
+  /// The stream ends after the bytes received so far.
+  func finish(now: Instant) {
+    isFinishing = true
+    advance(now: now)
+  }
+
+  /// Ends one fault after the other, each when all before it are drained.
+  private func finishNext(_ now: Instant) {
+    while entry.isEmpty, finished < slots.count, !isDiscarded {
+      slots[finished].finish(now: now)
+      drain(finished, now)
+      guard slots[finished].isClear else { return }
+      finished += 1
+    }
+  }
+
+  /// Drops everything, because the channel has ended.
+  func discard() {
+    isDiscarded = true
+    entry.removeAll()
+    for index in slots.indices { slots[index].step.output.removeAll() }
+  }
+}

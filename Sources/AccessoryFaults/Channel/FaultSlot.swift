@@ -1,0 +1,141 @@
+import AccessoryCore
+import AccessoryFormats
+
+/// One fault in a lane: its stage, the output that was not accepted yet, and the time during which it acts.
+///
+/// ```
+///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
+/// ```
+///
+/// Outside of its window a stage is not called, unless it still holds bytes that later ones must not overtake. If the
+/// stage passes these on by itself, later bytes wait here meanwhile; otherwise, on a line that is always busy, the
+/// stage would always hold something and its window would never end.
+///
+/// A class, because it is large and used several times for every chunk; only its lane uses it.
+final class FaultSlot {
+  private enum Window {
+    case waiting(until: Instant)
+    case open(until: Instant?)
+    case closed
+  }
+
+  let fault: Fault
+  var step: FaultStep
+  private var stage: any FaultStage
+  private var window = Window.closed
+  private var isOpen = false
+  /// Whether it was ended by ``end(now:)``.
+  private(set) var isEnded = false
+  /// How many bytes the stage held after its last call. Calling it for every chunk that does not concern it would cost
+  /// more than everything else.
+  private var inStage = 0
+  /// Bytes that arrived after the window and wait behind those that the stage holds.
+  private var behind = ChunkQueue()
+  private static let mostBehind = 65_536
+
+  init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
+    self.fault = fault
+    stage = fault.effect.kind.makeStage(unit)
+    step = FaultStep(random: random)
+  }
+
+  /// Whether it does not affect bytes now: its window is not open, and it holds nothing.
+  var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && behind.isEmpty }
+
+  /// Its output was not accepted yet; until then it accepts nothing and does nothing.
+  var isBlocked: Bool { !step.output.isEmpty }
+
+  /// How many bytes are here.
+  var held: Int { step.output.count + inStage + behind.count }
+
+  /// Whether it will pass on nothing more without new bytes.
+  var isClear: Bool { step.output.isEmpty && inStage == 0 && behind.isEmpty }
+
+  /// The most bytes it accepts now.
+  var room: Int {
+    if isBlocked { return 0 }
+    if isRunningDry { return max(0, Self.mostBehind - behind.count) }
+    return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
+  }
+
+  /// The window is over, and the held bytes are passed on when their time comes.
+  private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !behind.isEmpty) }
+
+  private var isAsked: Bool { isOpen || inStage > 0 }
+
+  var deadline: Instant? {
+    var next: Instant?
+    switch window {
+    case .waiting(let until): next = until
+    case .open(let until): next = until
+    case .closed: break
+    }
+    if !isBlocked, let due = stage.deadline { next = min(due, next ?? due) }
+    return next
+  }
+
+  // MARK: Events
+
+  func start(now: Instant) {
+    window = .waiting(until: now + fault.after)
+    handleTimeout(now: now)
+  }
+
+  func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
+    guard isAsked else { return .whole }
+    if isRunningDry {
+      behind.append(bytes)
+      return .changed
+    }
+    step.now = now
+    defer { inStage = stage.held }
+    return stage.take(bytes, &step)
+  }
+
+  func handleTimeout(now: Instant) {
+    step.now = now
+    if case .waiting(let until) = window, until <= now {
+      window = .open(until: fault.length.map { until + $0 })
+      isOpen = true
+      stage.begin(&step)
+    }
+    if case .open(let until?) = window, until <= now {
+      window = .closed
+      isOpen = false
+      stage.end(&step)
+    }
+    if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
+    inStage = stage.held
+    letBehindGo()
+  }
+
+  /// Ends the fault before its time: bytes that it holds are passed on at its pace, and it affects no others.
+  func end(now: Instant) {
+    step.now = now
+    let wasOpen = isOpen
+    isEnded = true
+    window = .closed
+    isOpen = false
+    if wasOpen { stage.end(&step) }
+    inStage = stage.held
+    letBehindGo()
+  }
+
+  func finish(now: Instant) {
+    step.now = now
+    stage.finish(&step)
+    inStage = stage.held
+    letBehindGo()
+  }
+
+  private func letBehindGo() {
+    guard !behind.isEmpty, inStage == 0 || stage.deadline == nil else { return }
+    var lent = ChunkQueue()
+    swap(&lent, &behind)
+    lent.drain { bytes in
+      // A stage that holds bytes without a deadline waits for the rest of a packet, which is here.
+      if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
+      return bytes.byteCount
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import AccessoryFormats
+
+/// A fault of a channel, as in `--fault loss,chance=5%,in`.
+///
+/// ``FaultChannel`` applies it, to simulated and real accessories alike. This type has what all faults have in
+/// common; ``effect`` has the kind and its parameters.
+///
+/// ```swift
+/// let slow = try Fault("rate,bytes=7500,for=20s")
+/// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
+/// ```
+public struct Fault: Equatable, Sendable, CustomStringConvertible {
+  /// The kinds of faults: first those that act on bytes, then those that act on packets.
+  public enum Effect: Equatable, Sendable {
+    /// Bytes arrive later, in order.
+    case latency(Latency)
+    /// So many bytes a second pass.
+    case rate(Rate)
+    /// Chunks are cut into pieces.
+    case split(Split)
+    /// Chunks are joined.
+    case glue(Glue)
+    /// Nothing passes for a while.
+    case stall(Stall)
+    /// One direction loses everything.
+    case halfDead(HalfDead)
+    /// The cable is pulled.
+    case cut(Cut)
+    /// So many bytes are read at a time.
+    case slowReader(SlowReader)
+    /// Large writes become slow.
+    case collapse(Collapse)
+    /// Bytes of an earlier session come first.
+    case stale(Stale)
+    /// Packets are lost.
+    case loss(Loss)
+    /// Packets arrive more than once.
+    case duplicate(Duplicate)
+    /// Packets are overtaken.
+    case reorder(Reorder)
+    /// Packets have a wrong bit.
+    case corrupt(Corrupt)
+    /// Random bytes come before packets.
+    case noise(Noise)
+  }
+
+  /// Every fault there is, and how each is written.
+  public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
+    Kind(Effect.latency) { if case .latency(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.rate) { if case .rate(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.split) { if case .split(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.glue) { if case .glue(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.stall) { if case .stall(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.halfDead) { if case .halfDead(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.cut) { if case .cut(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.slowReader) { if case .slowReader(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.collapse) { if case .collapse(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.stale) { if case .stale(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.loss) { if case .loss(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.duplicate) { if case .duplicate(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.reorder) { if case .reorder(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.corrupt) { if case .corrupt(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.noise) { if case .noise(let fault) = $0 { fault } else { nil } }
+  }
+
+  /// The directions of a channel, seen from the end that the fault is at.
+  public enum Direction: String, Sendable, CaseIterable {
+    /// What this end receives.
+    case `in`
+    /// What this end sends.
+    case out
+  }
+
+  /// The directions in which a fault acts.
+  public enum Directions: String, Sendable, CaseIterable {
+    /// Both.
+    case both
+    /// What this end receives.
+    case `in`
+    /// What this end sends.
+    case out
+  }
+
+  /// What it does.
+  public var effect: Effect
+  /// In which directions.
+  public var acts: Directions
+  /// How long after the channel's start it begins.
+  public var after = Duration.zero
+  /// How long it lasts; zero for as long as the channel.
+  public var lasting = Duration.zero
+
+  /// A fault that begins with the channel and lasts as long; without `directions` it acts in those that are its default.
+  public init(_ effect: Effect, _ directions: Directions? = nil) {
+    self.effect = effect
+    acts = directions ?? effect.directions.first ?? .both
+  }
+
+  /// Reads `NAME,parameter=value,…`. A bare word is the value of the choice it belongs to, so `loss,in` is
+  /// `loss,direction=in`.
+  public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
+
+  /// The fault's name: `loss`.
+  public var name: String { Self.format.name(of: self) }
+
+  /// The directions it acts in.
+  public var directions: [Direction] {
+    switch acts {
+    case .both: Direction.allCases
+    case .in: [.in]
+    case .out: [.out]
+    }
+  }
+
+  /// How long it lasts; nil for as long as the channel.
+  public var length: Duration? { lasting == .zero ? nil : lasting }
+
+  /// Whether it pulls the cable.
+  public var cuts: Bool { if case .cut = effect { true } else { false } }
+
+  /// The form of the command line, with what differs from the defaults.
+  public var description: String { Self.format.text(self) }
+}
+
+extension Fault.Effect {
+  /// The directions in which such a fault may act, the default first.
+  public var directions: [Fault.Directions] { type(of: kind).directions }
+
+  /// What it does, with its parameters.
+  var kind: any FaultKind {
+    switch self {
+    case .latency(let fault): fault
+    case .rate(let fault): fault
+    case .split(let fault): fault
+    case .glue(let fault): fault
+    case .stall(let fault): fault
+    case .halfDead(let fault): fault
+    case .cut(let fault): fault
+    case .slowReader(let fault): fault
+    case .collapse(let fault): fault
+    case .stale(let fault): fault
+    case .loss(let fault): fault
+    case .duplicate(let fault): fault
+    case .reorder(let fault): fault
+    case .corrupt(let fault): fault
+    case .noise(let fault): fault
+    }
+  }
+}
+
+/// One kind of fault: its parameters, how they are written, and what makes its machine.
+protocol FaultKind: Equatable, Sendable {
+  /// The directions in which it may act, the default first.
+  static var directions: [Fault.Directions] { get }
+
+  /// How it is written.
+  static var format: Record<Self> { get }
+
+  /// The machine of one direction.
+  func makeStage(_ unit: FaultUnit) -> any FaultStage
+}
+
+extension FaultKind {
+  static var directions: [Fault.Directions] { [.both, .in, .out] }
+}
+
+extension Kind<Fault> {
+  /// One kind of fault, with the parameters that every fault has last.
+  fileprivate init<Payload: FaultKind>(
+    _ make: @escaping @Sendable (Payload) -> Fault.Effect, payload: @escaping @Sendable (Fault.Effect) -> Payload?
+  ) {
+    let day = Duration.zero ... .seconds(86_400)
+    let shared: [Field<Fault>] = [
+      Field(
+        "direction", \.acts, .choice(of: Payload.directions),
+        "in: what this end receives; out: what it sends"),
+      Field("after", \.after, .duration(day), "time from the start of the channel until the fault begins"),
+      Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms for no end"),
+    ]
+    self.init(Payload.format, shared: shared, { Fault(make($0)) }) { payload($0.effect) }
+  }
+}
+
+extension [Fault] {
+  /// The bytes a second that a line with these faults carries at least; nil where none of them says. For
+  /// `LinkSettings.lineRate`: an end that knows its line does not overfill it.
+  public var lineRate: Int? {
+    compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
+  }
+}
+
+/// What all faults of one kind have done.
+public struct FaultTally: Equatable, Sendable {
+  /// The name of the kind.
+  public let fault: String
+  /// What they did.
+  public var count: FaultCount
+
+  /// Adds what the faults of a channel did to a list with one entry per kind.
+  public static func add(_ channel: FaultChannel, to tallies: inout [FaultTally]) {
+    for entry in channel.counts {
+      let name = entry.fault.name
+      if let index = tallies.firstIndex(where: { $0.fault == name }) {
+        tallies[index].count += entry.count
+      } else {
+        tallies.append(FaultTally(fault: name, count: entry.count))
+      }
+    }
+  }
+}
+
+/// What the faults that act on packets take for one.
+public enum FaultUnit: Sendable {
+  /// A packet of the link, wherever it begins and ends in the stream.
+  case linkPackets
+  /// A transfer, on the channels of native transport, which carry no link.
+  case transfers
+}

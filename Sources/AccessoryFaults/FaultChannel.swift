@@ -1,0 +1,325 @@
+import AccessoryCore
+import AccessoryFormats
+
+/// A channel around another that disturbs it by faults.
+///
+/// Bytes pass the faults in the order of the list, in both directions; each fault acts in its directions, where `in` is
+/// what this end receives. Faults are seeded: the same list, seed and bytes at the same times give the same result.
+/// They hold a limited number of bytes; beyond that `send` accepts less, and the inner channel is not read.
+///
+/// ```swift
+/// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
+/// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
+/// ```
+///
+/// An orderly end waits for the bytes that are held before it, in either direction; when the cable is lost, those are
+/// lost too. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
+public final class FaultChannel: Channel, ChannelHandler {
+  private enum State {
+    case made
+    case open(any ChannelHandler)
+    /// Closed by its owner; accepted bytes are still sent.
+    case closing
+    case over
+  }
+
+  /// How long a closed channel waits for the inner channel to accept something.
+  static let closingTime = Duration.seconds(2)
+
+  private let inner: any Channel
+  private let loop: any EventLoop
+  private let report: (FaultEvent) -> Void
+  private var inbound: FaultLane?
+  private var outbound: FaultLane?
+  private var state = State.made
+  private var timer: LoopTimer?
+  /// The limit of a close that makes no progress.
+  private var closer: LoopTimer?
+  /// The inner channel has ended in order, and the bytes that it delivered before are still on the way.
+  private var ending: ChannelEnd?
+  private var isPaused = false
+  private var isInnerPaused = false
+  /// Whether ``advance()`` runs in the next turn, regardless of the faults' deadlines.
+  private var isDue = false
+  private var senderWaits = false
+
+  /// A channel around `inner` with `faults`, which use random numbers from `random`. `report` is called for events
+  /// that users should see, such as cuts and stalls.
+  public init(
+    around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
+    on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }
+  ) {
+    self.inner = inner
+    self.loop = loop
+    self.report = report
+    // Each fault has its own random numbers in each direction, so that appending a fault to the list does not change
+    // the others.
+    var random = random
+    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
+    inbound = FaultLane(.in, chances.map { ($0, $1.derived("in")) }, unit: unit) { [unowned self] in deliver($0) }
+    outbound = FaultLane(.out, chances.map { ($0, $1.derived("out")) }, unit: unit) { [unowned self] in
+      self.inner.send($0)
+    }
+    timer = loop.makeTimer { [weak self] in self?.advance() }
+  }
+
+  /// What each fault has done in each direction, in the order of the list.
+  public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
+    [inbound, outbound].compactMap(\.self).flatMap { lane in
+      lane.counts.map { ($0.fault, lane.direction, $0.count) }
+    }
+  }
+
+  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; one that goes passes
+  /// on the bytes that it holds, at its own pace, and affects no others. The times of new ones count from now.
+  public func change(to faults: [Fault], random: SeededRandom) {
+    guard ending == nil else { return }
+    switch state {
+    case .made, .open: break
+    case .closing, .over: return
+    }
+    var random = random
+    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
+    inbound?.change(to: chances.map { ($0, $1.derived("in")) }, now: loop.now)
+    outbound?.change(to: chances.map { ($0, $1.derived("out")) }, now: loop.now)
+    if case .open = state { advanceSoon() }
+  }
+
+  /// Whether it has ended, or its owner has closed it and everything was sent.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
+  // MARK: - Channel
+
+  /// As the channel inside.
+  public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  /// As the channel inside.
+  public var longestTransfer: Int? { inner.longestTransfer }
+
+  /// The bytes that the faults and the inner channel hold.
+  public var undelivered: Int { (outbound?.held ?? 0) + inner.undelivered }
+
+  /// Begins to receive, and to count the faults' times.
+  public func start(_ handler: any ChannelHandler) {
+    switch state {
+    case .made: break
+    case .open, .closing: preconditionFailure("a channel is started once")
+    case .over: return
+    }
+    state = .open(handler)
+    inbound?.start(now: loop.now)
+    if !isCut { outbound?.start(now: loop.now) }
+    inner.start(self)
+    settleReading()
+    // Faults that report or send something at the start do so in a later turn.
+    advanceSoon()
+  }
+
+  /// Accepts what the faults and the inner channel have room for.
+  public func send(_ bytes: RawSpan) -> Int {
+    guard case .open = state, let outbound, outbound.cut == nil else { return 0 }
+    if ending != nil {
+      senderWaits = true
+      advanceSoon()
+      return 0
+    }
+    let taken = outbound.take(bytes, now: loop.now)
+    if taken < bytes.byteCount { senderWaits = true }
+    if outbound.takeTouched() { arm() }
+    return taken
+  }
+
+  /// Pauses receiving, here and in the inner channel.
+  public func pauseReading() {
+    isPaused = true
+    settleReading()
+    if case .open = state, ending != nil { advanceSoon() }
+  }
+
+  /// Continues in a later turn.
+  public func resumeReading() {
+    guard isPaused else { return }
+    isPaused = false
+    inbound?.sinkHasRoom()
+    if case .open = state { advanceSoon() }
+  }
+
+  /// Closes; accepted bytes are still sent, at the faults' pace.
+  public func close() {
+    switch state {
+    case .made:
+      state = .closing
+      finishClosing()
+    case .open:
+      state = .closing
+      inbound?.discard()
+      outbound?.finish(now: loop.now)
+      if isDone(outbound) { return finishClosing() }
+      // Only by receiving does a channel notice that its other end is gone.
+      if isInnerPaused { inner.resumeReading() }
+      arm()
+      limitClosing()
+    case .closing, .over: break
+    }
+  }
+
+  // MARK: - The channel inside
+
+  /// Bytes came from the other end.
+  public func channel(_ channel: any Channel, received bytes: RawSpan) {
+    guard case .open = state, let inbound, inbound.cut == nil else { return }
+    inbound.takeAll(bytes, now: loop.now)
+    if inbound.takeTouched() { settle() }
+  }
+
+  /// There is room inside again.
+  public func channelIsWritable(_ channel: any Channel) {
+    if case .closing = state { limitClosing() }
+    outbound?.sinkHasRoom()
+    outbound?.advance(now: loop.now)
+    settle()
+  }
+
+  /// The inner channel has ended.
+  public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    guard case .open = state else { return abandon() }
+    outbound?.discard()
+    guard end == .closedByPeer, let inbound else { return finish(end) }
+    ending = end
+    inbound.finish(now: loop.now)
+    settle()
+  }
+
+  // MARK: - Advancing
+
+  private func deliver(_ bytes: RawSpan) -> Int {
+    guard case .open(let handler) = state else { return bytes.byteCount }
+    if isPaused { return 0 }
+    handler.channel(self, received: bytes)
+    return bytes.byteCount
+  }
+
+  private func advance() {
+    isDue = false
+    inbound?.advance(now: loop.now)
+    // A cable is cut once, even when both directions cut it at the same time.
+    if !isCut { outbound?.advance(now: loop.now) }
+    settle()
+  }
+
+  /// Does whatever has become possible. Never called from inside a call to this channel.
+  private func settle() {
+    _ = inbound?.takeTouched()
+    _ = outbound?.takeTouched()
+    tellNews(of: inbound)
+    tellNews(of: outbound)
+    switch state {
+    case .made, .over: return
+    case .closing:
+      // A cut also ends a close: bytes that were not sent before it are lost.
+      if isCut || isDone(outbound) { finishClosing() } else { arm() }
+    case .open(let handler):
+      if let cut = outbound?.cut ?? inbound?.cut {
+        inner.close()
+        return finish(.lost("fault: \(cut.why)"))
+      }
+      if let ending {
+        if isDone(inbound) { return finish(ending) }
+        // The reader waits for room to send, which will never come.
+        if isPaused, senderWaits { return finish(ending.dropping(unread: inbound?.held ?? 0)) }
+      }
+      settleReading()
+      if senderWaits, ending == nil, outbound?.isOpen == true {
+        senderWaits = false
+        handler.channelIsWritable(self)
+      }
+      if case .open = state { arm() }
+    }
+  }
+
+  private func tellNews(of lane: FaultLane?) {
+    guard let lane else { return }
+    for news in lane.takeNews() {
+      report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
+    }
+  }
+
+  /// Whether a lane will deliver nothing more: it is fully drained, or permanently stuck.
+  private func isDone(_ lane: FaultLane?) -> Bool {
+    lane.map { $0.isClear || $0.isStuck } ?? true
+  }
+
+  private var isCut: Bool { inbound?.cut != nil || outbound?.cut != nil }
+
+  private func settleReading() {
+    guard case .open = state, ending == nil else { return }
+    let pauses = isPaused || inbound?.isOpen == false
+    if pauses == isInnerPaused { return }
+    isInnerPaused = pauses
+    if pauses { inner.pauseReading() } else { inner.resumeReading() }
+  }
+
+  private func advanceSoon() {
+    isDue = true
+    timer?.arm(at: loop.now)
+  }
+
+  private func arm() {
+    if isCut || isDue {
+      timer?.arm(at: loop.now)
+    } else if let deadline = earliest(inbound?.deadline, outbound?.deadline) {
+      timer?.arm(at: max(deadline, loop.now))
+    } else {
+      timer?.cancel()
+    }
+  }
+
+  private func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
+  }
+
+  /// Starts the limit anew.
+  private func limitClosing() {
+    closer?.cancel()
+    closer = loop.schedule(after: Self.closingTime) { [weak self] in
+      guard let self, case .closing = state else { return }
+      // Bytes that faults still hold do not count.
+      if outbound?.waitsForSink == true { finishClosing() } else { limitClosing() }
+    }
+  }
+
+  private func finishClosing() {
+    abandon()
+    inner.close()
+  }
+
+  private func finish(_ end: ChannelEnd) {
+    guard case .open(let handler) = state else { return }
+    abandon()
+    handler.channel(self, endedWith: end)
+  }
+
+  private func abandon() {
+    state = .over
+    inbound?.discard()
+    outbound?.discard()
+    timer?.cancel()
+    closer?.cancel()
+  }
+}
+
+/// An event of a fault that users should see.
+public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
+  /// The fault.
+  public let fault: Fault
+  /// In which direction, seen from the end that the fault is at.
+  public let direction: Fault.Direction
+  /// What happened: "the cable is pulled".
+  public let text: String
+
+  /// "cut,after=2s (out): the cable is pulled".
+  public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
+}

@@ -1,0 +1,262 @@
+/// A value of one of several kinds, each with its own keys: an enum with payloads. One key has the kind.
+///
+/// In a file it is an object, or a text `kind,key=value,…`; on the command line it is such a text. In a text a bare word
+/// is the value of the key that has this word among its choices, and a bare key is `true`: `session,refuse,times=1`.
+///
+/// ```swift
+/// enum Light: Equatable {
+///   case lamp(Lamp)
+///   case none
+///
+///   static let format = OneOf("light", key: "kind", example: "lamp,red") {
+///     Kind(Lamp.format, Light.lamp) { if case .lamp(let lamp) = $0 { lamp } else { nil } }
+///     Kind("none", "no light at all", Light.none)
+///   }
+/// }
+/// let light = try Light.format.read("lamp,green,fading=2s")
+/// Light.format.text(light)                // "lamp,color=green,fading=2s"
+/// ```
+public struct OneOf<Root: Equatable & Sendable>: Sendable {
+  /// What it is called in messages, such as "quirk".
+  public let name: String
+  let key: String
+  let example: String
+  let kinds: [Kind<Root>]
+  private let isWrittenAsText: Bool
+  private let shorthand: Shorthand?
+
+  /// Texts in another form than `kind,key=value`.
+  public struct Shorthand: Sendable {
+    /// What the schema says of such texts.
+    let pattern: String
+    /// The members of the object that a text means, nil for a text in the usual form; an error has what to write
+    /// instead.
+    let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
+
+    /// A shorthand.
+    public init(pattern: String, _ members: @escaping @Sendable (String) throws(OptionError) -> [JSON5Member]?) {
+      self.pattern = pattern
+      self.members = members
+    }
+  }
+
+  /// A value of one of these kinds.
+  ///
+  /// - Parameters:
+  ///   - key: the key that says which.
+  ///   - example: a right text, for messages.
+  ///   - isWrittenAsText: whether files have the text where a text can say it all.
+  public init(
+    _ name: String, key: String, example: String, isWrittenAsText: Bool = false, shorthand: Shorthand? = nil,
+    @KindList<Root> _ kinds: () -> [Kind<Root>]
+  ) {
+    (self.name, self.key, self.example) = (name, key, example)
+    (self.isWrittenAsText, self.shorthand) = (isWrittenAsText, shorthand)
+    self.kinds = kinds()
+  }
+
+  /// One value of each kind, with all its defaults.
+  public var examples: [Root] { kinds.map(\.base) }
+
+  /// The names of the kinds.
+  public var names: [String] { kinds.map(\.name) }
+
+  /// How it looks.
+  public var shape: OneOfShape {
+    let texts = kinds.filter { kind in kind.fields.allSatisfy { $0.shape.isWord && !$0.isRequired } }.map(\.name)
+    return OneOfShape(
+      name: name, key: key, kinds: kinds.map { $0.shape(of: name) }, textKinds: texts, textPattern: shorthand?.pattern)
+  }
+
+  /// As a value of a key or an element of a list.
+  public var format: Format<Root> {
+    Format(.oneOf(shape)) { value, _, place in
+      read(value, at: place)
+    } encode: { root, standard in
+      root == standard ? nil : tree(root)
+    }
+  }
+
+  /// The name of a value's kind.
+  public func name(of root: Root) -> String { kind(of: root).name }
+
+  /// Whether two values are of the same kind.
+  public func areOfOneKind(_ one: Root, _ other: Root) -> Bool { name(of: one) == name(of: other) }
+
+  // MARK: Writing
+
+  /// The value as a tree: the name alone where there is nothing to add, else an object or a text.
+  public func tree(_ root: Root) -> JSON5Value {
+    if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
+    return .object(object(root))
+  }
+
+  /// The value as an object: the key that says its kind, and what differs from the defaults.
+  public func object(_ root: Root) -> [JSON5Member] {
+    let (kind, members) = written(root)
+    return [JSON5Member(key, .text(kind.name))] + members
+  }
+
+  /// The form `kind,key=value,…` with what differs from the defaults.
+  public func text(_ root: Root) -> String {
+    let (kind, members) = written(root)
+    return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
+  }
+
+  /// The keys that differ from the defaults, each with its value.
+  public func members(_ root: Root) -> [JSON5Member] { written(root).members }
+
+  private func written(_ root: Root) -> (kind: Kind<Root>, members: [JSON5Member]) {
+    let kind = kind(of: root)
+    return (kind, kind.write(root))
+  }
+
+  private func kind(of root: Root) -> Kind<Root> {
+    guard let kind = kinds.first(where: { $0.holds(root) }) else {
+      preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
+    }
+    return kind
+  }
+
+  // MARK: Reading
+
+  /// Reads a text of the command line; the error names every mistake with its column. `others` are suggested besides
+  /// the names of the kinds.
+  public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
+    let problems = ProblemCollector()
+    let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
+    let word = OptionText(text).name
+    if !others.isEmpty, !names.contains(word) {
+      problems.error(at: position, unknown(word, others: others))
+      try problems.throwErrors()
+    }
+    let root = read(JSON5Value(.text(text), at: position), at: Place(problems))
+    try problems.throwErrors()
+    guard let root else { preconditionFailure("\(name.withArticle) that was not read has no reported problem") }
+    return root
+  }
+
+  /// Makes a value of a kind from some of its keys; nil when they do not fit.
+  public func value(_ kind: String, _ members: [JSON5Member]) -> Root? {
+    let problems = ProblemCollector()
+    let root = read(.object([JSON5Member(key, .text(kind))] + members), at: Place(problems))
+    return problems.errorCount == 0 ? root : nil
+  }
+
+  func read(_ value: JSON5Value, at place: Place) -> Root? {
+    switch value.content {
+    case .object(let members):
+      guard let word = members.first(where: { $0.key == key })?.value else {
+        place.error(value, "the key '\(key)' is missing")
+        return nil
+      }
+      guard case .text(let name) = word.content else { return place.key(key).expected("text", word) }
+      return kind(name, at: word.position, place).flatMap { read($0, value, place) }
+    case .text(let text): return read(text, value, place)
+    default: return place.expected("\(name.withArticle) such as '\(example)' or an object", value)
+    }
+  }
+
+  private func read(_ text: String, _ value: JSON5Value, _ place: Place) -> Root? {
+    do throws(OptionError) {
+      if let members = try shorthand?.members(text) {
+        return read(JSON5Value(.object(members), at: value.position), at: place)
+      }
+    } catch {
+      place.error(value, error.description)
+      return nil
+    }
+    let options = OptionText(text)
+    guard let kind = kind(options.name, at: value.position, place) else { return nil }
+    let members = options.members(kind.shape(of: name), value.position, place)
+    let name = JSON5Member(key, JSON5Value(.text(options.name), at: value.position), at: value.position)
+    return read(kind, JSON5Value(.object([name] + members), at: value.position), place)
+  }
+
+  private func kind(_ name: String, at position: SourcePosition, _ place: Place) -> Kind<Root>? {
+    if let kind = kinds.first(where: { $0.name == name }) { return kind }
+    place.problems.error(at: position, path: place.path, unknown(name))
+    return nil
+  }
+
+  private func unknown(_ word: String, others: [String] = []) -> String {
+    "unknown \(name) '\(Excerpt.of(word))'\(Suggestion.hint(for: word, in: names + others))"
+  }
+
+  private func read(_ kind: Kind<Root>, _ value: JSON5Value, _ place: Place) -> Root? {
+    let keys = ObjectShape("\(name) \(kind.name)", [key] + kind.fields.map(\.key))
+    let object = ObjectReader(value, shape: keys, path: place.path, place.problems) { key in
+      let others = kinds.filter { $0.fields.contains { $0.key == key } }.map { "'\($0.name)'" }
+      return others.isEmpty ? nil : "'\(kind.name)' has no '\(key)': it belongs to \(others.joined(separator: ", "))"
+    }
+    return object.flatMap { kind.read($0) }
+  }
+}
+
+/// One kind of a ``OneOf``.
+public struct Kind<Root: Equatable & Sendable>: Sendable {
+  /// What its key says.
+  public let name: String
+  /// What it is, in a sentence.
+  public let summary: String
+  /// A value of this kind with all its defaults.
+  public let base: Root
+  let fields: [FieldShape]
+  private let rules: [JSON5Member]
+  private let example: String?
+  let read: @Sendable (ObjectReader) -> Root?
+  /// Whether a value is of this kind.
+  let holds: @Sendable (Root) -> Bool
+  /// The keys of a value of this kind that differ from the defaults.
+  let write: @Sendable (Root) -> [JSON5Member]
+
+  /// A kind whose payload is described by a record.
+  ///
+  /// - Parameters:
+  ///   - shared: keys that are not part of the payload, such as those that several kinds share.
+  ///   - make: the enum's case.
+  ///   - payload: the payload of a case; nil for other cases.
+  public init<Payload>(
+    _ record: Record<Payload>, shared: [Field<Root>] = [], _ make: @escaping @Sendable (Payload) -> Root,
+    payload: @escaping @Sendable (Root) -> Payload?
+  ) {
+    let base = make(record.base)
+    let rest = Record("", "", base, shared, rules: []) { _, _ in }
+    (name, summary, self.base) = (record.name, record.summary, base)
+    let shape = record.shape
+    (fields, rules, example) = (shape.fields + rest.shape.fields, shape.rules, shape.example)
+    read = { object in
+      var payload = record.base
+      let isWhole = record.fill(&payload, from: object)
+      var root = make(payload)
+      return rest.fill(&root, from: object) && isWhole ? root : nil
+    }
+    holds = { payload($0) != nil }
+    write = { root in
+      payload(root).map { record.members($0, record.base) + rest.members(root, make($0)) } ?? []
+    }
+  }
+
+  /// A kind without a payload.
+  public init(_ name: String, _ summary: String, _ value: Root) {
+    (self.name, self.summary, base, fields, rules) = (name, summary, value, [], [])
+    example = name
+    read = { _ in value }
+    holds = { $0 == value }
+    write = { _ in [] }
+  }
+
+  func shape(of owner: String) -> RecordShape {
+    RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules, example: example)
+  }
+}
+
+/// Collects the kinds of a ``OneOf``.
+@resultBuilder public enum KindList<Root: Equatable & Sendable> {
+  /// One kind.
+  public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
+  /// Kinds that are listed elsewhere.
+  public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
+  /// All of them.
+  public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
+}

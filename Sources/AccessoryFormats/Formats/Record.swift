@@ -1,0 +1,346 @@
+/// An object with keys, and the type whose properties they are. See ``Format`` for a whole one.
+///
+/// A property is given by its key path; its default is the one in `base`.
+public struct Record<Root: Equatable & Sendable>: Sendable {
+  /// What it is called in messages, in the schema and in documents.
+  public let name: String
+  /// What it is, in a sentence for documents and help.
+  public let summary: String
+  /// The defaults.
+  public let base: Root
+  let fields: [Field<Root>]
+  private let check: @Sendable (Root, ObjectReader) -> Void
+  private let rules: [JSON5Member]
+  private var example: String?
+
+  /// An object whose keys are `fields`, with the defaults of `base`.
+  public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
+    self.init(name, summary, base, fields(), rules: []) { _, _ in }
+  }
+
+  init(
+    _ name: String, _ summary: String, _ base: Root, _ fields: [Field<Root>], rules: [JSON5Member],
+    check: @escaping @Sendable (Root, ObjectReader) -> Void
+  ) {
+    (self.name, self.summary, self.base, self.fields) = (name, summary, base, fields)
+    (self.rules, self.check) = (rules, check)
+  }
+
+  /// The same with rules between several keys. `check` gets the value and the given keys, and reports mistakes;
+  /// `schema` expresses as much of the rules as a JSON Schema can.
+  public func checked(
+    schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
+  ) -> Record {
+    var checked = Record(name, summary, base, fields, rules: rules + schema, check: check)
+    checked.example = example
+    return checked
+  }
+
+  /// The same with a text `name,key=value,…` that shows in documents what it is good for.
+  public func example(_ text: String) -> Record {
+    var shown = self
+    shown.example = text
+    return shown
+  }
+
+  /// How it looks.
+  public var shape: RecordShape {
+    RecordShape(
+      name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
+  }
+
+  /// As a value of a key or an element of a list.
+  public var format: Format<Root> {
+    Format(.record(shape)) { value, now, place in
+      read(value, onto: now ?? base, at: place)
+    } encode: { root, standard in
+      root == standard ? nil : .object(members(root, standard ?? base))
+    }
+  }
+
+  /// As an object, or as the value of one key where everything else has its default: a protocol is its name or an
+  /// object.
+  public func format(orJust key: String) -> Format<Root> {
+    guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
+      preconditionFailure("the \(name) has no key '\(key)'")
+    }
+    let whole = format
+    return Format(.either([short, whole.shape])) { value, now, place in
+      switch value.content {
+      case .object: return whole.decode(value, now, place)
+      case .text:
+        return whole.decode(
+          JSON5Value(.object([JSON5Member(key, value, at: value.position)]), at: value.position), now, place)
+      case .null, .boolean, .number, .array: return place.expected("\(short.range.withArticle) or an object", value)
+      }
+    } encode: { root, standard in
+      let members = members(root, standard ?? base)
+      if members.count == 1, let only = members.first, only.key == key { return only.value }
+      return .object(members)
+    }
+  }
+
+  /// The keys as those of another type that has this one as a property, for a group that holds more than this.
+  public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
+
+  // MARK: Reading
+
+  /// Reads a whole document; the error has all its problems.
+  public func read(_ text: String, file: String) throws(SourceProblems) -> Root {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(text, file: file) } catch { throw SourceProblems([error]) }
+    return try read(tree)
+  }
+
+  /// Reads a tree; the error has all its problems.
+  public func read(_ tree: JSON5Value) throws(SourceProblems) -> Root {
+    let problems = ProblemCollector()
+    let root = read(tree, onto: base, at: Place(problems))
+    try problems.throwErrors()
+    guard let root else { preconditionFailure("a \(name) that was not read has no reported problem") }
+    return root
+  }
+
+  /// Reads an object over `root`; nil when it is not an object, or when a required key is missing. Other mistakes are
+  /// reported and leave the default.
+  public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
+    let keys = ObjectShape(name, fields.map(\.key))
+    guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return nil }
+    var root = root
+    return fill(&root, from: object) ? root : nil
+  }
+
+  /// Takes every key from `object`; false when something is missing that must be there.
+  func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
+    let isWhole = fields.fill(&root, from: object)
+    check(root, object)
+    // What follows from other keys is only worth comparing when those could be read.
+    if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
+    return isWhole
+  }
+
+  /// A file over the one it extends: objects with known keys are merged key by key, everything else is replaced whole.
+  /// Positions stay those of the file that a value comes from.
+  public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
+
+  // MARK: Writing
+
+  /// The value as a tree, with what differs from the defaults.
+  public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
+
+  func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
+}
+
+/// One key of a ``Record``.
+public struct Field<Root: Equatable & Sendable>: Sendable {
+  /// The key.
+  public let key: String
+  let isRequired: Bool
+  /// How it looks; nil for a key that is never right.
+  let shape: @Sendable (Root) -> FieldShape?
+  /// Reads the value into the root; false when it could not be read.
+  let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
+  /// What the property is when the key is missing, where that depends on others.
+  let complete: @Sendable (inout Root) -> Void
+  let write: @Sendable (Root, Root) -> JSON5Value?
+  /// Compares a key that follows from others with what follows from them, after all of them were read.
+  var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
+
+  /// A property as a key.
+  ///
+  /// - Parameters:
+  ///   - isRequired: whether the key must be there.
+  ///   - isAlwaysWritten: whether it is written with its default value too.
+  ///   - standard: the default where it depends on earlier keys.
+  ///   - standardText: the default as documents describe it, where it is not that of the type.
+  public init<Value>(
+    _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
+    isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
+    standardText: String? = nil
+  ) {
+    self.key = key
+    self.isRequired = isRequired
+    shape = { base in
+      let hasOwn = standard == nil && standardText == nil && !isRequired
+      let value = hasOwn ? format.encode(base[keyPath: path], nil) : nil
+      return FieldShape(
+        key: key, summary: summary, shape: format.shape, isRequired: isRequired, standard: value,
+        standardText: standardText ?? standard?.text)
+    }
+    read = { value, root, place in
+      guard let read = format.decode(value, root[keyPath: path], place) else { return false }
+      root[keyPath: path] = read
+      return true
+    }
+    complete = { root in
+      if let standard { root[keyPath: path] = standard.value(root) }
+    }
+    write = { root, base in
+      let omitted = standard.map { $0.value(root) } ?? base[keyPath: path]
+      return format.encode(root[keyPath: path], isRequired || isAlwaysWritten ? nil : omitted)
+    }
+  }
+
+  /// A key of a type that is a property of this one.
+  init<Inner>(_ field: Field<Inner>, at path: Property<Root, Inner>) {
+    key = field.key
+    isRequired = field.isRequired
+    shape = { field.shape($0[keyPath: path]) }
+    read = { field.read($0, &$1[keyPath: path], $2) }
+    complete = { field.complete(&$0[keyPath: path]) }
+    write = { field.write($0[keyPath: path], $1[keyPath: path]) }
+    confirm = { field.confirm($0[keyPath: path], $1) }
+  }
+
+  /// A property that is an object.
+  public init<Value>(
+    _ key: String, _ path: Property<Root, Value>, _ record: Record<Value>, isRequired: Bool = false
+  ) {
+    self.init(key, path, record.format, record.summary, isRequired: isRequired)
+  }
+
+  /// An object in the file whose keys are properties of the enclosing type; `name` is what documents call it where other
+  /// objects have the same key.
+  public init(
+    group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
+    @FieldList<Root> _ fields: () -> [Field<Root>]
+  ) {
+    let fields = fields()
+    self.key = key
+    self.isRequired = isRequired
+    shape = { base in
+      let record = RecordShape(
+        name: name ?? key, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: [])
+      return FieldShape(key: key, summary: summary, shape: .record(record), isRequired: isRequired)
+    }
+    read = { value, root, place in
+      let keys = ObjectShape(key, fields.map(\.key))
+      guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return false }
+      return fields.fill(&root, from: object)
+    }
+    complete = { root in
+      for field in fields { field.complete(&root) }
+    }
+    write = { root, base in
+      let members = fields.members(root, base)
+      return members.isEmpty ? nil : .object(members)
+    }
+  }
+
+  /// Keys that other objects have and this one has not: `only` says which do.
+  public static func refused(_ keys: [String], _ only: String) -> [Field] {
+    keys.map { Field(refused: $0, "\(only) has '\($0)'") }
+  }
+
+  private init(refused key: String, _ complaint: String) {
+    self.key = key
+    isRequired = false
+    shape = { _ in nil }
+    read = { value, _, place in
+      place.error(value, complaint)
+      return true
+    }
+    complete = { _ in }
+    write = { _, _ in nil }
+  }
+
+  /// A number that must be there, such as the version of the format.
+  public init(constant key: String, _ number: Int, _ summary: String) {
+    self.key = key
+    isRequired = true
+    shape = { _ in FieldShape(key: key, summary: summary, shape: .constant(number), isRequired: true) }
+    read = { value, _, place in
+      if case .number(let found) = value.content, found.integer == Int64(number) { return true }
+      place.error(value, "expected \(number), the format this program reads, found \(value.summary)")
+      return false
+    }
+    complete = { _ in }
+    write = { _, _ in .number(number) }
+  }
+
+  /// A key that follows from others: it is written for whoever reads the file, and passed over when it is read.
+  public init<Value>(
+    derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
+  ) {
+    self.key = key
+    isRequired = false
+    shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
+    read = { _, _, _ in true }
+    complete = { _ in }
+    write = { root, _ in format.write(value(root)) }
+  }
+
+  /// A key that follows from others and is checked when it is read: a file in which it says something else is refused.
+  public init<Value: Equatable>(
+    confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
+  ) {
+    self.init(derived: key, format, summary, value)
+    confirm = { root, object in
+      guard let given = object.value(key) else { return }
+      let place = Place(object.path, object.problems).key(key)
+      guard let stated = format.decode(given, nil, place), stated != value(root) else { return }
+      place.error(given, "says \(given.summary), but the other figures give \(format.write(value(root)).summary)")
+    }
+  }
+
+  /// A key that says nothing about the value, such as `$schema`: it is checked, and no more.
+  public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
+    self.key = key
+    isRequired = false
+    shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
+    read = { value, _, place in format.decode(value, nil, place) != nil }
+    complete = { _ in }
+    write = { _, _ in nil }
+  }
+}
+
+/// How a property is reached.
+public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Sendable
+
+/// A default that depends on other properties.
+public struct Standard<Root, Value>: Sendable {
+  /// What it is, for documents: "the identity's name".
+  public let text: String
+  let value: @Sendable (Root) -> Value
+
+  /// A default.
+  public init(_ text: String, _ value: @escaping @Sendable (Root) -> Value) {
+    self.text = text
+    self.value = value
+  }
+}
+
+extension Array {
+  fileprivate func fill<Root>(_ root: inout Root, from object: ObjectReader) -> Bool where Element == Field<Root> {
+    var isWhole = true
+    let place = Place(object.path, object.problems)
+    for field in self {
+      if let value = object.value(field.key) {
+        if !field.read(value, &root, place.key(field.key)), field.isRequired { isWhole = false }
+      } else if field.isRequired {
+        object.require(field.key)
+        isWhole = false
+      }
+    }
+    for field in self where object.value(field.key) == nil { field.complete(&root) }
+    return isWhole
+  }
+
+  fileprivate func members<Root>(_ root: Root, _ standard: Root) -> [JSON5Member] where Element == Field<Root> {
+    compactMap { field in field.write(root, standard).map { JSON5Member(field.key, $0) } }
+  }
+}
+
+/// Collects the fields of a ``Record``: fields, and lists of fields that several records share.
+@resultBuilder public enum FieldList<Root: Equatable & Sendable> {
+  /// One field.
+  public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
+  /// Fields that several records share.
+  public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
+  /// The fields of a list of groups.
+  public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }
+  /// Fields that only some of the records have.
+  public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }
+  /// All of them.
+  public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
+}

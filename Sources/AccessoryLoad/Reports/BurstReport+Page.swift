@@ -1,0 +1,264 @@
+import AccessoryFormats
+import AccessoryRuns
+import IAP2
+
+extension BurstReport {
+  /// The load test, for the title of a page.
+  public var title: String { "easim burst" }
+
+  /// A load test that was stopped is added to others, too: what it measured is right.
+  public var unfinished: String? { nil }
+
+  /// When it was made.
+  public var date: String { made.date }
+
+  /// In which ways the plan is another one.
+  public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
+
+  /// Compares throughput, latencies and errors.
+  public mutating func compare(with earlier: BurstReport, tolerance: Double) -> Bool {
+    comparison = BaselineComparison(of: self, with: earlier, tolerance: tolerance)
+    return true
+  }
+
+  /// Throughput, latency and what went wrong.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("throughput", bytesPerSecond, .rate, moreIsBetter: true),
+      ReportFigure("bursts/s", burstsPerSecond, .number, moreIsBetter: true, isMain: false),
+    ]
+      + (Histogram.shownPercentiles + [("max", 100)]).map { name, percentile in
+        ReportFigure(
+          name, Double(latency.value(atPercentile: percentile)), .time, moreIsBetter: false,
+          isMain: name == "p50" || name == "p99")
+      } + [
+        ReportFigure("errors", errorCount, moreIsBetter: false),
+        ReportFigure("lost", lost, moreIsBetter: false, isMain: false),
+        ReportFigure("overdue", overdue, moreIsBetter: false, isMain: false),
+      ]
+  }
+
+  /// A case for the bursts, for each kind of error, for the rate, for each limit, and for each figure that was compared with
+  /// a baseline.
+  public var suite: ReportSuite {
+    var cases: [ReportCase] = []
+    func add(_ name: String, _ failure: String?, _ note: String = "") {
+      cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
+    }
+    // What no other case says: a broken limit alone is the failure of its own case.
+    let verdict = verdict
+    let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
+    let isOver = ending == Self.doneEnding && others
+    add(
+      "bursts: \(plan.size > 0 ? "\(plan.size) bytes" : plan.sizeText), \(plan.verification)",
+      verdict.isPassed || isOver
+        ? nil : ending == Self.doneEnding ? verdict.reasons.joined(separator: "; ") : ending)
+    for kind in ErrorKind.allCases {
+      add("no burst \(kind.title)", failing(kind).map { "\($0.count); the first: \($0.first)" })
+    }
+    for check in checks { add(check.goal, check.passed ? nil : check.line, check.result) }
+    for figure in comparison?.figures ?? [] {
+      add("baseline: \(figure.name)", figure.isRegression ? figure.description : nil, figure.description)
+    }
+    return ReportSuite("easim burst", time: measured, cases, output: text)
+  }
+
+  /// The tables of load tests.
+  public func text(as form: ReportForm) -> String {
+    switch form {
+    case .csv: csv
+    // In microseconds, as tools that plot these files expect; they pass over lines that begin with #.
+    case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
+    case .om: metrics(isOpen: true)
+    case .prom: metrics(isOpen: false)
+    default: commonText(as: form)
+    }
+  }
+
+  /// What a page has beside the checks: how the run was made, figures as tables, and charts.
+  public var sections: [PageSection] {
+    let shades = (1...Self.shades).map {
+      ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
+    }
+    let attachments =
+      figure(
+        "attachments",
+        [("whole", "connected, with protocols"), ("empty", "connected without protocols, as in a flicker")]
+          + markLegend.filter { $0.0.hasSuffix("error") || $0.0.hasSuffix("warm") }
+      ) { attachmentChart($0) } + hiddenSites
+    return [
+      PageSection("To try", advice.map { "<p>\(MarkupText.escaped($0))</p>" }),
+      PageSection("The run", PageTable.facts(runFacts)),
+      PageSection("Phases", phaseTable),
+      PageSection(plan.isScript ? "Requests" : "Payloads", payloadTable),
+      PageSection("Accessories", accessoryTable),
+      PageSection("Latency", latencyTable),
+      PageSection(
+        "Throughput over time",
+        figure("throughput", flowLines.map { ($0.style, $0.name) } + markLegend) { throughputChart($0) }),
+      PageSection("Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) }),
+      PageSection(
+        "Latency by percentile",
+        figure("percentiles", percentileSeries.map { ($0.style, $0.name) }) { percentileChart($0) }),
+      PageSection("Attachments", attachments),
+      PageSection("Errors", errorBars),
+      PageSection("Sizes", sizeBars),
+      PageSection("Sessions", sessionTable),
+      PageSection("Link", linkTable),
+    ].compactMap(\.self)
+  }
+
+  // MARK: Words
+
+  private var runFacts: [(String, String)] {
+    var facts = [
+      ("date", made.date), ("host", made.host), ("program", made.program), ("command", made.command),
+      ("plan", planText),
+      ("bursts", "\(plan.sizeText), pattern \(plan.pattern), verified: \(plan.verification)"),
+      ("ended", ending), ("measured", FixedText.span(measured)),
+      (
+        "throughput", "\(FixedText.rate(bytesPerSecond)), \(FixedText.text(burstsPerSecond, places: 1)) bursts a second"
+      ),
+      (
+        "completed",
+        "\(FixedText.grouped(completed)), \(FixedText.grouped(lost)) lost, \(FixedText.grouped(overdue)) overdue"
+      ),
+    ]
+    if !shards.isComplete { facts.append(("part", shards.text)) }
+    if let start { facts.append(("began", start.text)) }
+    if runs > 1 { facts.append(("merged", "\(runs) runs; date, host and command are those of the first")) }
+    if warmUp > 0 || warmUpTime > .zero {
+      facts.append(
+        ("warm-up", "\(FixedText.span(warmUpTime)), \(warmUp.counted("burst")), not measured"))
+    }
+    if reconnections > 0 { facts.append(("reconnected", reconnections.counted("time"))) }
+    if unaskedBytes > 0 {
+      facts.append(("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified"))
+    }
+    return facts.filter { !$0.1.isEmpty }
+  }
+
+  // MARK: Tables
+
+  private static let mostRows = 200
+
+  private var accessoryTable: String {
+    let rows = sites.prefix(Self.mostRows).map { site in
+      [
+        site.accessory.isEmpty ? "–" : site.accessory, site.serial, site.firmware, site.name, site.transport,
+        FixedText.grouped(site.attachments.count + site.more), FixedText.grouped(site.completed),
+        FixedText.grouped(site.lost), FixedText.grouped(site.sessions.reduce(0) { $0 + $1.errors }),
+      ]
+    }
+    let titles = [
+      "name", "serial", "firmware", "address", "transport", "attachments", "completed", "lost", "errors",
+    ]
+    return PageTable.table(titles, rows, numbers: 5, isPlain: true)
+      + PageTable.more(sites.count - rows.count, "accessory", "accessories")
+  }
+
+  private var phaseTable: String? {
+    if phases.isEmpty { return nil }
+    let rows = phases.map { phase in
+      let seconds = phase.length.inSeconds
+      return [
+        phase.pace, FixedText.span(phase.from), FixedText.grouped(phase.completed),
+        "\(FixedText.text(Double(phase.completed) / max(seconds, 1e-9), places: 1))/s",
+      ]
+        + [50.0, 99, 100].map { percentile in
+          phase.latency.total > 0 ? FixedText.time(Double(phase.latency.value(atPercentile: percentile))) : "–"
+        }
+    }
+    return PageTable.table(
+      ["phase", "from", "completed", "came", "p50", "p99", "max"], rows, numbers: 1, isPlain: true)
+  }
+
+  private var payloadTable: String? {
+    if payloads.isEmpty { return nil }
+    let rows = zip(payloads, plan.bursts).map { payload, text in
+      [text, FixedText.grouped(payload.completed), FixedText.grouped(payload.bytes)]
+        + [50.0, 99, 100].map { percentile in
+          payload.latency.total > 0 ? FixedText.time(Double(payload.latency.value(atPercentile: percentile))) : "–"
+        }
+    }
+    return PageTable.table(["burst", "completed", "bytes", "p50", "p99", "max"], rows, numbers: 1)
+  }
+
+  private var latencyTable: String {
+    let (all, served) = (latency.shownFigures, service.shownFigures)
+    guard !all.isEmpty else { return "<p>No burst was completed.</p>" }
+    let rows = all.enumerated().map { index, row in
+      [row.name, FixedText.time(row.value)] + (served.isEmpty ? [] : [FixedText.time(served[index].value)])
+    }
+    let explained =
+      served.isEmpty
+      ? "<p>From the start of a burst to its last byte.</p>"
+      : "<p>Latency counts from when a burst was due, service from when it really started.</p>"
+    return PageTable.table(["", "latency"] + (served.isEmpty ? [] : ["service"]), rows, numbers: 1) + explained
+  }
+
+  private var sessionTable: String? {
+    let all = sites.flatMap { site in site.sessions.enumerated().map { (site, $0.offset, $0.element) } }
+    guard all.count > 1 else { return nil }
+    let rows = all.prefix(Self.mostRows).map { site, index, session in
+      let mean = session.completed > 0 ? FixedText.time(Double(session.time) / Double(session.completed)) : "–"
+      return [
+        site.serial.isEmpty ? site.name : site.serial, "\(index + 1)", FixedText.grouped(session.completed),
+        FixedText.grouped(session.lost), FixedText.grouped(session.errors), mean,
+        session.completed > 0 ? FixedText.time(Double(session.longest)) : "–",
+      ]
+    }
+    let titles = ["accessory", "session", "completed", "lost", "errors", "mean latency", "longest"]
+    return PageTable.table(titles, rows, numbers: 1, isPlain: true)
+      + PageTable.more(all.count - rows.count, "session", "sessions")
+  }
+
+  private var linkTable: String {
+    PageTable.table(
+      ["counter", "value", "meaning"],
+      LinkCounters.reportFields.map { [$0.name, FixedText.grouped(link[keyPath: $0.path]), $0.meaning] }, numbers: 1,
+      upTo: 2)
+  }
+
+  private var errorBars: String? {
+    let rows = ErrorKind.allCases.compactMap { kind in
+      errors[kind].map { (name: kind.title, count: $0.count, title: $0.first) }
+    }
+    guard !rows.isEmpty else { return nil }
+    let firsts = rows.map { "<li>\(MarkupText.escaped("\($0.name): \($0.title)"))</li>" }
+    let wrong = mismatchText.map { "<p>Bytes that came back wrong: \(MarkupText.escaped($0)).</p>" } ?? ""
+    return Self.bars(rows, "bad") + "<p>The first of each:</p>\n<ul>\(firsts.joined())</ul>" + wrong
+  }
+
+  private var sizeBars: String? {
+    let rows = sizes.bars(atMost: 12).map { low, high, count in
+      let name =
+        (low == high ? "" : "\(FixedText.grouped(low)) to ")
+        + (high == 1 ? "1 byte" : "\(FixedText.grouped(high)) bytes")
+      return (name: name, count: count, title: "\(count.counted("completed burst")) of \(name)")
+    }
+    return rows.isEmpty ? nil : Self.bars(rows, "good")
+  }
+
+  private var hiddenSites: String {
+    PageTable.more(sites.count - shownSites.count, "accessory", "accessories")
+      + PageTable.more(sites.reduce(0) { $0 + $1.more }, "attachment", "attachments")
+  }
+
+  // MARK: Charts
+
+  /// The marks that the run has, for legends.
+  private var markLegend: [(String, String)] {
+    let kinds = Set(timeMarks.filter { 0...span ~= $0.time }.map(\.kind))
+    return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
+  }
+
+  /// A chart for each width, of which the page shows one, and what its colours mean.
+  private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
+    let keys = legend.map { style, name in
+      "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"
+    }
+    return "<figure id=\"\(id)\">\n\(Plot.Width.allCases.map(chart).joined(separator: "\n"))\n"
+      + "<p class=\"legend\">\(keys.joined(separator: "\n"))</p>\n</figure>"
+  }
+}

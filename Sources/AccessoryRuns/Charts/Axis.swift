@@ -1,0 +1,128 @@
+import AccessoryCore
+import Glibc
+
+/// One axis of a chart: which value is where, and what is written at it.
+///
+/// Invariants: the range is never empty; at least two values are marked, no two of them with the same text.
+package struct Axis {
+  /// What the values are, which decides how they are written.
+  package enum Unit {
+    /// Nanoseconds.
+    case time
+    /// Bytes a second.
+    case rate
+    /// How many.
+    case count
+    /// So many nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
+    case nines
+  }
+
+  package let low: Double
+  package let high: Double
+  package let isLogarithmic: Bool
+  package let marks: [(value: Double, text: String)]
+
+  /// From 0, or from `low`, to at least `high`, with about so many marks.
+  package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
+    let high = high > low ? high : low + 1
+    let step = Self.step((high - low) / Double(count), unit)
+    let first = (low / step - 1e-9).rounded(.up) * step
+    var values: [Double] = []
+    while let next = Optional(first + Double(values.count) * step), next <= high * (1 + 1e-9), values.count < 100 {
+      values.append(next)
+    }
+    if values.count < 2 { values = [low, high] }
+    let size = max(abs(high), abs(low))
+    self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
+  }
+
+  /// Logarithmic, around the values from `low` to `high`, which are above 0.
+  package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
+    let low = max(low, 1)
+    var bottom = pow(10, floor(log10(low) + 1e-9))
+    var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
+    if bottom == top { top *= 10 }
+    // Close values are not squeezed into a part of one decade.
+    for digit in [5.0, 2] where bottom * digit <= low {
+      bottom *= digit
+      break
+    }
+    for digit in [0.2, 0.5] where top * digit >= high && top * digit > bottom {
+      top *= digit
+      break
+    }
+    let decades = log10(top / bottom)
+    let digits: [Double] = decades > 3.5 ? [1] : [1, 2, 5]
+    var values: [Double] = []
+    var decade = pow(10, floor(log10(bottom) + 1e-9))
+    while decade <= top * 1.001 {
+      values += digits.map { $0 * decade }.filter { $0 >= bottom * 0.999 && $0 <= top * 1.001 }
+      decade *= 10
+    }
+    if values.count < 2 { values = [bottom, top] }
+    self.init(low: bottom, high: top, isLogarithmic: true, values.map { ($0, Self.text($0, $0, $0, unit)) })
+  }
+
+  /// The nines of percentiles, up to `most` of them.
+  package init(nines most: Double) {
+    let most = max(1, most)
+    // Half a nine has no room beside many.
+    let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
+    let nines: [(Double, String)] = [
+      (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),
+    ]
+    let texts = [(0.0, "0 %")] + half + nines
+    self.init(
+      low: 0, high: most, isLogarithmic: false,
+      texts.filter { $0.0 <= most })
+  }
+
+  /// Places with names, evenly from 0 to `high`.
+  package init(rows: [(Double, String)], high: Double) {
+    (low, self.high, isLogarithmic) = (0, high, false)
+    marks = rows.map { (value: $0.0, text: $0.1) }
+  }
+
+  private init(low: Double, high: Double, isLogarithmic: Bool, _ marks: [(Double, String)]) {
+    (self.low, self.high, self.isLogarithmic) = (low, high, isLogarithmic)
+    var seen: Set<String> = []
+    self.marks = marks.filter { seen.insert($0.1).inserted }.map { (value: $0.0, text: $0.1) }
+  }
+
+  /// Where a value is: 0 at the low end, 1 at the high one.
+  package func place(_ value: Double) -> Double {
+    let value = min(max(value, low), high)
+    return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
+  }
+
+  /// The next larger one of 1, 2 or 5 times a power of ten; of minutes and hours, what clocks show.
+  private static func step(_ least: Double, _ unit: Unit) -> Double {
+    if case .time = unit, least > 10e9 {
+      let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }
+      if let step = clock.first(where: { $0 >= least }) { return step }
+    }
+    let power = pow(10, floor(log10(max(least, 1e-9))))
+    let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
+    // There is no half a burst.
+    if case .count = unit { return max(1, step) }
+    return step
+  }
+
+  private static func text(_ value: Double, _ step: Double, _ size: Double, _ unit: Unit) -> String {
+    let units: [(name: String, size: Double)] =
+      switch unit {
+      case .time:
+        [(" h", 3_600e9), (" min", 60e9), (" s", 1e9), (" ms", 1e6), (" µs", 1e3), (" ns", 1)]
+      case .rate: [(" GB/s", 1e9), (" MB/s", 1e6), (" kB/s", 1e3), (" B/s", 1)]
+      case .count, .nines: [("", 1)]
+      }
+    if value == 0 { return "0" }
+    // Minutes and hours only where each mark is a whole one.
+    let fitting = units.filter {
+      $0.size <= size * 1.001 && ($0.size < 60e9 || step.remainder(dividingBy: $0.size) == 0)
+    }
+    let chosen = fitting.first ?? units[units.count - 1]
+    let places = max(0, Int(ceil(-log10(step / chosen.size) - 1e-9)))
+    return FixedText.text(value / chosen.size, places: min(places, 9)) + chosen.name
+  }
+}

@@ -1,0 +1,196 @@
+import AccessoryFormats
+
+/// A chart with two axes as SVG: no script, no style sheet from elsewhere, so that the page is one file. Texts have the size
+/// of the page's, whatever the width, because each chart is drawn for the width that it is shown with.
+///
+/// What is drawn carries its values as `data-` attributes, which a test compares with the report.
+package struct Plot {
+  /// The widths that pages are shown with: a window or paper, and a phone.
+  package enum Width: String, CaseIterable {
+    case wide, narrow
+
+    package var points: Double { self == .wide ? 860 : 328 }
+    /// About how many marks fit on a horizontal axis.
+    package var marks: Int { self == .wide ? 8 : 3 }
+  }
+
+  package let width: Width
+  package let x: Axis
+  package let y: Axis
+  package var height = 240.0
+  private var parts: [String] = []
+
+  private var left: Double { width == .wide ? 76 : 66 }
+  private var right: Double { 14 }
+  private let top = 16.0
+  private let bottom = 26.0
+
+  package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
+    (self.width, self.x, self.y, self.height) = (width, x, y, height)
+    drawAxes()
+  }
+
+  private var plotWidth: Double { width.points - left - right }
+  private var plotHeight: Double { height - top - bottom }
+
+  package func xPlace(_ value: Double) -> Double { left + x.place(value) * plotWidth }
+  package func yPlace(_ value: Double) -> Double { height - bottom - y.place(value) * plotHeight }
+
+  private mutating func drawAxes() {
+    let (from, to) = (left, width.points - right)
+    for mark in y.marks {
+      let place = Self.number(yPlace(mark.value))
+      parts.append(
+        "<line class=\"grid\" x1=\"\(Self.number(from))\" x2=\"\(Self.number(to))\" y1=\"\(place)\" y2=\"\(place)\"/>"
+          + "<text class=\"y\" data-value=\"\(mark.value)\" x=\"\(Self.number(from - 6))\" y=\"\(place)\" "
+          + "text-anchor=\"end\" dy=\"4\">\(MarkupText.escaped(mark.text))</text>")
+    }
+    for (index, mark) in x.marks.enumerated() {
+      let place = xPlace(mark.value)
+      // A text at either end stays inside of the picture.
+      let anchor = place > to - 24 && index > 0 ? "end" : index == 0 ? "start" : "middle"
+      parts.append(
+        "<line class=\"tick\" x1=\"\(Self.number(place))\" x2=\"\(Self.number(place))\" "
+          + "y1=\"\(Self.number(height - bottom))\" y2=\"\(Self.number(height - bottom + 4))\"/>"
+          + "<text class=\"x\" data-value=\"\(mark.value)\" x=\"\(Self.number(place))\" "
+          + "y=\"\(Self.number(height - 8))\" text-anchor=\"\(anchor)\">\(MarkupText.escaped(mark.text))</text>")
+    }
+  }
+
+  /// A line through points.
+  package mutating func line(_ style: String, _ points: [(x: Double, y: Double)]) {
+    path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
+  }
+
+  /// A line with a step for each value, which holds from one bound to the next.
+  package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
+    var points: [(Double, Double)] = []
+    for (index, value) in values.enumerated() {
+      points.append((xPlace(bounds[index]), yPlace(value)))
+      points.append((xPlace(bounds[index + 1]), yPlace(value)))
+    }
+    path(style, points, values: values)
+  }
+
+  private mutating func path(_ style: String, _ points: [(Double, Double)], values: [Double] = []) {
+    guard !points.isEmpty else { return }
+    let d = points.enumerated().map { index, point in
+      "\(index == 0 ? "M" : "L")\(Self.number(point.0)) \(Self.number(point.1))"
+    }
+    let data =
+      values.isEmpty ? "" : " data-values=\"\(values.map { FixedText.text($0, places: 3) }.joined(separator: " "))\""
+    parts.append("<path class=\"line \(style)\"\(data) d=\"\(d.joined(separator: " "))\"/>")
+  }
+
+  /// A point that shows a text when the pointer is on it.
+  package mutating func dot(_ style: String, x: Double, y: Double, data: String = "", _ title: String) {
+    parts.append(
+      "<circle class=\"dot \(style)\"\(data) cx=\"\(Self.number(xPlace(x)))\" cy=\"\(Self.number(yPlace(y)))\" r=\"3\">"
+        + "\(Self.title(title))</circle>")
+  }
+
+  /// A rectangle between two values on each axis.
+  package mutating func cell(
+    _ style: String, x: (Double, Double), y: (Double, Double), data: String = "", _ title: String
+  ) {
+    let (x0, x1, y0, y1) = (xPlace(x.0), xPlace(x.1), yPlace(y.1), yPlace(y.0))
+    parts.append(
+      "<rect class=\"\(style)\"\(data) x=\"\(Self.number(x0))\" y=\"\(Self.number(y0))\" "
+        + "width=\"\(Self.number(max(1, x1 - x0)))\" height=\"\(Self.number(max(1, y1 - y0)))\">"
+        + "\(Self.title(title))</rect>")
+  }
+
+  /// A full-height strip that shows a text when the pointer is on it.
+  package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
+    cell(style, x: (from, to), y: (y.low, y.high), title)
+  }
+
+  /// Upright lines, each with a sign above the chart. Those that would be drawn over each other become one.
+  package mutating func marks(_ marks: [TimeMark]) {
+    for kind in TimeMark.Kind.allCases {
+      var drawn: [(place: Double, times: [Double], texts: [String])] = []
+      for mark in marks where mark.kind == kind && x.low...x.high ~= mark.time {
+        let place = xPlace(mark.time)
+        if let last = drawn.last, place - last.place < 3 {
+          drawn[drawn.count - 1].times.append(mark.time)
+          drawn[drawn.count - 1].texts.append(mark.text)
+        } else {
+          drawn.append((place, [mark.time], [mark.text]))
+        }
+      }
+      // Lines of many marks would hide the chart.
+      let isMany = drawn.count > 30
+      for (place, times, texts) in drawn {
+        let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
+        let at = Self.number(place)
+        parts.append(
+          "<g class=\"mark \(kind.rawValue)\(isMany ? " many" : "")\" data-count=\"\(times.count)\" data-value=\"\(times[0])\">"
+            + "<line x1=\"\(at)\" x2=\"\(at)\" y1=\"\(Self.number(top - 4))\" y2=\"\(Self.number(isMany ? top + 4 : height - bottom))\"/>"
+            + kind.sign(x: place, y: top - 8 + kind.offset)
+            + "\(Self.title(shown.joined(separator: "\n")))</g>")
+      }
+    }
+  }
+
+  /// A text inside, in the middle, where there is nothing to draw.
+  package mutating func note(_ text: String) {
+    parts.append(
+      "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
+        + "text-anchor=\"middle\">\(MarkupText.escaped(text))</text>")
+  }
+
+  /// The chart.
+  package func svg(_ name: String) -> String {
+    "<svg class=\"chart \(width.rawValue)\" viewBox=\"0 0 \(Self.number(width.points)) \(Self.number(height))\" role=\"img\" "
+      + "aria-label=\"\(MarkupText.escaped(name))\">\n\(parts.joined(separator: "\n"))\n</svg>"
+  }
+
+  private static func title(_ text: String) -> String { "<title>\(MarkupText.escaped(text))</title>" }
+
+  private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
+}
+
+/// Something that happened at a time, which every chart over time shows.
+package struct TimeMark {
+  /// What happened; the raw values are classes of the page's style.
+  package enum Kind: String, CaseIterable {
+    case plug, unplug, flicker, error, phase, warm
+
+    package var title: String {
+      switch self {
+      case .plug: "plugged in"
+      case .unplug: "unplugged"
+      case .flicker: "appeared without protocols"
+      case .error: "errors"
+      case .phase: "a phase begins"
+      case .warm: "end of the warm-up"
+      }
+    }
+
+    /// The same triangle for errors as on the live page, and a dot for all others.
+    package func sign(x: Double, y: Double) -> String {
+      let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
+      return self == .error
+        ? "<path class=\"sign\" d=\"M\(x) \(y) l4 8 h-8 z\"/>"
+        : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
+    }
+
+    /// Signs of different kinds at one time stand a little apart.
+    package var offset: Double {
+      switch self {
+      case .plug, .warm: 0
+      case .unplug: 2
+      case .flicker, .error, .phase: 4
+      }
+    }
+  }
+
+  package let kind: Kind
+  /// In nanoseconds since bursts began.
+  package let time: Double
+  package let text: String
+
+  package init(kind: Kind, time: Double, text: String) {
+    (self.kind, self.time, self.text) = (kind, time, text)
+  }
+}

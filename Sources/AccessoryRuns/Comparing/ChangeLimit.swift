@@ -1,0 +1,65 @@
+import AccessoryFormats
+
+/// By how much a figure may change from the first report to the last, as users write it for `easim report compare --fail-if`:
+/// the comparison fails when it holds.
+///
+/// ```swift
+/// try ChangeLimit("p50>+10%")          // more than a tenth slower
+/// try ChangeLimit("throughput<-5%")
+/// ```
+public struct ChangeLimit: Equatable, Sendable {
+  /// The figure that it is about.
+  let figure: String
+  /// Whether it fails above the bound; below it otherwise.
+  let isUpper: Bool
+  /// 0.1 for 10%.
+  let bound: Double
+  /// What must hold: "p50 ≤ +10 %".
+  public let goal: String
+
+  private static let examples = "'p50>+10%' or 'throughput<-5%'"
+
+  /// Reads a limit; the error has a right form.
+  public init(_ text: String) throws(OptionError) {
+    let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
+    let shown = Excerpt.of(text)
+    guard let place = plain.firstIndex(where: { "<>".contains($0) }) else {
+      throw OptionError("'\(shown)' has no '>' or '<': write \(Self.examples)")
+    }
+    let (name, value) = (String(plain[..<place]), plain[plain.index(after: place)...])
+    let digits = value.dropFirst().dropLast()
+    guard let sign = value.first, "+-".contains(sign), value.last == "%", !digits.isEmpty,
+      digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits), number <= 1e9
+    else {
+      throw OptionError("'\(shown)': a comparison has limits on the change, in per cent: write \(Self.examples)")
+    }
+    (figure, isUpper) = (name, plain[place] == ">")
+    bound = (sign == "-" ? -number : number) / 100
+    goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
+  }
+
+  /// Refuses a limit on a figure that runs do not have; the error has a near one.
+  public func check(among names: [String]) throws(OptionError) {
+    if names.contains(figure) { return }
+    let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }
+    throw OptionError(
+      "'\(Excerpt.of(figure))' is not compared: \(near ?? "expected \(names.joined(separator: ", "))")")
+  }
+
+  /// Judges the change from the first run to the last.
+  func check(_ trend: ReportTrend) -> ReportCheck {
+    func check(_ holds: Bool, _ text: String) -> ReportCheck {
+      ReportCheck(name: goal, goal: goal, passed: holds, text: text)
+    }
+    guard trend.warnings.isEmpty else { return check(false, "the runs are not comparable") }
+    guard let row = trend.rows.first(where: { $0.name == figure }), row.values.count > 1, let first = row.values.first,
+      let last = row.values.last
+    else { return check(false, "there is nothing to compare") }
+    guard first > 0 else {
+      // From nothing there is no change in per cent: any rise is too much.
+      return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
+    }
+    let change = last / first - 1
+    return check(isUpper ? change <= bound : change >= bound, ReportTrend.percent(change))
+  }
+}

@@ -1,0 +1,243 @@
+import AccessoryFormats
+
+/// Several runs beside each other, in the order in which they are given: what changed from the first to the last.
+///
+/// ```swift
+/// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
+/// print(trend.text)
+/// ```
+public struct ReportTrend: WritableReport {
+  /// The forms that it has.
+  public static let forms = [ReportForm.json, .html, .csv]
+
+  /// One figure of all runs.
+  public struct Row: Sendable {
+    /// What it is.
+    public let name: String
+    /// Its value in each run.
+    public let values: [Double]
+    let moreIsBetter: Bool?
+    let unit: ReportFigure.Unit
+    let isMain: Bool
+
+    func show(_ value: Double) -> String { unit.text(value) }
+
+    /// What changed from the first run to the last: "+3.1 %"; empty where that means nothing.
+    public var change: String {
+      guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
+      if first == last { return "same" }
+      if case .count = unit.axis { return last > first ? "+\(show(last - first))" : "-\(show(first - last))" }
+      guard first > 0 else { return "" }
+      return (last > first ? "+" : "") + FixedText.text((last / first - 1) * 100, places: 1) + " %"
+    }
+
+    /// "better", "worse" or nothing.
+    public var verdict: String {
+      guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
+      return (last > first) == moreIsBetter ? "better" : "worse"
+    }
+  }
+
+  /// What is compared of a run.
+  private struct Run {
+    let name: String
+    let date: String
+    let passed: Bool
+    let failed: [String]
+    /// In what its plan differs from that of the first run.
+    let differences: [String]
+  }
+
+  /// "burst" for load tests.
+  private let kind: String
+  private let runs: [Run]
+  /// Each figure of all runs.
+  public let rows: [Row]
+  /// By how much figures may change.
+  let limits: [ChangeLimit]
+
+  /// Runs of one kind with their names, such as their files.
+  public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
+    kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
+    self.runs = runs.map { name, report in
+      Run(
+        name: name, date: report.date, passed: report.passed,
+        failed: report.suite.cases.filter(\.isFailed).map(\.name),
+        differences: runs.first.map { report.differences(from: $0.report) } ?? [])
+    }
+    let figures = runs.map(\.report.figures)
+    rows = (figures.first ?? []).enumerated().map { index, figure in
+      Row(
+        name: figure.name, values: figures.map { $0[index].value }, moreIsBetter: figure.moreIsBetter,
+        unit: figure.unit, isMain: figure.isMain)
+    }
+    self.limits = limits
+  }
+
+  /// What became of each limit.
+  public var checks: [ReportCheck] { limits.map { $0.check(self) } }
+
+  private var names: [String] { runs.map(\.name) }
+
+  /// In what the plan of a run differs from that of the first, one line each.
+  public var warnings: [String] {
+    runs.filter { !$0.differences.isEmpty }.map {
+      "\($0.name) has another plan than \(names[0]): \($0.differences.joined(separator: "; "))"
+    }
+  }
+
+  /// The cases that fail in the last run and did not in the first, and the other way round, a line for each kind.
+  private var changedCases: [String] {
+    guard let first = runs.first, let last = runs.last else { return [] }
+    return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
+      let names = one.failed.filter { !other.failed.contains($0) }
+      return names.isEmpty ? nil : "\(what): \(names.joined(separator: ", "))"
+    }
+  }
+
+  /// Changes below this are not in the headline.
+  private static let slight = 0.05
+
+  /// What changed from the first run to the last: "worse: p50 +59 %, throughput −39 %"; or why they cannot be compared.
+  public var headline: String {
+    if runs.count < 2 { return "nothing to compare with: this is one run" }
+    if !warnings.isEmpty { return "not comparable: \(warnings.joined(separator: "; "))" }
+    let parts = ["worse", "better"].compactMap { word in
+      let texts = changes(word)
+      return texts.isEmpty ? nil : "\(word): \(texts.joined(separator: ", "))"
+    }
+    return parts.isEmpty
+      ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
+  }
+
+  /// The figures that became "worse" or "better" by more than a little.
+  private func changes(_ verdict: String) -> [String] {
+    rows.compactMap { row in
+      guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
+      else { return nil }
+      // One error more is one error more.
+      if row.unit == .count {
+        return "\(row.name) \(row.show(first)) → \(row.show(last))"
+      }
+      guard first > 0 else { return nil }
+      let change = last / first - 1
+      return abs(change) < Self.slight ? nil : "\(row.name) \(Self.percent(change))"
+    }
+  }
+
+  /// "+59 %", "−3.1 %".
+  static func percent(_ change: Double) -> String {
+    let size = abs(change * 100)
+    return "\(change < 0 ? "−" : "+")\(FixedText.text(size, places: size < 10 ? 1 : 0)) %"
+  }
+
+  // MARK: Forms
+
+  private var titles: [String] { [""] + names + (runs.count > 1 ? ["change", ""] : []) }
+
+  private var cells: [[String]] {
+    let passed = ["passed"] + runs.map { $0.passed ? "yes" : "no" } + (runs.count > 1 ? ["", ""] : [])
+    let dates = ["date"] + runs.map(\.date) + (runs.count > 1 ? ["", ""] : [])
+    let figures = rows.map { row in
+      [row.name] + row.values.map(row.show) + (runs.count > 1 ? [row.change, row.verdict] : [])
+    }
+    return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
+  }
+
+  /// What changed, a table with a column for each run, and the limits.
+  public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
+
+  private var table: String {
+    let lines = [titles] + cells
+    let widths = titles.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    return lines.map { line in
+      let texts = line.enumerated().map { column, text in
+        let space = String(repeating: " ", count: widths[column] - text.count)
+        return column == 0 ? text + space : space + text
+      }
+      let joined = texts.joined(separator: "   ")
+      return String(joined.reversed().drop { $0 == " " }.reversed())
+    }.joined(separator: "\n")
+  }
+
+  /// For programs.
+  public var json: JSONObject {
+    var object = JSONObject()
+    object.add("easim", "\(kind) trend")
+    object.add("version", 1)
+    object.add("runs", names)
+    object.add("passed", raw: "[\(runs.map { "\($0.passed)" }.joined(separator: ","))]")
+    object.add("headline", headline)
+    object.add("comparable", runs.count > 1 && warnings.isEmpty)
+    object.add("warnings", warnings)
+    let judged = checks.map { check in
+      var row = JSONObject()
+      row.add("goal", check.goal)
+      row.add("passed", check.passed)
+      row.add("text", check.text)
+      return row.text
+    }
+    object.add("checks", raw: "[\(judged.joined(separator: ","))]")
+    var figures = JSONObject()
+    for row in rows { figures.add(row.name, raw: "[\(row.values.map { "\($0)" }.joined(separator: ","))]") }
+    object.add("figures", figures)
+    if !changedCases.isEmpty { object.add("cases", changedCases) }
+    return object
+  }
+
+  /// For spreadsheets: a line for each figure of each run.
+  public var csv: String {
+    var lines = ["run,date,figure,value"]
+    for row in rows {
+      for (index, value) in row.values.enumerated() {
+        lines.append(
+          [names[index], runs[index].date, row.name, FixedText.text(value, places: 3)].map(CSVText.cell)
+            .joined(separator: ","))
+      }
+    }
+    return lines.joined(separator: "\r\n") + "\r\n"
+  }
+
+  /// For people: the table, and a chart of each main figure over the runs.
+  public var html: String {
+    let failed = runs.count { !$0.passed }
+    let checks = checks
+    let isWorse = failed > 0 || checks.contains { !$0.passed } || !changes("worse").isEmpty
+    var page = ReportPage(
+      "easim \(kind)", heading: headline, isGood: isWorse ? false : warnings.isEmpty && runs.count > 1 ? true : nil,
+      headline: "\(runs.count.counted("run")), \(failed) failed.")
+    page.reasons = changedCases + checks.map(\.line)
+    page.sections = [
+      PageSection("Figures", PageTable.table(titles, cells, numbers: 1, upTo: runs.count + 2, isPlain: true))
+    ]
+    for row in rows where runs.count > 1 && row.isMain {
+      let charts = Plot.Width.allCases.map { chart(row, $0) }.joined(separator: "\n")
+      page.sections.append(PageSection(row.name, "<figure id=\"trend-\(row.name)\">\n\(charts)\n</figure>"))
+    }
+    return page.html
+  }
+
+  /// The whole file.
+  public func text(as form: ReportForm) -> String {
+    switch form {
+    case .json: json.text + "\n"
+    case .html: html
+    case .csv: csv
+    default: text + "\n"
+    }
+  }
+
+  private func chart(_ row: Row, _ width: Plot.Width) -> String {
+    var plot = Plot(
+      width, x: Axis(from: 1, to: Double(runs.count), .count, marks: width.marks),
+      y: Axis(to: (row.values.max() ?? 0) * 1.05, row.unit.axis, marks: 4))
+    let points = row.values.enumerated().map { (x: Double($0.offset + 1), y: $0.element) }
+    plot.line("line0 \(row.name)", points)
+    for (index, point) in points.enumerated() {
+      plot.dot(
+        "line0", x: point.x, y: point.y, data: " data-series=\"\(row.name)\" data-value=\"\(point.y)\"",
+        "\(names[index]): \(row.show(point.y))")
+    }
+    return plot.svg("\(row.name) over the runs")
+  }
+}

@@ -1,0 +1,58 @@
+import AccessoryCore
+
+/// Numbers as reports show them.
+package enum FixedText {
+  /// A number with this many decimal places: "0.830".
+  package static func text(_ value: Double, places: Int) -> String {
+    var scale = 1.0
+    for _ in 0..<places { scale *= 10 }
+    let scaled = (value.magnitude * scale).rounded()
+    guard scaled < 9e18 else { return "\(value)" }
+    let (whole, rest) = Int(scaled).quotientAndRemainder(dividingBy: Int(scale))
+    let sign = value < 0 && scaled > 0 ? "-" : ""
+    if places == 0 { return "\(sign)\(whole)" }
+    return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
+  }
+
+  /// A number with no more decimal places than it needs, and at most three: "2", "0.25".
+  package static func short(_ value: Double) -> String {
+    let digits = text(value, places: 3)
+    return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
+  }
+
+  /// A text at the right of a column.
+  package static func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+
+  /// With separators: "1,234,567".
+  package static func grouped(_ value: Int) -> String { value.groupedDigits }
+
+  /// Nanoseconds in the unit that suits them: "12.5 µs", "1.25 ms", "2.000 s".
+  package static func time(_ nanoseconds: Double) -> String {
+    switch nanoseconds.magnitude {
+    case ..<1_000: "\(text(nanoseconds, places: 0)) ns"
+    case ..<1_000_000: "\(text(nanoseconds / 1e3, places: 1)) µs"
+    case ..<1_000_000_000: "\(text(nanoseconds / 1e6, places: 2)) ms"
+    default: "\(text(nanoseconds / 1e9, places: 3)) s"
+    }
+  }
+
+  /// How long something took, as a person says it: "0.412 s", "1 h 2 min 3 s".
+  package static func span(_ duration: Duration) -> String {
+    let seconds = Int(duration.inSeconds.rounded())
+    if seconds < 120 { return "\(text(duration.inSeconds, places: 3)) s" }
+    let hours = seconds >= 3_600 ? "\(grouped(seconds / 3_600)) h " : ""
+    return "\(hours)\(seconds / 60 % 60) min \(seconds % 60) s"
+  }
+
+  /// Bytes a second in the unit that suits them: "7.50 kB/s".
+  package static func rate(_ bytesPerSecond: Double) -> String {
+    switch bytesPerSecond.magnitude {
+    case ..<1_000: "\(text(bytesPerSecond, places: 0)) B/s"
+    case ..<1_000_000: "\(text(bytesPerSecond / 1e3, places: 2)) kB/s"
+    case ..<1_000_000_000: "\(text(bytesPerSecond / 1e6, places: 2)) MB/s"
+    default: "\(text(bytesPerSecond / 1e9, places: 2)) GB/s"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import AccessoryFormats
+
+/// Something that must hold of a run, such as a limit on one of its figures.
+public struct ReportCheck: Equatable, Sendable {
+  /// What is checked, as it was written: "p99>50ms".
+  public let name: String
+  /// What must hold: "p99 ≤ 50 ms".
+  public let goal: String
+  /// Whether it held.
+  public let passed: Bool
+  /// The measured value; where it begins with the goal, that is not said twice.
+  public let text: String
+  let saysGoal: Bool
+  /// What explains that it did not hold; nil for nothing.
+  package var cause: String?
+
+  /// A check; without a name, `text` begins with the goal.
+  package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
+    (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
+    saysGoal = name == nil
+  }
+
+  /// The measured value, whether it is good, and what explains that it is not: "56.8 ms ✗".
+  public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
+  /// "p99 ≤ 50 ms: 56.8 ms ✗".
+  public var line: String { saysGoal ? result : "\(goal): \(result)" }
+
+  /// As reports write it.
+  package static let format = Record("check", "", Self(goal: "", passed: true, text: "")) {
+    Field(derived: "name", .text, "what was checked") { $0.name }
+    Field(derived: "goal", .text, "what must hold") { $0.goal }
+    Field(derived: "passed", .boolean, "whether it held") { $0.passed }
+    Field(derived: "text", .text, "what was measured") { $0.text }
+  }
+}

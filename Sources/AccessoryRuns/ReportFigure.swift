@@ -1,0 +1,60 @@
+import AccessoryCore
+
+/// Something that a run measured or counted.
+public struct ReportFigure: Sendable {
+  /// What the value is, which decides how it is written.
+  public enum Unit: Sendable {
+    /// Nanoseconds.
+    case time
+    /// Bytes a second.
+    case rate
+    /// How many.
+    case count
+    /// How many a second, or another number that is not whole.
+    case number
+  }
+
+  /// What it is.
+  public let name: String
+  /// How much.
+  public let value: Double
+  package let unit: Unit
+  /// Whether more is better; nil for neither.
+  let moreIsBetter: Bool?
+  /// Whether it stands at the head of a page.
+  let isMain: Bool
+
+  /// A figure.
+  public init(_ name: String, _ value: Double, _ unit: Unit, moreIsBetter: Bool? = nil, isMain: Bool = true) {
+    (self.name, self.value, self.unit) = (name, value, unit)
+    (self.moreIsBetter, self.isMain) = (moreIsBetter, isMain)
+  }
+
+  /// How many.
+  public init(_ name: String, _ count: Int, moreIsBetter: Bool? = nil, isMain: Bool = true) {
+    self.init(name, Double(count), .count, moreIsBetter: moreIsBetter, isMain: isMain)
+  }
+
+  /// The value as people read it.
+  var text: String { unit.text(value) }
+}
+
+extension ReportFigure.Unit {
+  package func text(_ value: Double) -> String {
+    switch self {
+    case .time: FixedText.time(value)
+    case .rate: FixedText.rate(value)
+    case .count: FixedText.grouped(Int(value))
+    case .number: FixedText.text(value, places: 1)
+    }
+  }
+
+  /// How charts mark it.
+  var axis: Axis.Unit {
+    switch self {
+    case .time: .time
+    case .rate: .rate
+    case .count, .number: .count
+    }
+  }
+}

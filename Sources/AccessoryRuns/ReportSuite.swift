@@ -1,0 +1,103 @@
+import AccessoryFormats
+
+/// One check of a run.
+public struct ReportCase: Equatable, Sendable {
+  /// What became of it.
+  public enum Outcome: Equatable, Sendable {
+    /// It held.
+    case passed
+    /// It could not be judged, for this reason.
+    case skipped(String)
+    /// It failed: a sentence, a word for the kind of failure, and more text below.
+    case failed(String, kind: String? = nil, details: String = "")
+  }
+
+  let group: String
+  let name: String
+  let time: Duration
+  let outcome: Outcome
+  /// What was seen where it passed, for pages.
+  let note: String
+  /// What a page has below it, as HTML.
+  let more: String
+
+  /// A check; `group` is the part after "easim." of its class.
+  public init(
+    _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = ""
+  ) {
+    (self.group, self.name, self.time, self.outcome) = (group, name, time, outcome)
+    (self.note, self.more) = (note, more)
+  }
+
+  /// What of the run it is about: "check.loss" is "loss".
+  var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
+
+  /// Whether it failed.
+  var isFailed: Bool { if case .failed = outcome { true } else { false } }
+}
+
+/// The checks of a run. As JUnit XML, CI servers show them.
+public struct ReportSuite: WritableReport {
+  /// Only JUnit.
+  public static let forms = [ReportForm.xml]
+
+  private let name: String
+  private let time: Duration
+  private let output: String?
+  let cases: [ReportCase]
+
+  /// Checks with a name for all of them; `output` is what was printed.
+  public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
+    (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
+  }
+
+  /// The file.
+  public func text(as form: ReportForm) -> String { xml }
+
+  /// The file.
+  public var xml: String {
+    var (failures, skipped) = (0, 0)
+    for test in cases {
+      switch test.outcome {
+      case .passed: break
+      case .skipped: skipped += 1
+      case .failed: failures += 1
+      }
+    }
+    let counts = "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\""
+    let out = output.map { "\n    <system-out>\(MarkupText.escaped($0))</system-out>" } ?? ""
+    return """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <testsuites \(counts)>
+        <testsuite name="\(MarkupText.escaped(name))" \(counts) time="\(Self.seconds(time))">
+      \(cases.map(\.xml).joined(separator: "\n"))\(out)
+        </testsuite>
+      </testsuites>
+
+      """
+  }
+
+  /// Seconds with three places.
+  public static func seconds(_ time: Duration) -> String {
+    let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
+    return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"
+  }
+}
+
+extension ReportCase {
+  fileprivate var xml: String {
+    let open =
+      "    <testcase classname=\"easim.\(MarkupText.escaped(group))\" name=\"\(MarkupText.escaped(name))\" "
+      + "time=\"\(ReportSuite.seconds(time))\""
+    switch outcome {
+    case .passed: return "\(open)/>"
+    case .skipped(let reason):
+      return "\(open)>\n      <skipped message=\"\(MarkupText.escaped(reason))\"/>\n    </testcase>"
+    case .failed(let message, let kind, let details):
+      let type = kind.map { " type=\"\(MarkupText.escaped($0))\"" } ?? ""
+      let failure = "\(open)>\n      <failure\(type) message=\"\(MarkupText.escaped(message))\""
+      return details.isEmpty
+        ? "\(failure)/>\n    </testcase>" : "\(failure)>\(MarkupText.escaped(details))</failure>\n    </testcase>"
+    }
+  }
+}

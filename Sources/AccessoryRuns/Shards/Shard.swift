@@ -1,0 +1,63 @@
+import AccessoryFormats
+
+/// One of the parts into which a run is divided over processes or machines: part `index` of `count`, from 1.
+///
+/// ```swift
+/// let shard = try Shard("3/8")
+/// shard.share(of: 10_000)     // 2500..<3750
+/// ```
+///
+/// The shares of all shards together are everything, each part once.
+public struct Shard: Hashable, Sendable, CustomStringConvertible {
+  /// The most shards of a run.
+  public static let most = 1_000_000
+  /// A run that is not divided.
+  public static let whole = Shard(unchecked: 1, of: 1)
+
+  /// Which part, from 1.
+  public let index: Int
+  /// How many parts there are.
+  public let count: Int
+
+  /// Part `index` of `count`; nil when there is no such part.
+  public init?(_ index: Int, of count: Int) {
+    guard 1...Self.most ~= count, 1...count ~= index else { return nil }
+    self.init(unchecked: index, of: count)
+  }
+
+  private init(unchecked index: Int, of count: Int) {
+    (self.index, self.count) = (index, count)
+  }
+
+  /// Reads `3/8`.
+  public init(_ text: String) throws(OptionError) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Self.number($0) }
+    guard parts.count == 2, let index = parts[0], let count = parts[1] else {
+      throw OptionError("expected I/N, such as 3/8: the third of eight shards")
+    }
+    guard let shard = Shard(index, of: count) else {
+      throw OptionError(
+        count > Self.most
+          ? "there may be at most \(Self.most) shards" : "shards are numbered from 1 to their number: 1/8 to 8/8")
+    }
+    self = shard
+  }
+
+  /// Digits only: no sign, no spaces.
+  static func number(_ text: some StringProtocol) -> Int? {
+    text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
+  }
+
+  /// Whether the run is not divided.
+  public var isWhole: Bool { count == 1 }
+
+  /// The places of a list, or the worlds of a run, that this shard takes: as many as the others, or one more.
+  public func share(of total: Int) -> Range<Int> {
+    let total = max(0, total)
+    func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }
+    return bound(index - 1)..<bound(index)
+  }
+
+  /// "3/8".
+  public var description: String { "\(index)/\(count)" }
+}

@@ -1,0 +1,204 @@
+import AccessoryFormats
+
+/// Which shards of a run a report has in it. The set of a whole run is complete, and so is the sum of all shards.
+public struct ShardSet: Equatable, Sendable {
+  /// A run that is not divided, or all shards of one that was.
+  public static let whole = ShardSet(.whole)
+
+  /// How many shards the run has.
+  public private(set) var count: Int
+  /// The shards in the report: ranges in order, with gaps between them.
+  private var ranges: [ClosedRange<Int>]
+
+  /// One shard alone.
+  public init(_ shard: Shard) {
+    (count, ranges) = (shard.count, [shard.index...shard.index])
+  }
+
+  /// Nil when there can be no such set.
+  init?(count: Int, ranges: [ClosedRange<Int>]) {
+    guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
+      last.upperBound <= count,
+      zip(ranges, ranges.dropFirst()).allSatisfy({ $0.upperBound < $1.lowerBound })
+    else { return nil }
+    (self.count, self.ranges) = (count, ranges)
+    normalize()
+  }
+
+  /// Whether nothing is missing.
+  public var isComplete: Bool { count == 1 }
+
+  /// The shard, when there is only one.
+  public var only: Shard? { present == 1 ? Shard(ranges[0].lowerBound, of: count) : nil }
+
+  /// How many shards are in the report.
+  public var present: Int { ranges.reduce(0) { $0 + $1.count } }
+
+  /// How many are missing.
+  public var missingCount: Int { count - present }
+
+  /// The first missing shards.
+  public func missing(atMost most: Int) -> [Shard] {
+    var found: [Shard] = []
+    var next = 1
+    for range in ranges + [count + 1...count + 1] {
+      while next < range.lowerBound, found.count < most {
+        if let shard = Shard(next, of: count) { found.append(shard) }
+        next += 1
+      }
+      next = range.upperBound + 1
+    }
+    return found
+  }
+
+  /// What these shards have of so many things.
+  public func share(of total: Int) -> Int {
+    ranges.reduce(0) { sum, range in
+      guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
+        return sum
+      }
+      return sum + last.share(of: total).upperBound - first.share(of: total).lowerBound
+    }
+  }
+
+  /// Adds other shards of the same run.
+  public mutating func add(_ other: ShardSet) throws(ReportSumError) {
+    guard !isComplete, !other.isComplete else { throw .wholeRun }
+    guard count == other.count else { throw .otherDivision(count, other.count) }
+    var all: [ClosedRange<Int>] = []
+    for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      guard let last = all.last else {
+        all.append(range)
+        continue
+      }
+      if range.lowerBound <= last.upperBound, let twice = Shard(range.lowerBound, of: count) { throw .twice(twice) }
+      if range.lowerBound == last.upperBound + 1 {
+        all[all.count - 1] = last.lowerBound...range.upperBound
+      } else {
+        all.append(range)
+      }
+    }
+    ranges = all
+    normalize()
+  }
+
+  /// All shards are the whole run, and their report that of the whole run.
+  private mutating func normalize() {
+    if present == count { self = .whole }
+  }
+
+  /// "shard 3/8", "shards 1-4 and 6 of 8"; empty for a whole run.
+  public var text: String {
+    if isComplete { return "" }
+    if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
+    var shown = ranges.prefix(10).map { range in
+      range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound)-\(range.upperBound)"
+    }
+    if ranges.count > 10 { shown.append("others") }
+    let last = shown.removeLast()
+    let list = shown.isEmpty ? last : "\(shown.joined(separator: ", ")) and \(last)"
+    return "shards \(list) of \(count)"
+  }
+
+  /// What is missing and what to do about it, for the sum of reports; nil when nothing is.
+  public var missingText: String? {
+    guard missingCount > 0 else { return nil }
+    var names = missing(atMost: 20).map(\.description)
+    if missingCount > names.count { names.append("\(missingCount - names.count) more") }
+    return
+      "\(missingCount.counted("shard")) of \(count) missing: \(names.joined(separator: ", ")); run each again with "
+      + "--shard and its --report, and merge these with what is there"
+  }
+}
+
+extension ShardSet {
+  /// Why a sum of reports is not that of the whole run: what is missing. A single shard is a whole report of its own.
+  public var gap: String? { only == nil ? missingText : nil }
+}
+
+/// Why the reports of two runs cannot be added up.
+public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// One of them is of a run that was not divided, or of all its shards.
+  case wholeRun
+  /// The runs were divided into other numbers of shards.
+  case otherDivision(Int, Int)
+  /// A shard is in both.
+  case twice(Shard)
+  /// They are reports of other runs: in this they differ.
+  case otherRun(String)
+  /// Counts would overflow.
+  case tooMuchCounted
+  /// There is too much to list, as this sentence says.
+  case tooMany(String)
+
+  /// What is wrong, as a sentence.
+  public var description: String {
+    switch self {
+    case .wholeRun: "only shards of one run add up, and one of these reports is of a whole run"
+    case .otherDivision(let one, let other): "the reports are of \(one) shards and of \(other) shards"
+    case .twice(let shard): "shard \(shard) is in two reports"
+    case .otherRun(let difference): "these are shards of different runs: \(difference)"
+    case .tooMuchCounted: "the counts of the reports add up to more than \(CountSum.most)"
+    case .tooMany(let text): text
+    }
+  }
+}
+
+/// A sum of counts that are not negative; nil once it is beyond the bound.
+public struct CountSum: Sendable {
+  /// The most that all counts of a report may add up to. Sums of any of them then fit, and so does the sum of two
+  /// reports.
+  public static let most = 1 << 56
+
+  /// The sum.
+  public private(set) var value: Int? = 0
+
+  /// Nothing yet.
+  public init() {}
+
+  /// Adds a count.
+  public mutating func add(_ count: Int) {
+    guard let sum = value else { return }
+    value = count <= Self.most - sum ? sum + count : nil
+  }
+}
+
+// MARK: - In reports
+
+extension Format<ShardSet> {
+  /// The shards of a report: how many there are, and which of them it has. A whole run has none.
+  public static let shards = Section.format.format.map {
+    $0.set
+  } otherwise: {
+    "there can be no such shards"
+  } back: {
+    Section($0)
+  }
+
+  private struct Section: Equatable {
+    var count = 1
+    var ranges: [[Int]] = []
+
+    static let format = Record("shards", "which shards of the run the report has", Section()) {
+      Field("of", \.count, .integer(1...Shard.most), "how many shards the run has", isRequired: true)
+      Field(
+        "done", \.ranges, .list(of: .list(of: .integer(1...Shard.most), count: 2...2), count: 1...Shard.most),
+        "which of them the report has, each entry from its first to its second number", isRequired: true)
+    }
+
+    init() {}
+
+    init(_ set: ShardSet) {
+      (count, ranges) = (set.count, set.pairs)
+    }
+
+    var set: ShardSet? {
+      guard ranges.allSatisfy({ $0.count == 2 && $0[0] <= $0[1] }) else { return nil }
+      return ShardSet(count: count, ranges: ranges.map { $0[0]...$0[1] })
+    }
+  }
+}
+
+extension ShardSet {
+  fileprivate var pairs: [[Int]] { ranges.map { [$0.lowerBound, $0.upperBound] } }
+}

@@ -1,0 +1,94 @@
+import AccessoryFormats
+
+/// Which shard the environment asks for: the variables by which engines number the copies of a job.
+///
+/// ```swift
+/// let found = try ShardVariables { environment[$0] }
+/// found.shard      // 3/8, or nil
+/// found.note       // "shard 3/8, as CI_NODE_INDEX=3 and CI_NODE_TOTAL=8 say; --shard 1/1 runs everything"
+/// ```
+public struct ShardVariables: Equatable, Sendable {
+  /// The shard; nil when the run is not divided.
+  public var shard: Shard?
+  /// What to tell the user; nil when the environment says nothing.
+  public var note: String?
+
+  private struct Engine {
+    let index: String
+    let count: String
+    /// The number of the first copy, or the variable that has it.
+    var first = 0
+    var firstName: String?
+    var stepName: String?
+  }
+
+  private static let engines = [
+    // Kubernetes gives an Indexed Job's pods their number only; the count is the manifest's to set.
+    Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
+    Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
+    Engine(
+      index: "SLURM_ARRAY_TASK_ID", count: "SLURM_ARRAY_TASK_COUNT", firstName: "SLURM_ARRAY_TASK_MIN",
+      stepName: "SLURM_ARRAY_TASK_STEP"),
+  ]
+
+  /// The variables that are looked at, for help and documents.
+  public static let names = engines.flatMap { [$0.index, $0.count] }
+
+  /// Looks at the environment: `value` is the value of a variable.
+  ///
+  /// - Throws: what is wrong with the value of a variable, which is named.
+  public init(_ value: (String) -> String?) throws(OptionError) {
+    var found: [(shard: Shard, text: String)] = []
+    var halves: [String] = []
+    for engine in Self.engines {
+      let (index, count) = (Self.text(engine.index, value), Self.text(engine.count, value))
+      guard let index, let count else {
+        if let index { halves.append("\(engine.index)=\(index) says which shard, but \(engine.count) is not set") }
+        // GitLab sets a total of 1 for jobs that are not divided.
+        if index == nil, let count, count != "1" {
+          halves.append("\(engine.count)=\(count) says how many shards, but \(engine.index) is not set")
+        }
+        continue
+      }
+      let shard = try Self.shard(engine, index, count, value)
+      if !shard.isWhole { found.append((shard, "\(engine.index)=\(index) and \(engine.count)=\(count)")) }
+    }
+    if found.count > 1 {
+      throw OptionError(
+        "\(found.map(\.text).joined(separator: ", and ")) both number this job: say which with --shard I/N")
+    }
+    if let found = found.first {
+      shard = found.shard
+      note = "shard \(found.shard), as \(found.text) say; --shard 1/1 runs everything"
+    } else if let half = halves.first {
+      note = "\(half): everything is run"
+    }
+  }
+
+  private static func text(_ name: String, _ value: (String) -> String?) -> String? {
+    value(name).flatMap { $0.isEmpty ? nil : Excerpt.of($0) }
+  }
+
+  private static func shard(
+    _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
+  ) throws(OptionError) -> Shard {
+    func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
+      // Far beyond any engine's numbers, and far from where sums overflow.
+      if let number = Shard.number(text), least...1 << 40 ~= number { return number }
+      throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N beside it")
+    }
+    let total = try number(engine.count, count, 1)
+    if total > Shard.most { throw OptionError("\(engine.count)=\(count): there may be at most \(Shard.most) shards") }
+    var first = engine.first
+    if let name = engine.firstName, let text = text(name, value) { first = try number(name, text, 0) }
+    var step = 1
+    if let name = engine.stepName, let text = text(name, value) { step = try number(name, text, 1) }
+    let place = try number(engine.index, index, 0) - first
+    guard place >= 0, place % step == 0, let shard = Shard(place / step + 1, of: total) else {
+      throw OptionError(
+        "\(engine.index)=\(index): with \(engine.count)=\(count), expected \(first) to \(first + (total - 1) * step); "
+          + "--shard I/N says which shard this is")
+    }
+    return shard
+  }
+}

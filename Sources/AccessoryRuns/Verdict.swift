@@ -1,0 +1,76 @@
+import AccessoryFormats
+
+/// How a run came out.
+///
+/// A verdict is computed from the figures and the plan of a report whenever it is asked for; no report keeps one as a truth
+/// of its own. Only ``passed`` is exit code 0.
+public enum Verdict: Equatable, Sendable {
+  /// Everything that the plan asks for was done, and every check passed.
+  case passed
+  /// Something was wrong: why, a sentence for each.
+  case failed([String])
+  /// The run was stopped before it had done what its plan asks for, by this: "SIGTERM". Nothing was wrong until then.
+  case stopped(by: String)
+  /// Nothing was compared, for this reason.
+  case empty(String)
+
+  /// Failed for these reasons; passed when there are none.
+  public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
+
+  /// In the order in which they matter: what was wrong, what stopped the run, what was not done, and why there was nothing
+  /// to judge.
+  public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
+    if !wrong.isEmpty {
+      self = .failed(wrong)
+    } else if let stoppedBy {
+      self = .stopped(by: stoppedBy)
+    } else if let gap {
+      self = .failed([gap])
+    } else {
+      self = nothing.map { .empty($0) } ?? .passed
+    }
+  }
+
+  /// Whether it is ``passed``.
+  public var isPassed: Bool { self == .passed }
+
+  /// The word for it in reports.
+  public var word: String {
+    switch self {
+    case .passed: "passed"
+    case .failed: "failed"
+    case .stopped: "stopped"
+    case .empty: "empty"
+    }
+  }
+
+  /// Why the run did not pass, a sentence for each reason; empty when it passed.
+  public var reasons: [String] {
+    switch self {
+    case .passed: []
+    case .failed(let reasons): reasons
+    case .stopped(let signal): ["stopped by \(signal)"]
+    case .empty(let reason): [reason]
+    }
+  }
+}
+
+extension Verdict {
+  /// The word as a headline.
+  package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
+}
+
+extension Format<String?> {
+  /// How a run ended: `complete`, which is nil, or `stopped by` and what stopped it.
+  public static let ending = Format<String?>.parsed(
+    TextShape(pattern: "^(complete|stopped by .+)$"), expected: "complete, or 'stopped by' and a signal"
+  ) { text in
+    if text == "complete" { return .some(nil) }
+    let stopped = "stopped by "
+    // Spelled out, because the nil of a conditional would be the inner one: that of a complete run.
+    guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
+    return .some(String(text.dropFirst(stopped.count)))
+  } text: {
+    $0.map { "stopped by \($0)" } ?? "complete"
+  }
+}

@@ -1,0 +1,103 @@
+import AccessoryFormats
+
+/// What pages of reports are made of beside charts: tables, and the style.
+package enum PageTable {
+  /// A table that scrolls by itself where it is wider than the page. Columns from `numbers` up to `end` hold numbers.
+  package static func table(
+    _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false
+  ) -> String {
+    func row(_ cells: [String], _ tag: String) -> String {
+      let cells = cells.enumerated().map { index, text in
+        let style = (numbers..<max(numbers, end)).contains(index) ? " class=\"number\"" : ""
+        return "<\(tag)\(style)>\(MarkupText.escaped(text))</\(tag)>"
+      }
+      return "<tr>\(cells.joined())</tr>"
+    }
+    let body = rows.map { row($0, "td") }.joined(separator: "\n")
+    let style = isPlain ? " class=\"plain\"" : ""
+    return
+      "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
+  }
+
+  /// What was checked: what failed first, with all that is known of it.
+  static func cases(_ cases: [ReportCase]) -> String {
+    let isGrouped = Set(cases.map(\.part)).count > 1
+    let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
+      let (sign, word, text, details): (String, String, String, String) =
+        switch one.outcome {
+        case .passed: ("✓", "passed", one.note, "")
+        case .skipped(let reason): ("–", "skipped", reason, "")
+        case .failed(let text, _, let details): ("✗", "failed", text, details)
+        }
+      let lines = details.isEmpty || !one.more.isEmpty ? "" : "<pre>\(MarkupText.escaped(details))</pre>"
+      let cells = (isGrouped ? [one.part] : []) + [one.name, text]
+      return "<tr class=\"\(word)\"><td title=\"\(word)\">\(sign)</td>"
+        + cells.map { "<td>\(MarkupText.escaped($0))" }.joined(separator: "</td>") + lines + one.more + "</td></tr>"
+    }
+    return
+      "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
+  }
+
+  /// Names with texts, which stand below each other on a phone.
+  package static func facts(_ facts: [(String, String)]) -> String {
+    let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
+    return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"
+  }
+
+  /// What is not shown; nothing where all of it is.
+  package static func more(_ count: Int, _ one: String, _ several: String) -> String {
+    count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
+  }
+
+  /// What reports add to the look of all pages.
+  package static let style =
+    PageLook.style + """
+      body { max-width: 940px; margin: 1.5rem auto; padding: 0 16px; overflow-wrap: anywhere; }
+      h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1rem; margin: 0 0 .4rem; }
+      header, section { margin: 0 0 .8rem; } header.card { border-left-width: 6px; } header p, header ul { color: var(--text); margin: .4em 0; }
+      .card.passed { border-left-color: var(--good); } .card.failed { border-left-color: var(--bad); }
+      .passed h1 { color: var(--good); } .failed h1 { color: var(--bad); }
+      .run { color: var(--faint); } .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 0 0 .8rem; }
+      .figures p { margin: 0; color: var(--faint); } .figures b { display: block; color: var(--text); font-size: 1.3rem; }
+      .cases { width: 100%; } .cases td:first-child { width: 1.5rem; } .cases .passed td:first-child { color: var(--good); }
+      .cases .failed td:first-child { color: var(--bad); } .cases .skipped { color: var(--faint); }
+      pre { overflow-x: auto; line-height: 1.4; margin: .4em 0; white-space: pre-wrap; } mark { background: var(--marked); color: inherit; outline: 1px solid var(--line); }
+      .scroll { overflow-x: auto; } p { margin: .4em 0; }
+      td, th { vertical-align: top; overflow-wrap: normal; } tr:last-child td, .bars td, .bars th { border-bottom: 0; }
+      .plain { font-size: 13px; } .plain td { white-space: nowrap; } .plain td, .plain th { padding: .2rem .45rem; }
+      thead th { font-weight: 600; color: var(--faint); }
+      .number { text-align: right; white-space: nowrap; }
+      dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; } dt { color: var(--faint); } dd { margin: 0; }
+      svg { display: block; } svg.narrow { display: none; } .chart text.note { font-size: 14px; }
+      .tick { stroke: var(--faint); } .chart .line.line1 { stroke-dasharray: 5 2; }
+      .dot { fill-opacity: .5; stroke: none; } .dot:hover { fill-opacity: 1; stroke: var(--text); }
+      .hover { fill: transparent; } .hover:hover { fill: var(--faint); fill-opacity: .2; }
+      .whole { fill: var(--whole); } .empty { fill: var(--bare); stroke: var(--whole); }
+      .heat:hover, .whole:hover, .empty:hover { stroke: var(--text); }
+      .heat.s1 { fill: var(--s1); } .heat.s2 { fill: var(--s2); } .heat.s3 { fill: var(--s3); } .heat.s4 { fill: var(--s4); } .heat.s5 { fill: var(--s5); }
+      .mark line { stroke: currentColor; stroke-dasharray: 4 3; } .mark.many line { stroke-dasharray: none; } .mark.many .sign { transform: scale(.5); }
+      .mark .sign { fill: currentColor; transform-box: fill-box; transform-origin: center; }
+      .mark { color: var(--faint); } .mark.plug { color: var(--good); } .mark.unplug { color: var(--warn); } .mark.flicker { color: var(--link); }
+      .mark.error { color: var(--bad); } .mark.phase { color: var(--session); }
+      .key { white-space: nowrap; } .key.line1::before { background: repeating-linear-gradient(90deg, var(--line1) 0 5px, transparent 5px 7px); }
+      .key.sign::before { width: 9px; height: 9px; border-radius: 5px; background: currentColor; } .key.error::before { border-radius: 0; }
+      .key.plug::before { background: var(--good); } .key.unplug::before { background: var(--warn); } .key.flicker::before { background: var(--link); }
+      .key.error::before { background: var(--bad); } .key.warm::before { background: var(--faint); } .key.phase::before { background: var(--session); }
+      .key.empty::before { background: var(--bare); border: 1px solid var(--whole); }
+      .key.s1::before { background: var(--s1); } .key.s2::before { background: var(--s2); } .key.s3::before { background: var(--s3); }
+      .key.s4::before { background: var(--s4); } .key.s5::before { background: var(--s5); }
+      .bars { width: 100%; } .bars th { font-weight: normal; white-space: nowrap; } .bars .track { width: 100%; padding: 0; vertical-align: middle; }
+      .bar { height: 12px; min-width: 1px; } .bar.bad { background: var(--bad); } .bar.good { background: var(--line0); }
+      @media (max-width: 640px) {
+        body { margin: .6rem auto; padding: 0 8px; } .card { padding: .6rem .5rem; } svg.wide { display: none; } svg.narrow { display: block; }
+        dl { grid-template-columns: 1fr; } dt { margin-top: 4px; } td, th { padding: .2rem .4rem .2rem 0; }
+        table { font-size: 13px; } .scroll td:first-child { overflow-wrap: anywhere; }
+      }
+      @media print {
+        * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+        body { margin: 0; max-width: none; font-size: 11px; } .legend { font-size: 10px; } figure, header, tr { break-inside: avoid; } h2 { break-after: avoid; }
+        svg.wide { display: block; } svg.narrow { display: none; } .scroll { overflow: visible; }
+        .scroll table { font-size: 10px; } td, th { padding-right: 8px; } .plain td { white-space: normal; overflow-wrap: anywhere; }
+      }
+      """
+}

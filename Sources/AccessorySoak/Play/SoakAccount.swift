@@ -1,0 +1,118 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+
+/// One session as both ends know it: what each wrote and read, and why it ended for each.
+///
+/// Invariant, checked with every read: what one end has read is a prefix of what the other has written.
+final class SoakAccount {
+  /// The record of one end.
+  final class Half {
+    /// What it writes.
+    let stream: UniqueStream
+    var written = 0
+    var read = 0
+    var end: SessionEnd?
+    weak var session: Session?
+    /// Whether the session opened at this end; the accessory's does not when it refuses or ignores it.
+    var isOpen = false
+
+    /// Whether it is open and the other end has acknowledged all it wrote: then nothing will show it that the other
+    /// end is gone.
+    var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
+
+    init(_ stream: UniqueStream) {
+      self.stream = stream
+    }
+  }
+
+  let accessory: Int
+  let id: UInt16
+  let name: String
+  let device: Half
+  let simulator: Half
+  /// Whether the accessory echoes: then its bytes are the device's.
+  let isEcho: Bool
+  /// Whether the accessory leaves requests unanswered, or plays a session without this record.
+  let isIgnored: Bool
+  /// Whether packets may be changed unnoticed: then the bytes prove nothing.
+  let isHostile: Bool
+  /// How many times a link had gone down when the session was opened.
+  let linkDownsBefore: Int
+
+  init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
+    self.accessory = accessory
+    self.id = id
+    isEcho = plan.accessories[accessory].conduct == .echo
+    isHostile = plan.isHostile
+    let trouble = plan.accessories[accessory].profile.quirks.session?.answer
+    isIgnored = trouble == .ignore || trouble == .silent
+    linkDownsBefore = linkDowns
+    name = "session \(id) of accessory \(accessory)"
+    device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
+    // An echo's bytes are the device's.
+    simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
+  }
+
+  /// Which end it is.
+  enum Side {
+    case device
+    case simulator
+  }
+
+  subscript(side: Side) -> Half { side == .device ? device : simulator }
+
+  func other(_ side: Side) -> Half { self[side == .device ? .simulator : .device] }
+
+  /// Whether each end has read what the other wrote.
+  var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
+
+  /// Whether the session is finished.
+  func isSettled(linkWentDown: Bool) -> Bool {
+    switch (device.end == nil, simulator.isOpen && simulator.end == nil) {
+    case (true, true): isDelivered
+    case (false, false): true
+    case (true, false): device.isAtRest && (linkWentDown || (isIgnored && !simulator.isOpen))
+    case (false, true): simulator.isAtRest && linkWentDown
+    }
+  }
+
+  /// What is wrong with the result; nil when nothing is.
+  ///
+  /// A link has no keep-alive: when one end has given up and the other has nothing to send, the other cannot know. That
+  /// is correct as long as it waits for no acknowledgement.
+  func fault(linkWentDown: Bool) -> SoakComplaint? {
+    if simulator.isOpen, device.end == nil, let end = simulator.end {
+      if linkWentDown, device.isAtRest { return nil }
+      return SoakComplaint(
+        .ending, "\(name) ended for the accessory (\(end)), but not for the device: \(account)")
+    }
+    if simulator.isOpen, simulator.end == nil, let end = device.end {
+      if linkWentDown, simulator.isAtRest { return nil }
+      return SoakComplaint(
+        .ending, "\(name) ended for the device (\(end)), but not for the accessory: \(account)")
+    }
+    if device.end == nil, !simulator.isOpen, !linkWentDown, !isIgnored {
+      return SoakComplaint(.ending, "\(name) is open for the device, but was never opened for the accessory")
+    }
+    if device.end == nil, simulator.isOpen, simulator.end == nil, !isDelivered {
+      return SoakComplaint(
+        .delivery, "\(name) is open, but not everything was delivered: \(account)")
+    }
+    // An orderly close follows everything written before it; an echo drops what it can no longer send back.
+    if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
+      return SoakComplaint(
+        .delivery, "\(name) was closed by the device in order, and bytes written before are missing: \(account)")
+    }
+    if device.end == .closedByAccessory, device.read < simulator.written {
+      return SoakComplaint(
+        .delivery, "\(name) was closed by the accessory in order, and bytes written before are missing: \(account)")
+    }
+    return nil
+  }
+
+  var account: String {
+    "the accessory read \(simulator.read) of \(device.written) bytes, the device \(device.read) of \(simulator.written)"
+  }
+}

@@ -1,0 +1,201 @@
+import AccessoryFormats
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySimulator
+
+/// One row of the table of actions: ``WorldAction/kinds(_:for:)``.
+package struct ActionKind: Sendable {
+  /// The files in which an action can be a step.
+  package enum Tool: Sendable {
+    /// Scenarios with one app.
+    case scenarios
+    /// Scenarios with several apps, as `easim soak` plays them.
+    case plans
+  }
+
+  /// The method of the control protocol that does just this to an accessory or an app; nil where there is none, or one
+  /// with more parameters.
+  package let method: String?
+  /// The key of `easim run` that does it to every accessory.
+  package let key: Character?
+  /// The action about this accessory or app, with the defaults of its other keys.
+  package let action: @Sendable (_ of: String) -> WorldAction
+  let tools: [Tool]
+  let kind: Kind<WorldAction>
+
+  /// Its side and its word: `accessory.plugIn` is the step `accessory: 'plugIn'`.
+  package var name: String { kind.name }
+  /// What it does, in a sentence.
+  package var summary: String { kind.summary }
+}
+
+extension [ActionKind] {
+  /// The same, in an order of its own where a list had one before: first these, and then the others.
+  package func starting(with names: [String]) -> [ActionKind] {
+    names.compactMap { name in first { $0.name == name } } + filter { !names.contains($0.name) }
+  }
+}
+
+// MARK: - As files have them
+
+extension WorldAction {
+  /// All actions: `accessory.plugIn,of=glasses`.
+  package static let format = format(kinds())
+
+  private static func format(_ kinds: [ActionKind]) -> OneOf<WorldAction> {
+    OneOf("action", key: "action", example: "accessory.plugIn,of=glasses") { kinds.map(\.kind) }
+  }
+
+  /// An action as a part of a step: `accessory: 'plugIn', of: 'glasses'`.
+  package static func format<Step>(
+    in record: Record<Step>, at path: Property<Step, WorldAction>, _ names: ScenarioNames, for tool: ActionKind.Tool
+  ) -> Format<Step> {
+    let kinds = kinds(names, for: tool).filter { $0.tools.contains(tool) }
+    let used = sides.filter { side in kinds.contains { $0.name.hasPrefix(side.key + ".") } }
+    return format(kinds).format(in: record, at: path, sides: used) { key, kind in
+      switch key {
+      case "of" where kind.hasPrefix("device."): "'\(kind.dropFirst("device.".count))' is about every cable"
+      case "of": "only 'openSession' is about one accessory"
+      case "sessions": "'sessions' needs app: 'kill' or app: 'crash'"
+      default: nil
+      }
+    }
+  }
+
+  private static let sides = [
+    OneOfSide("accessory", "what an accessory does"), OneOfSide("cable", "what happens to the cable of an accessory"),
+    OneOfSide("device", "what the device does"), OneOfSide("app", "what happens to the app"),
+    OneOfSide("sdk", "what another SDK in the app's process does; it shares the app's registrations and sessions"),
+    OneOfSide("otherApp", "what happens to another app, which is not running until it is launched"),
+  ]
+
+  /// Whether it is for accessories that are plugged in, or for those that are not; nil for both.
+  package var needsPlug: Bool? {
+    switch self {
+    case .accessory(let action, _): action.needsPlug
+    case .pull: true
+    case .faults, .resetLink, .noticeCables, .deviceMessage, .app: nil
+    }
+  }
+
+  /// The accessory that it is about, or the app of a plan; nil for none.
+  package var subject: String? {
+    switch self {
+    case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
+      .deviceMessage(_, let name), .app(.opensSession(let name), _), .app(_, .named(let name)):
+      name
+    case .noticeCables, .app: nil
+    }
+  }
+}
+
+/// The keys of all actions; each action has some of them.
+struct ActionKeys: Equatable, Sendable {
+  var of: String?
+  var sessions: AppAction.Sessions?
+  var sees: [String] = []
+  var message = MessageRuleEntry(send: .id(0))
+  var quirk = Quirk.noStatus
+  var faults: [CableFault] = []
+
+  init() {}
+
+  /// What an action says in them.
+  init(_ action: WorldAction) {
+    of = action.subject
+    switch action {
+    case .accessory(.message(let sent), _), .deviceMessage(let sent, _): message = sent.entry
+    case .accessory(.quirk(let quirk), _): self.quirk = quirk
+    case .faults(let faults, _): self.faults = faults
+    case .app(.ends(_, leavesSessions: true), _): sessions = .left
+    case .app(.looks(let sees), _): self.sees = sees
+    case .accessory, .pull, .resetLink, .noticeCables, .app: break
+    }
+  }
+}
+
+/// Makes the rows of the table.
+struct ActionRows {
+  /// A group of keys.
+  enum Key {
+    case of, ofApp, sessions, sees, message, quirk, faults
+  }
+
+  private let names: ScenarioNames
+
+  /// `names` are the accessories and apps that actions may be about.
+  init(_ names: ScenarioNames) { self.names = names }
+
+  /// An action about an accessory, without other keys.
+  func callAsFunction(
+    _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], _ method: String? = nil,
+    key: Character? = nil, _ make: @escaping @Sendable (String) -> WorldAction
+  ) -> ActionKind {
+    self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
+  }
+
+  /// An action with these keys; `make` gets the name that it is about, and the keys.
+  func callAsFunction(
+    _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
+    key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction
+  ) -> ActionKind {
+    let isOfApp = keys.contains(.ofApp)
+    let isAboutOne = isOfApp || keys.contains(.of)
+    let subjects = isOfApp ? names.apps : keys.contains(.of) ? names.accessories : nil
+    let only = subjects?.count == 1 ? subjects?.first : nil
+    let record = Record(name, summary, ActionKeys()) {
+      for key in keys { fields(key) }
+    }.checked { given, object in
+      // A message that could not be read was reported.
+      if given.message.send != ActionKeys().message.send { given.message.checkParameters(object) }
+      guard let subjects, only == nil, object.value("of") == nil else { return }
+      let choice = subjects.isEmpty ? "there is none" : subjects.map { "'\($0)'" }.joined(separator: ", ")
+      object.error("there are several: add 'of' with the name of the \(isOfApp ? "app" : "accessory"): \(choice)")
+    }
+    let kind = Kind(record, { make($0.of ?? only ?? "", $0) }) { action in
+      var given = ActionKeys(action)
+      guard make(given.of ?? "", given) == action else { return nil }
+      if given.of == only { given.of = nil }
+      return given
+    }
+    return ActionKind(
+      method: method, key: key, action: { make(isAboutOne ? $0 : "", ActionKeys()) }, tools: tools, kind: kind)
+  }
+
+  private func fields(_ key: Key) -> [Field<ActionKeys>] {
+    switch key {
+    case .of: [of(among: names.accessories, "accessory")]
+    case .ofApp: [of(among: names.apps, "app")]
+    case .sessions:
+      [
+        Field(
+          "sessions", \.sessions, .optional(.choice),
+          "with `kill` and `crash`: what the system does with the sessions of the app; it closes them when left out")
+      ]
+    case .sees:
+      [
+        Field(
+          "sees", \.sees, .list(of: .name("accessory", among: names.accessories)),
+          "with `look`: the accessories that the app's list must hold, in the order of publication", isRequired: true)
+      ]
+    case .message:
+      [
+        Field(
+          "send", \.message.send, Profile.MessageName.format,
+          "with `message`: the control message, by name or number; where a rule sends this message, it is the rule's "
+            + "parameters that change, and an end that subscribed to it receives it at once", isRequired: true),
+        Field(
+          "parameters", \.message.parameters, MessageValue.parameters,
+          "with `message`: its parameters, as in the rules of a profile"),
+      ]
+    case .quirk: [Field("quirk", \.quirk, .oneOf(Quirk.format), "the quirk", isRequired: true)]
+    case .faults: [Field("faults", \.faults, .cableFaults, "the faults", isRequired: true)]
+    }
+  }
+
+  private func of(among names: [String]?, _ what: String) -> Field<ActionKeys> {
+    Field(
+      "of", \.of, .optional(.name(what, among: names)),
+      "which accessory or app; may be left out where there is only one")
+  }
+}

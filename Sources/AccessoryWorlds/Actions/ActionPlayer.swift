@@ -1,0 +1,58 @@
+import AccessoryHost
+import AccessorySimulator
+
+/// Performs actions: the one place that knows what each of them does.
+///
+/// Whoever plays actions says what their names mean there. A process that plays only one end of a scenario has only some
+/// of it; what it has not got, the other process does.
+package struct ActionPlayer {
+  /// The accessory with a name; nil where it is in another process.
+  var accessory: (String) -> SimulatedAccessory? = { _ in nil }
+  /// The device; nil where it is in another process.
+  var device: Device?
+  /// The serial number by which the device knows an accessory.
+  var serial: (String) -> String? = { _ in nil }
+  /// Pulls the cable of an accessory.
+  var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
+  /// Gives the cables of an accessory other faults.
+  var change: ([CableFault], String) -> Void = { _, _ in }
+  /// Does something to an app.
+  var app: (AppAction, WorldAction.Role) -> Void = { _, _ in }
+
+  /// Of one end.
+  init() {}
+
+  /// Of a world. `pull` replaces the way in which its cables are pulled.
+  package init(
+    in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
+    pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,
+    app: @escaping (AppAction, WorldAction.Role) -> Void = { _, _ in }
+  ) {
+    (self.accessory, self.app, device) = (accessory, app, world.device)
+    serial = { accessory($0)?.profile.identity.serialNumber }
+    self.pull =
+      pull
+      ?? { [unowned world] name, unnoticed in
+        if let found = accessory(name) { world.pull(found, unnoticed: unnoticed) }
+      }
+    change = { [unowned world] faults, name in
+      if let found = accessory(name) { world.change(faults: faults, of: found) }
+    }
+  }
+
+  /// Performs an action; a port that cannot be opened is an error.
+  package func perform(_ action: WorldAction, _ reason: String = "unplugged") throws {
+    switch action {
+    case .accessory(let action, let name): try accessory(name)?.perform(action, reason)
+    case .pull(let name, let unnoticed): pull(name, unnoticed)
+    case .faults(let faults, let name): change(faults, name)
+    case .resetLink(let name): if let serial = serial(name) { device?.resetLinks(serial: serial) }
+    case .noticeCables(let notices): device?.noticesCables = notices
+    case .deviceMessage(let sent, let name):
+      if let serial = serial(name), let message = sent.message {
+        device?.say(message, sent.parameters, toSerial: serial)
+      }
+    case .app(let action, let role): app(action, role)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySimulator
+
+/// What can happen in a world: to accessories, their cables, the device and its apps.
+///
+/// ``kinds(_:for:)`` is the table of it: steps of scenarios, plans of `easim soak`, methods of the control protocol and keys
+/// of `easim run` are made from its rows. ``ActionPlayer`` performs actions, whoever asks for them. A new one is a case, a
+/// row, and what the player does.
+public enum WorldAction: Equatable, Sendable {
+  /// An accessory does something at its own end.
+  case accessory(AccessoryAction, of: String)
+  /// An accessory's cable is pulled: bytes in transit are lost. If unnoticed, what the device sends from then on is lost, too.
+  case pull(String, unnoticed: Bool = false)
+  /// An accessory's cables have these faults from now on: one more, one fewer, or others.
+  case faults([CableFault], of: String)
+  /// The device resets the link of an accessory.
+  case resetLink(String)
+  /// Whether the device notices cables that are plugged in.
+  case noticeCables(Bool)
+  /// The device sends an accessory a control message, or changes what its rules send.
+  case deviceMessage(OutgoingMessage, to: String)
+  /// Something happens to an app.
+  case app(AppAction, of: Role = .tested)
+
+  /// Which app of the device.
+  public enum Role: Equatable, Sendable {
+    /// The app under test.
+    case tested
+    /// Another SDK in the process of the app under test. To the system it is the same app.
+    case sdk
+    /// Another app, which is not running until it is launched.
+    case other
+    /// One of several apps.
+    case named(String)
+  }
+}
+
+/// What happens to an app.
+public enum AppAction: Equatable, Sendable {
+  /// It is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the first
+  /// step of its life launches it.
+  case launches
+  /// It quits.
+  case quits
+  /// Its process ends. The system closes its sessions, unless it leaves them: then the accessory believes that the app is
+  /// still there, until it is unplugged.
+  case ends(Ending, leavesSessions: Bool)
+  /// Some object in its process registers for notifications.
+  case registers
+  /// Some object in its process unregisters.
+  case unregisters
+  /// It comes to the foreground, goes to the background, or is suspended.
+  case moves(AppState)
+  /// It opens a session with this accessory, because its user wants one.
+  case opensSession(String)
+  /// It closes its session.
+  case closesSession
+  /// It looks at its list of accessories, which must hold these, in the order of publication.
+  case looks(sees: [String])
+
+  /// How the process of an app ends without its doing.
+  public enum Ending: String, Equatable, Sendable {
+    /// The system or the user ends it.
+    case kill
+    /// It crashes.
+    case crash
+
+    /// What became of the app.
+    package var past: String { self == .kill ? "was killed" : "crashed" }
+  }
+
+  /// What becomes of the sessions of an app that is killed or crashes.
+  public enum Sessions: String, CaseIterable, Sendable {
+    /// The system closes them.
+    case closed
+    /// The system leaves them open.
+    case left
+  }
+}
+
+// MARK: - The table
+
+extension WorldAction {
+  /// The table: each action, and who has it besides the worlds of Swift. `names` are the accessories and apps that it may be
+  /// about.
+  package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
+  {
+    let all: [ActionKind.Tool] = [.scenarios, .plans]
+    let row = ActionRows(names)
+    return [
+      row("accessory.plugIn", "Plug an accessory in.", all, "accessory.plug", key: "p") { .accessory(.plugIn, of: $0) },
+      row(
+        "accessory.unplug", "Unplug an accessory: bytes on the way are still delivered.", all, "accessory.unplug",
+        key: "u"
+      ) { .accessory(.unplug(), of: $0) },
+      row("cable.pull", "Pull the cable of an accessory: bytes on the way are lost.", all, "accessory.pull") {
+        .pull($0)
+      },
+      row("cable.pullUnnoticed", "The same, without the device noticing it.") { .pull($0, unnoticed: true) },
+      row(
+        "accessory.flicker",
+        "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of them. "
+          + "An accessory with the quirk `flicker` flickers as the quirk says.", [], "accessory.flicker", key: "f"
+      ) { .accessory(.flicker, of: $0) },
+      row(
+        "device.resetLink",
+        "Let the device reset the link: the accessory disconnects and connects again without being unplugged.", all,
+        "accessory.resetLink"
+      ) { .resetLink($0) },
+      row("device.ignoreCables", "Let the device ignore cables that are plugged in.", keys: []) { _, _ in
+        .noticeCables(false)
+      },
+      row("device.heedCables", "Let the device notice cables again.", keys: []) { _, _ in .noticeCables(true) },
+      row(
+        "accessory.closeSessions", "Let an accessory close its sessions and stay connected.", all,
+        "accessory.closeSessions"
+      ) { .accessory(.closeSessions, of: $0) },
+      row(
+        "accessory.forgetSessions",
+        "Let an accessory forget its sessions without closing them: they stay open in the app, and nothing is answered.",
+        [.scenarios], "accessory.forgetSessions"
+      ) { .accessory(.forgetSessions, of: $0) },
+      row("accessory.quirk", "Give an accessory a quirk.", [], keys: [.of, .quirk]) {
+        .accessory(.quirk($1.quirk), of: $0)
+      },
+      row("cable.faults", "Give the cables of an accessory other faults.", [], keys: [.of, .faults]) {
+        .faults($1.faults, of: $0)
+      },
+    ] + apps("app", .tested, row, hasName: tool != .scenarios)
+      + apps("sdk", .sdk, row).filter { ["sdk.openSession", "sdk.closeSession"].contains($0.name) }
+      + apps("otherApp", .other, row).filter {
+        !["otherApp.register", "otherApp.unregister", "otherApp.look"].contains($0.name)
+      } + [
+        row("accessory.message", "Let an accessory send a control message.", keys: [.of, .message]) {
+          .accessory(.message(OutgoingMessage($1.message)), of: $0)
+        },
+        row("device.message", "Let the device send a control message.", keys: [.of, .message]) {
+          .deviceMessage(OutgoingMessage($1.message), to: $0)
+        },
+      ]
+  }
+
+  /// What happens to apps: the same words for each of them.
+  private static func apps(
+    _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
+  ) -> [ActionKind] {
+    /// Only the app under test has methods.
+    func method(_ word: String) -> String? { role == .tested ? "app.\(word)" : nil }
+    func plain(_ word: String, _ summary: String, _ action: AppAction, by method: String? = nil) -> ActionKind {
+      row("\(side).\(word)", summary, method: method, keys: []) { _, _ in .app(action, of: role) }
+    }
+    func ending(_ ending: AppAction.Ending, _ summary: String) -> ActionKind {
+      row("\(side).\(ending)", summary, method: method(ending.rawValue), keys: [.sessions]) {
+        .app(.ends(ending, leavesSessions: $1.sessions == .left), of: role)
+      }
+    }
+    // In plans the app has a name.
+    let quit = row(
+      "\(side).quit", "Let an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
+      keys: hasName ? [.ofApp] : []
+    ) { name, _ in
+      .app(.quits, of: name.isEmpty ? role : .named(name))
+    }
+    return [
+      plain("launch", "Launch an app.", .launches), quit,
+      ending(.kill, "Kill an app as the system or the user does."), ending(.crash, "End an app as a crash does."),
+      plain(
+        "register", "Register for notifications; each call needs its `app.unregister`.", .registers,
+        by: method("register")),
+      plain(
+        "unregister", "Take one registration back. One too many is a misuse, which `app.list` shows.", .unregisters,
+        by: method("unregister")),
+      plain("foreground", "Bring an app to the screen.", .moves(.foreground), by: method("foreground")),
+      plain(
+        "background", "Put an app into the background, where it still runs.", .moves(.background),
+        by: method("background")),
+      plain(
+        "suspend",
+        "Suspend an app: it gets nothing and can call nothing. With the background mode its notifications wait.",
+        .moves(.suspended), by: method("suspend")),
+      plain("resume", "Let a suspended app run in the background.", .moves(.background)),
+      row("\(side).openSession", "Let an app open a session.", keys: [.of]) { name, _ in
+        .app(.opensSession(name), of: role)
+      },
+      plain("closeSession", "Let an app close its session.", .closesSession),
+      row("\(side).look", "Let an app look at its list of accessories.", keys: [.sees]) {
+        .app(.looks(sees: $1.sees), of: role)
+      },
+    ]
+  }
+}

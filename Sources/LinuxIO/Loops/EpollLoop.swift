@@ -1,0 +1,220 @@
+import AccessoryCore
+import AccessoryFormats
+import Glibc
+import Synchronization
+
+/// The event loop in real time: descriptors by epoll, timers with nanosecond resolution, work from other threads.
+///
+/// One turn: wait; read the clock; run the work given to ``execute(_:)``; call the handlers of ready descriptors; fire
+/// the timers that are due. `now` is the time at which the wait ended.
+///
+/// It needs no timerfd: epoll's own timeout is in nanoseconds, so the next deadline costs no system call, and an idle
+/// loop without timers sleeps until there is work (`turns` does not change).
+///
+/// A loop runs in one of two ways:
+///
+/// ```swift
+/// let loop = try EpollLoop()
+/// loop.run(until: { finished })     // on the calling thread
+///
+/// try loop.start()                  // on a thread of its own
+/// loop.execute { … }
+/// loop.stop()                       // returns when that thread has ended
+/// ```
+///
+/// While it does not run, any one thread may set it up and tear it down. While it runs, everything except
+/// ``execute(_:)`` and ``stop()`` must be called on its thread.
+///
+/// A loop retains its watches and the work of its timers, and these usually retain the loop: close channels and cancel
+/// watches and timers before you release a loop.
+public final class EpollLoop: PollingLoop, @unchecked Sendable {
+  /// The most bytes of one read: enough for any packet of the link, whose length field ends at 64 KiB.
+  private static let readBufferSize = 128 * 1024
+
+  /// The loop's random numbers. On the loop only.
+  public var random: SeededRandom
+  /// The number of turns. A test uses it to check that an idle loop sleeps.
+  @exclusivity(unchecked) public private(set) var turns = 0
+
+  private let inbox = Inbox<LoopWork>()
+  private let registry: EpollRegistry
+  private let timers = TimerQueue()
+  private let clock = MonotonicClock()
+  private let readBuffer: UnsafeMutableRawBufferPointer
+  // Not checked for overlapping access, as `turns`: they belong to the loop's thread and are plain values.
+  @exclusivity(unchecked) private var turnTime = Instant.origin
+
+  /// The thread that runs the loop; 0 when none does.
+  private let runner = Atomic<UInt>(0)
+  private let stopIsAsked = Atomic<Bool>(false)
+  private let thread = Locked<pthread_t?>(nil)
+
+  /// Creates a loop.
+  ///
+  /// - Parameter seed: the seed of ``random``; a random one when left out.
+  /// - Throws: when the process may open no more descriptors.
+  public init(seed: UInt64 = .random(in: .min ... .max)) throws(SystemError) {
+    random = SeededRandom(seed: seed)
+    let clock = clock
+    registry = try EpollRegistry(polled: PolledDescriptors(timers: timers, now: { clock.now }))
+    readBuffer = .allocate(byteCount: Self.readBufferSize, alignment: 64)
+  }
+
+  deinit {
+    readBuffer.deallocate()
+  }
+
+  // MARK: - EventLoop
+
+  /// When the wait of this turn ended; between runs, the time.
+  public var now: Instant {
+    runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
+  }
+
+  /// Whether the caller runs on this loop, or the loop does not run.
+  public var isCurrent: Bool {
+    let runner = runner.load(ordering: .acquiring)
+    return runner == 0 || runner == pthread_self()
+  }
+
+  /// Makes a timer of this loop. On the loop only.
+  public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
+    preconditionCurrent()
+    return timers.makeTimer(work)
+  }
+
+  /// Runs `work` in a later turn. From any thread.
+  public func execute(_ work: @escaping @Sendable () -> Void) {
+    add(.call(work))
+  }
+
+  func add(_ work: LoopWork) {
+    // On the loop's own thread the turn in progress sees the work before it waits.
+    if inbox.add(work), !runsHere { registry.wake() }
+  }
+
+  /// Whether the caller is inside a turn of this loop; unlike ``isCurrent``, never true between runs.
+  var runsHere: Bool { runner.load(ordering: .acquiring) == pthread_self() }
+
+  // MARK: - PollingLoop
+
+  /// Watches a descriptor. One that epoll refuses (a regular file) is polled every millisecond while something waits
+  /// for it.
+  public func watch(
+    _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
+  ) throws -> any DescriptorWatch {
+    preconditionCurrent()
+    return try registry.add(descriptor, interest: interest, handler: handler)
+  }
+
+  /// Lends the read buffer of 128 KiB.
+  public func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
+    body(readBuffer)
+  }
+
+  // MARK: - Running
+
+  /// Runs the loop on the calling thread until `condition` holds, which is checked after each turn.
+  ///
+  /// - Parameters:
+  ///   - condition: what to wait for; without it, the loop runs until ``stop()`` or the limit.
+  ///   - limit: how long to wait for it.
+  /// - Returns: false when ``stop()`` or the limit ended the run.
+  @discardableResult
+  public func run(until condition: () -> Bool = { false }, limit: Duration? = nil) -> Bool {
+    let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
+    precondition(begun, "an EpollLoop is being run already, by another thread or by a turn of its own")
+    defer { runner.store(0, ordering: .releasing) }
+    return turn(until: condition, limit: limit)
+  }
+
+  /// Runs the loop on a thread of its own, until ``stop()``.
+  ///
+  /// - Throws: when the system cannot create a thread.
+  public func start() throws(SystemError) {
+    let code = thread.withLock { thread -> Int32 in
+      precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is being run already")
+      var made = pthread_t()
+      let context = Unmanaged.passRetained(self)
+      let code = pthread_create(&made, nil, { EpollLoop.threadMain($0) }, context.toOpaque())
+      if code != 0 {
+        context.release()
+        return code
+      }
+      thread = made
+      // The thread does the same when it starts; until then the caller must not count as the thread of the loop.
+      runner.store(made, ordering: .releasing)
+      return 0
+    }
+    if code != 0 { throw SystemError("start the thread of a loop", code: code) }
+  }
+
+  private static func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    let loop = Unmanaged<EpollLoop>.fromOpaque(context).takeRetainedValue()
+    loop.runner.store(pthread_self(), ordering: .releasing)
+    loop.turn(until: { false }, limit: nil)
+    return nil
+  }
+
+  /// Ends the current run after its turn, or the next run before its first turn. From any thread. On another thread
+  /// than that of the loop it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` and not
+  /// run yet waits for the next run.
+  public func stop() {
+    stopIsAsked.store(true, ordering: .releasing)
+    registry.wake()
+    let ended = thread.withLock { thread -> pthread_t? in
+      guard let running = thread, running != pthread_self() else { return nil }
+      thread = nil
+      return running
+    }
+    guard let ended else { return }
+    pthread_join(ended, nil)
+    stopIsAsked.store(false, ordering: .releasing)
+    runner.store(0, ordering: .releasing)
+  }
+
+  @discardableResult
+  private func turn(until condition: () -> Bool, limit: Duration?) -> Bool {
+    turnTime = clock.now
+    let end = limit.map { turnTime + $0 }
+    while !condition() {
+      if stopIsAsked.exchange(false, ordering: .acquiringAndReleasing) { return false }
+      if let end, turnTime >= end { return false }
+      turn(noLaterThan: end)
+    }
+    return true
+  }
+
+  private func turn(noLaterThan end: Instant?) {
+    let events = registry.wait(timeout: timeout(noLaterThan: end))
+    turnTime = clock.now
+    turns += 1
+    inbox.takeAll { run($0) }
+    registry.dispatch(events)
+    let mark = timers.mark
+    while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
+  }
+
+  /// Nanoseconds to the next deadline; 0 when there is work; negative when there is nothing to wait for.
+  private func timeout(noLaterThan end: Instant?) -> Int64 {
+    guard inbox.isEmpty else { return 0 }
+    let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
+    let earliest = min(deadlines.0, deadlines.1)
+    return earliest == .distantFuture ? -1 : max(0, earliest.nanoseconds - clock.now.nanoseconds)
+  }
+
+  private func run(_ work: LoopWork) {
+    switch work {
+    case .call(let work): work()
+    case .job(let job):
+      job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    }
+  }
+}
+
+/// The work that other threads give to a loop.
+enum LoopWork {
+  case call(@Sendable () -> Void)
+  case job(UnownedJob)
+}

@@ -1,0 +1,168 @@
+import AccessoryCore
+import AccessoryFormats
+import Glibc
+import Synchronization
+
+/// The event loop in virtual time: no thread and no descriptors; it jumps from deadline to deadline.
+///
+/// Nothing happens until one of its run methods is called. Then everything happens in the order in which it was
+/// scheduled, so two runs with the same seed are the same to the byte. A day in a world with little to compute takes a
+/// second.
+///
+/// ```swift
+/// let loop = VirtualLoop(seed: 7)
+/// loop.schedule(after: .seconds(3600)) { print("an hour later") }
+/// try loop.runUntilQuiet()
+/// ```
+///
+/// One turn: run the work that ``execute(_:)`` brought, then the timers due now; when there is neither, jump to the next
+/// deadline first. It is used by one thread at a time; only ``execute(_:)`` may come from others.
+public final class VirtualLoop: EventLoop, @unchecked Sendable {
+  /// Work that schedules more work at the same instant without end; reported instead of hanging.
+  public struct Livelock: Error, Equatable, CustomStringConvertible {
+    /// The instant.
+    public let instant: Instant
+    /// How many turns were made at it.
+    public let turns: Int
+
+    /// Makes an error about one instant.
+    public init(instant: Instant, turns: Int) {
+      self.instant = instant
+      self.turns = turns
+    }
+
+    /// One line.
+    public var description: String {
+      "virtual time stands still: \(turns) turns at \(instant.seconds) s, and there is still work for the same instant"
+    }
+  }
+
+  // Not checked for overlapping access, because this runs for every packet: it belongs to the one thread that is inside
+  // of a step, and no calls are made while it is written.
+
+  /// The virtual time, 0 at first.
+  @exclusivity(unchecked) public private(set) var now = Instant.origin
+  /// The loop's random numbers.
+  public var random: SeededRandom
+
+  private let timers = TimerQueue()
+  private let inbox = Inbox<@Sendable () -> Void>()
+  private let turnsPerInstant: Int
+  @exclusivity(unchecked) private var turnsNow = 0
+  /// The thread that is inside ``step()``; 0 between steps.
+  private let runner = Atomic<UInt>(0)
+
+  /// Creates a loop at time 0.
+  ///
+  /// - Parameters:
+  ///   - seed: the seed of ``random``.
+  ///   - turnsPerInstant: how many turns may pass at one instant before it counts as a ``Livelock``.
+  public init(seed: UInt64 = 1, turnsPerInstant: Int = 100_000) {
+    random = SeededRandom(seed: seed)
+    self.turnsPerInstant = turnsPerInstant
+  }
+
+  // MARK: - EventLoop
+
+  /// Whether the caller runs on this loop, or the loop does not run.
+  public var isCurrent: Bool {
+    let runner = runner.load(ordering: .acquiring)
+    return runner == 0 || runner == pthread_self()
+  }
+
+  /// Makes a timer of this loop.
+  public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
+    timers.makeTimer(work)
+  }
+
+  /// Runs `work` in the next turn. From any thread.
+  public func execute(_ work: @escaping @Sendable () -> Void) {
+    _ = inbox.add(work)
+  }
+
+  // MARK: - Letting time pass
+
+  /// The time of the next work; nil when nothing is scheduled.
+  public var nextDeadline: Instant? {
+    inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
+  }
+
+  /// Makes one turn, jumping to the next deadline if nothing is to be done before.
+  ///
+  /// - Returns: false when there was nothing to do.
+  @discardableResult
+  public func step() throws(Livelock) -> Bool {
+    guard let next = nextDeadline else { return false }
+    try turn(at: next)
+    return true
+  }
+
+  /// Runs the turn of an instant that has work.
+  private func turn(at next: Instant) throws(Livelock) {
+    let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
+    precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
+    defer { runner.store(0, ordering: .releasing) }
+    try move(to: next)
+    inbox.takeAll { $0() }
+    let mark = timers.mark
+    while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
+  }
+
+  /// Runs until `condition` holds, which is checked before the first turn and after each.
+  ///
+  /// - Parameter limit: how much virtual time may pass; no limit when left out.
+  /// - Returns: false when nothing was left to do or the limit came first; the time is then the limit.
+  @discardableResult
+  public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
+    let end = limit.map { now + $0 } ?? .distantFuture
+    while !condition() {
+      guard let next = nextDeadline, next <= end else {
+        if end != .distantFuture { try move(to: end) }
+        return false
+      }
+      try turn(at: next)
+    }
+    return true
+  }
+
+  /// Does all work within `duration`, and then advances the time to its end.
+  public func advance(by duration: Duration) throws(Livelock) {
+    try run(until: { false }, limit: duration)
+  }
+
+  /// Runs until nothing is scheduled.
+  ///
+  /// - Parameter limit: how much virtual time may pass. A peer that always has a timer, such as a watchdog, is never
+  /// quiet.
+  /// - Returns: false when the limit came first.
+  @discardableResult
+  public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {
+    let end = now + limit
+    while let next = nextDeadline {
+      if next > end {
+        try move(to: end)
+        return false
+      }
+      try turn(at: next)
+    }
+    return true
+  }
+
+  /// Drops everything that is scheduled, without doing it.
+  ///
+  /// What is scheduled holds its owners, and they hold the loop. Whoever lets go of a loop before it is quiet calls this;
+  /// else all of them would stay in memory.
+  public func dropWork() {
+    timers.cancelAll()
+    inbox.takeAll { _ in }
+  }
+
+  private func move(to instant: Instant) throws(Livelock) {
+    if instant > now {
+      now = instant
+      turnsNow = 0
+    }
+    turnsNow += 1
+    if turnsNow > turnsPerInstant { throw Livelock(instant: now, turns: turnsPerInstant) }
+  }
+}

@@ -1,0 +1,137 @@
+import AccessoryCore
+import Glibc
+
+/// Listening on a unix socket: for the user's own processes, in a file of mode 0600.
+///
+/// The socket file of a dead process is replaced; one that is listened on is not. Whether it is, a datagram socket that
+/// tries to connect finds out without being noticed: "wrong type" from a live one, "refused" from a dead one. A
+/// ``PathLock`` keeps two processes from replacing it at the same time.
+package enum UnixListener {
+  static func open(
+    path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void
+  ) throws -> any Listener {
+    let address = Address.unix(path: path)
+    guard let name = SocketAddress(unixPath: path) else {
+      throw TransportError.unusable(address, "a socket path has at most \(Address.longestUnixPath) bytes")
+    }
+    do {
+      let lock = options.locksUnixPath ? try lock(path, address: address) : nil
+      let socket = try OwnedDescriptor(
+        socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
+        "make a unix socket")
+      // The file gets this mode when it is made, so that it is never open to others, not even for a moment.
+      fchmod(socket.number, 0o600)
+      try bind(socket.number, to: name, path: path, address: address)
+      let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
+      do {
+        return try SocketListener(
+          socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
+      } catch {
+        // Bound, and so ours; nothing listens on it.
+        unlink(path)
+        throw error
+      }
+    } catch let error as SystemError {
+      throw TransportError(listening: error, at: address)
+    }
+  }
+
+  private static func lock(_ path: String, address: Address) throws -> PathLock {
+    do throws(PathLock.Problem) {
+      return try PathLock(besides: path)
+    } catch {
+      switch error {
+      case .held(let pid): throw TransportError.inUse(address, pid: pid)
+      case .isForeign(let file):
+        throw TransportError.unusable(address, "the file \(file) exists and is not a lock of easim; remove it")
+      case .system(let error): throw error
+      }
+    }
+  }
+
+  private static func bind(_ socket: Int32, to name: SocketAddress, path: String, address: Address) throws {
+    func attempt() -> Int32 { name.with { Glibc.bind(socket, $0, $1) } == 0 ? 0 : errno }
+    var code = attempt()
+    if code == EADDRINUSE {
+      switch try occupant(of: name, path: path) {
+      case .live: throw TransportError.inUse(address, pid: ProcessTable.listener(onUnixPath: path))
+      case .dead:
+        unlink(path)
+        code = attempt()
+      case .other: throw TransportError.unusable(address, "a file that is not a socket has this name")
+      }
+    }
+    if code != 0 { throw SystemError("make the socket", code: code) }
+  }
+
+  /// What is at a path where a listener wants to listen.
+  enum Occupant {
+    /// A socket that a process listens on.
+    case live
+    /// The socket of a process that is gone, or nothing.
+    case dead
+    /// A file of another kind.
+    case other
+  }
+
+  /// Whether a process listens on the socket at a path; what cannot be found out counts as listening.
+  package static func isListened(at path: String) -> Bool {
+    guard let name = SocketAddress(unixPath: path) else { return false }
+    return ((try? occupant(of: name, path: path)) ?? .live) != .dead
+  }
+
+  static func occupant(of name: SocketAddress, path: String) throws(SystemError) -> Occupant {
+    let probe = try OwnedDescriptor(
+      socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0), "make a unix socket")
+    if name.with({ connect(probe.number, $0, $1) }) == 0 { return .live }
+    switch errno {
+    case EPROTOTYPE: return .live
+    case ENOENT: return .dead
+    case ECONNREFUSED: return FileIdentity(path: path)?.isSocket == true ? .dead : .other
+    default: throw SystemError("ask whether the socket is in use", code: errno)
+    }
+  }
+
+  private static func family(
+    address: Address, file: FileIdentity?, lock: PathLock?, options: TransportOptions
+  ) -> SocketListener.Family {
+    SocketListener.Family(
+      examine: { accepted, _ in
+        let process = PeerProcess(ofUnixSocket: accepted)
+        let peer = PeerDescription(address: address, process: process)
+        return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
+      },
+      // Only this listener's file: another process may have replaced it.
+      cleanUp: {
+        if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
+        lock?.release()
+      })
+  }
+}
+
+/// Identifies the file at a path at one time.
+struct FileIdentity: Equatable {
+  let path: String
+  let isSocket: Bool
+  private let device: UInt
+  private let inode: UInt
+
+  init?(path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    self.path = path
+    isSocket = status.st_mode & S_IFMT == S_IFSOCK
+    device = UInt(status.st_dev)
+    inode = UInt(status.st_ino)
+  }
+}
+
+extension PeerProcess {
+  /// The process at the other end of a connected unix socket.
+  init?(ofUnixSocket socket: Int32) {
+    var pid: Int32 = 0
+    var user: UInt32 = 0
+    guard clinux_peer_credentials(socket, &pid, &user) == 0 else { return nil }
+    self.init(pid: pid, user: user)
+  }
+}

@@ -1,0 +1,156 @@
+import AccessoryCore
+import Glibc
+
+/// Why an address cannot be used, now or at all: the reasons of every medium, with their sentences.
+public enum TransportError: Error, Equatable, Sendable {
+  /// ``Transports`` opens streams, and the address belongs to another medium.
+  case notAStream(Address)
+  /// No medium in this program opens such addresses.
+  case noMedium(Address)
+  /// A host cannot connect to it: a simulated accessory appears there.
+  case simulatorsOnly(Address)
+  /// A simulated accessory cannot appear there: a host finds real ones.
+  case hostsOnly(Address)
+  /// No accessory is there now.
+  case nobodyThere(Address, String)
+  /// Another process uses it; its process id where it could be found out.
+  case inUse(Address, pid: Int32?)
+  /// No answer within the time limit.
+  case timedOut(Address, after: Duration)
+  /// The address leaves this machine, and that was not allowed.
+  case remoteNotAllowed(Address)
+  /// The accessory belongs to another user of this machine, which is not allowed; the text names the user.
+  case otherUser(Address, String)
+  /// The system does not let this user do it; the fix is a command or an action that helps.
+  case notPermitted(Address, String, fix: String?)
+  /// The address has the right form and cannot work as it is; the text says why.
+  case unusable(Address, String)
+  /// The other end closed the cable before the iAP2 link was up.
+  case noLink(Address, String)
+  /// The accessory left while it was being opened.
+  case left(Address)
+  /// Something else went wrong; the text says what.
+  case failed(Address, String)
+  /// A system call failed.
+  case system(Address, SystemError)
+
+  /// The address that it is about.
+  public var address: Address {
+    switch self {
+    case .notAStream(let address), .noMedium(let address), .simulatorsOnly(let address), .hostsOnly(let address),
+      .nobodyThere(let address, _), .inUse(let address, _), .timedOut(let address, _), .remoteNotAllowed(let address),
+      .otherUser(let address, _), .notPermitted(let address, _, _), .unusable(let address, _), .noLink(let address, _),
+      .left(let address),
+      .failed(let address, _), .system(let address, _):
+      address
+    }
+  }
+
+  /// Whether it is that the accessory belongs to another user of this machine.
+  public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
+
+  /// Whether trying again may help although nothing has been plugged in, installed or typed anew.
+  public var mayPass: Bool {
+    switch self {
+    case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .failed, .system: true
+    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
+    }
+  }
+
+  /// The same error about the address that the user named, where one medium is built on another.
+  public func at(_ address: Address) -> Self {
+    switch self {
+    case .notAStream: .notAStream(address)
+    case .noMedium: .noMedium(address)
+    case .simulatorsOnly: .simulatorsOnly(address)
+    case .hostsOnly: .hostsOnly(address)
+    case .nobodyThere(_, let detail): .nobodyThere(address, detail)
+    case .inUse(_, let pid): .inUse(address, pid: pid)
+    case .timedOut(_, let limit): .timedOut(address, after: limit)
+    case .remoteNotAllowed: .remoteNotAllowed(address)
+    case .otherUser(_, let detail): .otherUser(address, detail)
+    case .notPermitted(_, let detail, let fix): .notPermitted(address, detail, fix: fix)
+    case .unusable(_, let detail): .unusable(address, detail)
+    case .noLink(_, let detail): .noLink(address, detail)
+    case .left: .left(address)
+    case .failed(_, let detail): .failed(address, detail)
+    case .system(_, let error): .system(address, error)
+    }
+  }
+}
+
+extension TransportError: CustomStringConvertible {
+  /// One sentence with the address, the reason and, where there is one, the fix.
+  public var description: String {
+    switch self {
+    case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
+    case .noMedium(let address):
+      "\(address) cannot be opened: this program is built without support for it; add "
+        + #".product(name: "ExternalAccessoryHardware", package: "easim") to the dependencies of your target in "#
+        + "Package.swift"
+    case .simulatorsOnly(.usbip(let host, let port)):
+      "\(Address.usbip(host: host, port: port)) is where a simulated accessory appears; a host finds it at usb: "
+        + "once it is plugged in there"
+    case .simulatorsOnly(let address):
+      "\(address) is where a simulated accessory appears; the host at the other end of the cable finds it at usb:"
+    case .hostsOnly(let address):
+      "\(address) is where a host finds real accessories; to simulate one as a USB device, use usbip:127.0.0.1:3240 or "
+        + "gadget:"
+    case .nobodyThere(.serial(let path, let baud), let detail):
+      "\(Address.serial(path: path, baud: baud)) cannot be opened: \(detail); is the adapter plugged in?"
+    case .nobodyThere(let address, let detail):
+      switch address.kind {
+      case .unix, .tcp: "no accessory listens at \(address): \(detail)"
+      case .bench, .pty, .serial, .usb, .usbip, .gadget, .bt: "no accessory at \(address): \(detail)"
+      }
+    case .timedOut(let address, let limit): "\(address) did not answer within \(limit.inSeconds) s"
+    case .remoteNotAllowed(let address):
+      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections with other machines must be allowed"
+    case .notPermitted(let address, let detail, let fix):
+      "\(address) cannot be opened: \(detail)" + (fix.map { "; \($0)" } ?? "")
+    case .otherUser(let address, let detail): "\(address) is not trusted: \(detail)"
+    case .unusable(let address, let detail): "\(address) cannot be used: \(detail)"
+    case .inUse(let address, _): "\(address) is \(detail)"
+    case .left(let address): "\(address) \(detail)"
+    case .noLink(let address, _), .failed(let address, _), .system(let address, _): "\(address): \(detail)"
+    }
+  }
+
+  /// The reason alone, as a fragment for a list or a sentence that names the address already.
+  public var detail: String {
+    switch self {
+    case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),
+      .otherUser(_, let detail):
+      detail
+    case .noLink(_, let detail):
+      "it closed the cable before the iAP2 link was up (\(detail)): another host may be using it, or it is not an accessory"
+    case .inUse(_, let pid): "in use by \(pid.map { "pid \($0)" } ?? "another process")"
+    case .timedOut(_, let limit): "no answer within \(limit.inSeconds) s"
+    case .left: "was unplugged"
+    case .system(_, let error): error.description
+    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed: description
+    }
+  }
+}
+
+extension TransportError {
+  /// What a failed system call means for a listener.
+  init(listening error: SystemError, at address: Address) {
+    switch error.code {
+    case EADDRINUSE: self = .inUse(address, pid: nil)
+    case EACCES, EPERM: self = .notPermitted(address, error.description, fix: nil)
+    case ENOENT: self = .unusable(address, "the directory does not exist; make it first")
+    case EADDRNOTAVAIL: self = .unusable(address, "this machine has no such address")
+    default: self = .system(address, error)
+    }
+  }
+
+  /// What a failed system call means for a host that connects.
+  init(connecting error: SystemError, to address: Address) {
+    switch error.code {
+    case ENOENT, ECONNREFUSED: self = .nobodyThere(address, error.reason)
+    case EACCES, EPERM: self = .notPermitted(address, error.description, fix: nil)
+    default: self = .system(address, error)
+    }
+  }
+}

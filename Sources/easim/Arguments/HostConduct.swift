@@ -1,0 +1,122 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import Glibc
+import LinuxIO
+
+/// What a host command tells accessories and keeps of them: `--device-profile` and `--save-files`.
+struct HostConduct: Sendable {
+  var deviceProfile: String?
+  var savedFiles: String?
+
+  /// Changes the settings of a device on `loop`.
+  func apply(to settings: inout DeviceSettings, on loop: any EventLoop, _ console: Console) throws {
+    if let path = deviceProfile {
+      settings.profile = try DeviceProfile.read(file: path)
+      if let artwork = settings.profile.nowPlaying.artwork {
+        settings.artwork = try Self.artwork(artwork, of: path)
+      }
+    }
+    settings.epoch = loop.systemEpoch
+    settings.keepFile = try keeper(console)
+  }
+
+  private static func artwork(_ file: String, of profile: String) throws -> [UInt8] {
+    let bytes = try InputFile.read(file, option: "nowPlaying.artwork of \(profile):")
+    guard bytes.count <= artworkLimit else {
+      throw UsageError("nowPlaying.artwork of \(profile): \(file) is larger than 1 MiB")
+    }
+    return bytes
+  }
+
+  /// An accessory gets all of it at once.
+  private static let artworkLimit = 1 << 20
+
+  /// What keeps files, where that is wanted.
+  func keeper(_ console: Console) throws -> FileTransfers.Keeper {
+    guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
+    let files = try SavedFiles(in: folder)
+    var isTold = false
+    return { _, bytes in
+      do throws(SavingError) { return "saved as \(try files.save(bytes))" } catch {
+        if !isTold { console.lose(folder, error.reason) }
+        isTold = true
+        return "not saved: \(error.reason)"
+      }
+    }
+  }
+}
+
+/// The folder of `--save-files`. The names are easim's own, and no file that is there is overwritten.
+final class SavedFiles {
+  /// The most files and bytes of one run; the other end decides how many come.
+  static let countLimit = 1_000
+  static let byteLimit = 1 << 30
+
+  private let folder: String
+  private let countLimit: Int
+  private let byteLimit: Int
+  private var next = 1
+  private var count = 0
+  private var bytes = 0
+
+  /// The folder is made where it is missing.
+  init(
+    in folder: String, countLimit: Int = SavedFiles.countLimit, byteLimit: Int = SavedFiles.byteLimit
+  ) throws(UsageError) {
+    (self.folder, self.countLimit, self.byteLimit) = (folder, countLimit, byteLimit)
+    if mkdir(folder, 0o755) == 0 { return }
+    // The slash refuses what is not a folder.
+    guard errno != EEXIST || access(folder + "/.", W_OK | X_OK) != 0 else { return }
+    throw UsageError("--save-files \(folder): \(String(cString: strerror(errno)))")
+  }
+
+  /// Writes a file, whole or not at all; its path.
+  func save(_ contents: [UInt8]) throws(SavingError) -> String {
+    guard count < countLimit, bytes + contents.count <= byteLimit else { throw .limit }
+    do throws(SystemError) {
+      let path = try reserve(".\(Self.ending(contents))")
+      do throws(SystemError) { try WholeFile(path).write(contents) } catch {
+        unlink(path)
+        throw error
+      }
+      count += 1
+      bytes += contents.count
+      return path
+    } catch { throw .system(error) }
+  }
+
+  /// Makes an empty file whose name nothing has.
+  private func reserve(_ ending: String) throws(SystemError) -> String {
+    while true {
+      let path = "\(folder)/file-\("\(next)".zeroPadded(to: 4))\(ending)"
+      next += 1
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+      if descriptor >= 0 {
+        close(descriptor)
+        return path
+      }
+      if errno != EEXIST { throw SystemError("write \(path)", code: errno) }
+    }
+  }
+
+  private static func ending(_ bytes: [UInt8]) -> String {
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "jpg" }
+    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "png" }
+    return "bin"
+  }
+}
+
+/// Why a file was not saved.
+enum SavingError: Error, Equatable {
+  case limit
+  case system(SystemError)
+
+  var reason: String {
+    switch self {
+    case .limit: "one run saves at most \(SavedFiles.countLimit) files and 1 GiB"
+    case .system(let error): error.reason
+    }
+  }
+}

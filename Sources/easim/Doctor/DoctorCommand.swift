@@ -1,0 +1,45 @@
+import AccessoryFormats
+import AccessorySessions
+
+extension CommandSpec {
+  /// `easim doctor`.
+  static let doctor = CommandSpec(
+    name: "doctor", summary: "check this machine and print the fix for whatever is missing",
+    details: """
+      Check everything that easim needs from this machine, one line each: ✓ works, ! works with limits, ✗ does not work.
+      The line below a problem is the command that fixes it. The exit code is 1 when something does not work.
+      """,
+    examples: ["easim doctor"], run: runDoctor)
+}
+
+private struct DoctorOptions: CommandOptions {
+  var shared = SharedOptions()
+
+  static let options: [Option<Self>] = [.json]
+}
+
+private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> ExitCode {
+  let found = Machine.examine()
+  if console.isJSON {
+    for examination in found { console.out(examination.json) }
+  } else {
+    let rows = found.map { [$0.mark, $0.name, $0.purpose, $0.text] }
+    for (examination, line) in zip(found, TextTable.lines(rows)) {
+      console.out(String(line.dropFirst(2)))
+      if let remedy = examination.remedy { console.out("     \(remedy)") }
+    }
+  }
+  return found.allSatisfy(\.passed) ? .done : .checkFailed
+}
+
+extension Examination {
+  /// The examination as one line of JSON, in the shape of a `result` event.
+  fileprivate var json: String {
+    var object = JSONObject(event: "result", at: .origin)
+    object.add("check", name)
+    object.add("passed", passed)
+    object.add("text", text)
+    if let remedy { object.add("remedy", remedy) }
+    return object.text
+  }
+}

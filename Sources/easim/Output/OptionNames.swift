@@ -1,0 +1,49 @@
+import AccessoryCaptures
+import AccessoryFormats
+import AccessorySessions
+import LinuxIO
+
+// Libraries name no options, because other programs have none: here the command line adds its own to what they say.
+
+extension Refusal {
+  /// What can be tried.
+  var advice: String { advice(naming: \.option) }
+}
+
+extension Refusal.Remedy {
+  /// The option, with its value.
+  var option: String? {
+    switch self {
+    case .acceptAuthentication: "--auth accept"
+    case .skipAuthentication: "--auth skip"
+    case .judgeLeniently: "--judge lenient"
+    case .transcript: "--transcript FILE"
+    }
+  }
+}
+
+extension TimelineEvent {
+  /// As `--json` has it.
+  var printed: JSONObject { object(naming: \.option) }
+}
+
+extension RecordingError {
+  /// A sentence with the option.
+  var text: String {
+    switch self {
+    case .transcript: "a transcript does not contain all bytes; record with --capture FILE instead"
+    case .noIdentification: "\(self), with --capture FILE"
+    case .tooLarge: description
+    }
+  }
+}
+
+extension TransportError {
+  /// A sentence with the command.
+  var text: String {
+    guard case .simulatorsOnly(let address) = self else { return description }
+    let other = if case .usbip = address { "a host" } else { "the host at the other end of the cable" }
+    let plugged = if case .usbip = address { " once 'easim plug' has plugged it in" } else { "" }
+    return "\(address) is where a simulated accessory appears (easim run --on); \(other) finds it at usb:\(plugged)"
+  }
+}

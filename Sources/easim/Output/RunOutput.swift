@@ -1,0 +1,61 @@
+import AccessoryCore
+import AccessoryRuns
+import Glibc
+
+/// What every command that makes a report has: the part that is run here, the earlier report that it is compared with, and
+/// the files that it is written to.
+///
+/// All of it is examined before the run.
+struct RunOutput<Result: Report> {
+  /// The part that is run here.
+  let shard: Shard
+  private let earlier: Result?
+  private let tolerance: Double
+  private var files: [ReportFile]
+  private let console: Console
+
+  /// - Parameter count: how many things the run divides. A single one is not divided by the job's environment.
+  init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
+    self.console = console
+    tolerance = shared.tolerated
+    earlier = try shared.baseline.map { try Result(json: InputFile.read($0, option: "--baseline"), file: $0) }
+    files = try shared.reports.map { try ReportFile("--report", $0, Result.forms) }
+    shard = try Self.shard(shared, count, console)
+    if !shard.isWhole, shared.baseline != nil {
+      throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
+    }
+  }
+
+  /// The shard of `--shard`, or the one that the environment asks for, which is printed.
+  private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
+    if let shard = shared.shard { return shard }
+    if count == 1 { return .whole }
+    do {
+      let variables = try ShardVariables { name in getenv(name).map { String(cString: $0) } }
+      if let note = variables.note { console.err("easim: \(note)") }
+      return variables.shard ?? .whole
+    } catch { throw UsageError("\(error)") }
+  }
+
+  /// One more file, of an option that has only one form.
+  mutating func add(_ option: String, _ path: String, _ form: ReportForm) throws {
+    files.append(try ReportFile(option, path, Result.forms, form: form))
+  }
+
+  /// Refuses a baseline whose plan is another one.
+  func check(_ report: Result) throws {
+    let differences = earlier.map { report.differences(from: $0) } ?? []
+    if !differences.isEmpty {
+      throw UsageError(
+        "--baseline: the baseline has another plan: this run has \(differences.joined(separator: "; "))")
+    }
+  }
+
+  /// Compares a report with the baseline; false where that is not possible.
+  @discardableResult func compare(_ report: inout Result) -> Bool {
+    earlier.map { report.compare(with: $0, tolerance: tolerance) } ?? true
+  }
+
+  /// Writes the files.
+  func write(_ report: Result) { files.write(report, console) }
+}

@@ -1,0 +1,41 @@
+import AccessoryCore
+import AccessoryFormats
+
+/// Shows how far a run has come while it lasts: with `--json` a line each second, otherwise a bar.
+final class RunProgress {
+  /// How often the bar is drawn, and how often a line is written.
+  private static let barPeriod = Duration.milliseconds(100)
+  private static let linePeriod = Duration.seconds(1)
+
+  private let bar: ProgressBar
+  private var timer: LoopTimer?
+
+  /// - Parameters:
+  ///   - show: what the bar shows, in the time since it was drawn last; nil for nothing yet.
+  ///   - line: the line; nil for none yet.
+  init(
+    _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,
+    line: @escaping (Duration) -> JSONObject?
+  ) {
+    bar = ProgressBar(console)
+    let period = console.isJSON ? Self.linePeriod : Self.barPeriod
+    timer = loop.makeTimer { [unowned self] in
+      timer?.arm(at: loop.now + period)
+      if console.isJSON {
+        if let object = line(period) { console.out(object.text) }
+      } else if let (fraction, text) = show(period) {
+        bar.draw(fraction, "\(Int(min(fraction, 1) * 100)) %  \(text)")
+      }
+    }
+    timer?.arm(at: loop.now + period)
+  }
+
+  /// Makes room for another line.
+  func clear() { bar.clear() }
+
+  /// Ends it.
+  func stop() {
+    timer?.cancel()
+    bar.clear()
+  }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import LinuxIO
+import Synchronization
+
+/// SIGINT, SIGTERM and SIGHUP, received by a thread of their own, so that they work whatever the other threads wait for.
+enum StopSignals {
+  private static let signals = [SIGINT, SIGTERM, SIGHUP]
+  // Static, because signals belong to the process.
+  private static let firstSignal = Atomic<Int32>(0)
+  private static let howMany = Atomic<Int>(0)
+
+  /// The first signal; nil if there was none.
+  static var first: Int32? {
+    let signal = firstSignal.load(ordering: .acquiring)
+    return signal == 0 ? nil : signal
+  }
+
+  /// How many signals arrived.
+  static var count: Int { howMany.load(ordering: .acquiring) }
+
+  /// Starts to receive the signals. Call it before other threads start: they inherit the signal mask.
+  ///
+  /// - Parameters:
+  ///   - secondInterrupt: how long the process may run on after a second signal that is a SIGINT.
+  ///   - wake: called after each signal, on the thread that received it.
+  static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+    let wanted = set
+    try Worker.start { wait(for: wanted, secondInterrupt, wake) }
+  }
+
+  private static func wait(for set: sigset_t, _ secondInterrupt: Duration, _ wake: () -> Void) {
+    var (set, rule) = (set, StopRule(secondInterrupt: secondInterrupt))
+    while true {
+      var info = siginfo_t()
+      let signal: Int32
+      if let deadline = rule.deadline {
+        let left = ContinuousClock.now.duration(to: deadline)
+        if left <= .zero { die(rule.last) }
+        var limit = timespec(
+          tv_sec: Int(left.components.seconds), tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
+        signal = sigtimedwait(&set, &info, &limit)
+      } else {
+        signal = sigwaitinfo(&set, &info)
+      }
+      guard signal > 0 else { continue }
+      rule.take(signal, at: ContinuousClock.now)
+      _ = firstSignal.compareExchange(expected: 0, desired: signal, ordering: .acquiringAndReleasing)
+      howMany.add(1, ordering: .releasing)
+      wake()
+    }
+  }
+
+  /// Ends the process by the signal's default action.
+  private static func die(_ signal: Int32) -> Never {
+    Terminal.giveBack()
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, signal)
+    Glibc.signal(signal, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    kill(getpid(), signal)
+    _exit(128 + signal)
+  }
+}
+
+/// Decides when a stop signal ends the process by force.
+///
+/// ```
+///   running ──first──▶ shutting down ──second──▶ killed by the signal
+/// ```
+///
+/// The first signal leaves half a second for shutting down, whatever follows: `timeout` sends SIGTERM twice, and a terminal
+/// and a parent process may both send the same Ctrl-C. After that any signal ends the process at once, except for the second
+/// Ctrl-C of `easim soak`, which stops the shrinking.
+struct StopRule {
+  /// The least time from the first signal to a forced end.
+  static let leastTime = Duration.milliseconds(500)
+
+  /// How long the process may run on after a second signal that is a SIGINT.
+  private let secondInterrupt: Duration
+  /// When the process ends by force; nil before the second signal.
+  private(set) var deadline: ContinuousClock.Instant?
+  /// The signal that came last, which the process then ends by.
+  private(set) var last = SIGTERM
+  private var earliest: ContinuousClock.Instant?
+  private var mayInterrupt = true
+
+  init(secondInterrupt: Duration) { self.secondInterrupt = secondInterrupt }
+
+  /// A signal has arrived.
+  mutating func take(_ signal: Int32, at now: ContinuousClock.Instant) {
+    last = signal
+    guard let earliest else {
+      earliest = now + Self.leastTime
+      return
+    }
+    let grace = signal == SIGINT && mayInterrupt ? secondInterrupt : .zero
+    mayInterrupt = false
+    let end = max(earliest, now + grace)
+    deadline = min(end, deadline ?? end)
+  }
+}

@@ -1,0 +1,133 @@
+import AccessoryCore
+import CLinux
+import Glibc
+import LinuxIO
+
+/// The terminal as EADemo's screen: keys in, rows out.
+///
+/// It is given back as it was at ``close()``, at the end of the process and in a crash; Ctrl-Z gives it to the shell
+/// and takes it again afterwards.
+final class Terminal: DescriptorHandler {
+  /// How long an escape waits for the rest of an arrow key's sequence.
+  private static let escapeTime = Duration.milliseconds(50)
+
+  /// How long to wait for a terminal that takes no output.
+  private static let patience = Duration.milliseconds(300)
+
+  let console: Console
+  private let loop: any PollingLoop
+  private let onEvent: (Key) -> Void
+  private let changed: () -> Void
+  let colors: Bool
+  private var keys = KeyReader()
+  private var watch: (any DescriptorWatch)?
+  private var signals: SignalWatch?
+  private var escapeTimer: LoopTimer?
+
+  /// Whether there is a terminal at both ends that can show a screen.
+  static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
+
+  /// Whether keys come from a terminal, and this descriptor is one that can move its cursor.
+  static func isThere(showingOn descriptor: Int32) -> Bool {
+    let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
+    return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
+  }
+
+  /// Sets up the terminal. `onEvent` gets each key; `changed` is called when everything must be drawn again.
+  init(
+    _ console: Console, on loop: any PollingLoop, onEvent: @escaping (Key) -> Void, changed: @escaping () -> Void
+  ) throws {
+    self.console = console
+    self.loop = loop
+    self.onEvent = onEvent
+    self.changed = changed
+    colors = getenv("NO_COLOR") == nil
+    guard clinux_terminal_hold(STDOUT_FILENO) == 0 else { throw SystemError("use the terminal", code: errno) }
+    showScreen()
+    escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
+    watch = try loop.watch(STDIN_FILENO, for: .readable, self)
+    signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
+      // The shell that continued easim has changed the terminal's settings.
+      if signal == SIGCONT { takeAgain() }
+      self.changed()
+    }
+  }
+
+  /// Gives the terminal back.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    signals?.close()
+    escapeTimer?.cancel()
+    release()
+  }
+
+  /// Switches to the alternate screen and hides the cursor.
+  private func showScreen() { console.out("\u{1B}[?1049h\u{1B}[?25l", ending: "") }
+
+  private func release() {
+    console.settle(atMost: Self.patience)
+    Self.giveBack()
+  }
+
+  /// Restores the terminal if it was held; returns in time even when it takes no output.
+  static func giveBack() {
+    let isBack = Monitor(false)
+    do {
+      try Worker.start {
+        clinux_terminal_release()
+        isBack.change { $0 = true }
+      }
+    } catch {
+      return clinux_terminal_release()
+    }
+    _ = isBack.wait(atMost: patience) { $0 ? true : nil }
+  }
+
+  /// Called by the loop.
+  func descriptorReady(_ readiness: Readiness) {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = read(STDIN_FILENO, &bytes, bytes.count)
+    if count < 0, errno == EINTR || errno == EAGAIN { return }
+    guard count > 0 else {
+      // The terminal's other end is gone: there will be no more keys.
+      watch?.cancel()
+      watch = nil
+      return onEvent(.control("d"))
+    }
+    escapeTimer?.cancel()
+    tell(keys.read(bytes[..<count]))
+    if keys.isHolding { escapeTimer?.arm(at: loop.now + Self.escapeTime) }
+  }
+
+  private func tell(_ keys: [Key]) {
+    for key in keys {
+      if key == .control("z") { suspend() } else { onEvent(key) }
+    }
+  }
+
+  private func suspend() {
+    release()
+    raise(SIGSTOP)
+    takeAgain()
+    changed()
+  }
+
+  private func takeAgain() {
+    release()
+    // A shell that continues easim in the background keeps its terminal; the next SIGCONT reports a change.
+    if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
+  }
+
+  // MARK: The screen
+
+  /// Columns and lines.
+  var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
+
+  /// Columns and lines of a terminal; the usual ones where it does not say.
+  static func size(of descriptor: Int32) -> (width: Int, height: Int) {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+    return (Int(size.ws_col), Int(size.ws_row))
+  }
+}

@@ -1,0 +1,187 @@
+import AccessoryCaptures
+import AccessoryFormats
+import AccessoryReplay
+import AccessoryRuns
+import AccessorySessions
+
+/// What came of a replay.
+struct ReplayReport: Equatable {
+  /// One session of the recording: what came of it.
+  struct Row: Equatable, Sendable {
+    var number = 0
+    var protocolName = ""
+    var isPlayed = false
+    /// Bytes that came as recorded, and how many of them were not compared, as the mask says.
+    var received = 0
+    var masked = 0
+    /// What came of it, in words.
+    var text = ""
+    /// Where it differed; nil when it did not.
+    var offset: Int?
+    /// The packet of the recording that has what was expected.
+    var packet: Int?
+    /// Where ``expected`` and ``got`` begin.
+    var contextOffset: Int?
+    var expected: [UInt8]?
+    var got: [UInt8]?
+
+    var passed: Bool { isPlayed && offset == nil }
+  }
+
+  /// The recording.
+  var file = ""
+  /// The end that easim played.
+  var role = Recording.End.accessory
+  /// What stopped it before everything was played.
+  var stoppedBy: String?
+  /// Whether a replay in which nothing was compared passes.
+  var allowsEmpty = false
+  /// The sessions of the recording.
+  var rows: [Row] = []
+  /// Differences that belong to no session of the recording.
+  var strays: [String] = []
+
+  init() {}
+
+  init(
+    file: String, role: Recording.End, recording: Recording, progress: ReplayProgress, stoppedBy: String?,
+    allowsEmpty: Bool
+  ) {
+    (self.file, self.role, self.stoppedBy, self.allowsEmpty) = (file, role, stoppedBy, allowsEmpty)
+    strays = progress.differences.filter { $0.session == 0 }.map(\.description)
+    rows = recording.sessions.map { session in
+      let played = progress.sessions.first { $0.number == session.number }
+      let difference = played?.difference ?? progress.differences.first { $0.session == session.number }
+      let unplayed = stoppedBy.map { "not played: stopped by \($0)" } ?? "not played"
+      return Row(
+        number: session.number, protocolName: session.protocolName, isPlayed: played != nil,
+        received: played?.received ?? 0, masked: played?.masked ?? 0,
+        text: difference?.description ?? (played == nil ? unplayed : "as recorded"), offset: difference?.offset,
+        packet: difference?.packet, contextOffset: difference?.contextOffset, expected: difference?.expected,
+        got: difference?.got)
+    }
+  }
+
+  /// The first difference of all, in words.
+  private var difference: String? {
+    let different = rows.filter { $0.offset != nil }
+    return strays.first ?? (different.first { !$0.isPlayed } ?? different.first)?.text
+  }
+
+  private var compared: Int { rows.reduce(0) { $0 + $1.received - $1.masked } }
+
+  private var isAsRecorded: Bool { strays.isEmpty && rows.allSatisfy(\.passed) }
+
+  private var nothing: String? {
+    if rows.isEmpty { return "the recording has no session" }
+    let isMasked = isAsRecorded && compared == 0 && rows.contains { $0.masked > 0 }
+    return isMasked ? "the mask covers every byte that came" : nil
+  }
+
+  private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
+
+  /// Passed when every session was played as recorded, and there was something to compare.
+  var verdict: Verdict {
+    if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
+    return Verdict(
+      wrong: [difference].compactMap(\.self), stoppedBy: isAsRecorded ? nil : stoppedBy,
+      gap: isAsRecorded ? nil : playedText, nothing: nil)
+  }
+
+  /// One sentence.
+  var headline: String {
+    if let sentence = difference ?? nothing { return sentence }
+    guard isAsRecorded else {
+      return stoppedBy.map { "stopped by \($0); \(playedText)" } ?? playedText
+    }
+    return "\(rows.count.counted("session")) as recorded, \(compared.counted("byte")) compared"
+  }
+}
+
+// MARK: - In every form
+
+extension ReplayReport: Report {
+  static let kind = "replay report"
+  static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
+
+  static let format = Record(kind, "what came of a replay", ReplayReport()) {
+    headerFields
+    Field(derived: "v", .integer(1...1), "the version of this format") { _ in 1 }
+    Field(derived: "report", .text, "what this is") { _ in "replay" }
+    Field("file", \.file, .text, "the recording", isRequired: true)
+    Field(
+      "role", \.role, .words([Recording.End.accessory, .device].map { ($0.rawValue, $0) }), "the end that easim played",
+      isRequired: true)
+    verdictFields
+    Field(derived: "text", .text, "what came of it") { $0.headline }
+    Field(
+      "sessions", \.rows, .list(of: .object(Row.format), count: 0...100_000), "the sessions of the recording",
+      isRequired: true)
+    Field("differences", \.strays, .list(of: .text), "differences in no session of the recording", isRequired: true)
+    Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a replay in which nothing was compared passes")
+  }
+
+  var shards: ShardSet { .whole }
+  var unfinished: String? { nil }
+  var title: String { "easim replay: \(file), easim as the \(role == .accessory ? "accessory" : "Apple device")" }
+
+  var text: String {
+    (rows.flatMap { ["\($0.passed ? "✓" : "✗") session \($0.number) \($0.protocolName)  \($0.text)"] + $0.lines }
+      + strays + [headline]).joined(separator: "\n")
+  }
+
+  var figures: [ReportFigure] {
+    [
+      ReportFigure("sessions", rows.count),
+      ReportFigure("as recorded", rows.count(where: \.passed), moreIsBetter: true),
+      ReportFigure("bytes compared", compared, moreIsBetter: true),
+      ReportFigure("differences", rows.count { $0.offset != nil } + strays.count, moreIsBetter: false),
+    ]
+  }
+
+  /// A case for each session.
+  var suite: ReportSuite {
+    var cases = rows.map { row in
+      ReportCase(
+        "replay", "session \(row.number) \(row.protocolName)",
+        row.passed ? .passed : .failed(row.text, details: row.lines.joined(separator: "\n")),
+        note: "\(row.text), \(row.received.counted("byte"))")
+    }
+    cases += strays.map { ReportCase("replay", "no further session", .failed($0)) }
+    if let nothing {
+      cases.append(ReportCase("replay", "sessions", allowsEmpty ? .skipped(nothing) : .failed(nothing)))
+    }
+    return ReportSuite("easim replay \(file)", time: .zero, cases)
+  }
+
+  mutating func add(_ other: ReplayReport) throws(ReportSumError) { throw .wholeRun }
+}
+
+extension ReplayReport.Row {
+  fileprivate static let format = Record("session", "a session of the recording", Self()) {
+    Field("session", \.number, .integer(0...Int.max), "its number", isRequired: true)
+    Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
+    Field("played", \.isPlayed, .boolean, "whether it was played", isRequired: true)
+    Field(confirmed: "passed", .boolean, "whether all was as recorded") { $0.passed }
+    Field("bytes", \.received, .integer(0...CountSum.most), "bytes that came as recorded", isRequired: true)
+    Field("masked", \.masked, .integer(0...CountSum.most), "bytes of them that were not compared")
+    Field("text", \.text, .text, "what came of it", isRequired: true)
+    Field("offset", \.offset, .optional(.integer(0...CountSum.most)), "the byte at which it differs")
+    Field("packet", \.packet, .optional(.integer(0...Int.max)), "the packet of the recording with what was expected")
+    Field("contextOffset", \.contextOffset, .optional(.integer(0...CountSum.most)), "where these bytes begin")
+    Field("expected", \.expected, .optional(.digits), "the recorded bytes, in hex")
+    Field("got", \.got, .optional(.digits), "the bytes that came, in hex")
+  }.checked { row, object in
+    guard let offset = row.offset else { return }
+    if !(0...4_096 ~= offset - (row.contextOffset ?? 0)) {
+      object.error("contextOffset", "the difference is not in the bytes that are shown")
+    }
+  }
+
+  /// Both sides of a difference.
+  var lines: [String] {
+    guard let offset, let contextOffset else { return [] }
+    return ReplyText.comparison(expected ?? [], got ?? [], from: contextOffset, at: offset)
+  }
+}

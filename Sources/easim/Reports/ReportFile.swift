@@ -1,0 +1,40 @@
+import AccessoryCore
+import AccessoryRuns
+import LinuxIO
+
+/// A file that a report is written to, in the form that its name asks for.
+///
+/// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
+/// not exist. It is then written whole or not at all.
+struct ReportFile {
+  private let form: ReportForm
+  private let file: WholeFile
+  private let name: String
+
+  /// The file of an option for reports with these forms; `form` is for an option that has only one.
+  init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
+    let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+    guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {
+      let endings = forms.map { ".\($0.rawValue)" }
+      let others = endings.dropLast().joined(separator: ", ")
+      throw UsageError(
+        "\(option) \(path): expected a name that ends in \(others.isEmpty ? "" : "\(others) or ")\(endings.last ?? "")")
+    }
+    self.form = form
+    name = "\(option) \(path)"
+    file = try PatientFile.whole(path, named: name)
+  }
+}
+
+extension [ReportFile] {
+  /// Writes all of them.
+  func write(_ report: some WritableReport, _ console: Console) {
+    for file in self { file.write(report, console) }
+  }
+}
+
+extension ReportFile {
+  fileprivate func write(_ report: some WritableReport, _ console: Console) {
+    if let reason = PatientFile.write(Array(report.text(as: form).utf8), to: file) { console.lose(name, reason) }
+  }
+}

@@ -1,0 +1,214 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessorySoak
+import AccessoryWorlds
+
+extension CommandSpec {
+  /// `easim run`.
+  static let run = CommandSpec(
+    name: "run", summary: "run a simulated accessory until Ctrl-C",
+    details: """
+      Run one accessory for each PROFILE (a name, or a path to a file). Any host can connect to it. By default accessories
+      are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
+      instead; {index} in it is replaced by the number of the accessory.
+
+      At usbip:HOST:PORT the accessory is a USB device that 'easim plug' attaches to a kernel; several share one port. At
+      gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
+      only one.
+
+      A behaviour is what the accessory does in a session: echo (send every byte back), sink[,check] (read only),
+      source[,rate=N,chunk=N,text=S,total=N] (send by itself) or exec:COMMAND (run a program).
+
+      For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
+      On a terminal, keys unplug, plug and flicker the accessories and switch the faults on and off; the last line lists them.
+
+      An accessory serves one host at a time and refuses others. A host that sends nothing for --patience before it has
+      identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and of
+      root are served, unless --any-user is given.
+
+      With --scenario, play the accessories and cables of a scenario, starting when a device connects; the other end is
+      'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. The command ends when the scenario
+      is over and the device has disconnected.
+      """,
+    examples: [
+      "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
+      "easim run sensor --fault rate,bytes=7500 --on unix:/tmp/sensor.sock",
+      "easim run --scenario flicker --on unix:/tmp/flicker.sock",
+    ],
+    run: runRun)
+}
+
+private struct RunOptions: CommandOptions {
+  var profiles: [String] = []
+  var place = "bench:"
+  var count = 1
+  var behavior: Behavior?
+  var quirks: [Quirk] = []
+  var scenario: String?
+  var limit: Duration?
+  var patience = Patience.usual
+  var control: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(each: "PROFILE…", 0...10_000, \.profiles, .text)]
+  static let options: [Option<Self>] = [
+    Option(
+      "--on", \.place, .text, as: "ADDR",
+      "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget:UDC or bt:"
+    ).standard(nil),
+    Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
+      nil),
+    Option(
+      "--behavior", \.behavior, as: "B",
+      "what the accessory does in sessions, instead of its profile's behaviour (see above)"
+    ) {
+      $0 = try Behavior(option: $1)
+    },
+    Option(
+      "--quirk", \.quirks, as: "Q", "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true
+    ) { $0.append(try Quirk(option: $1)) },
+    Option(
+      "--scenario", \.scenario, .optional(.text), as: "NAME",
+      "play the accessories and cables of a scenario (see above)"),
+    Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
+    Option(
+      "--patience", \.patience, .duration,
+      "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
+    Option(
+      "--control", \.control, .optional(.text), as: "PATH",
+      "let programs control the accessories at this unix socket, as with 'easim serve --control'"),
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
+    .capture,
+  ]
+  static let rules: [OptionRule] =
+    ["--count", "--behavior", "--quirk", "--control"].map {
+      .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
+    } + [.exclusive(["--control", "--save-files"])]
+}
+
+private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCode {
+  if let name = options.scenario { return try runScenario(name, options, console) }
+  if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
+  var profiles = try profiles(options)
+  try Programs.admit(&profiles, options.shared, console)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
+  var sessions = 0
+  var bytes = 0
+  var accessories: [SimulatedAccessory] = []
+  defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
+  places.options.mayToggleFaults = RunTerminal.isThere(options.shared)
+  if let path = options.control {
+    return try ControlledRun(profiles, path: path, runtime, options.shared, console).run(
+      at: places, patience: options.patience, limit: options.limit,
+      interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
+  }
+  places.isOffered = true
+  defer { places.options.closeDoor() }
+  let lineRate = options.shared.faults.lineRate
+  let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
+  let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
+  let keepFile = try options.shared.conduct.keeper(console)
+  for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
+    let accessory = SimulatedAccessory(
+      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: runtime.loop,
+      patience: patience, tellsMessages: true,
+      link: {
+        $0.lineRate = lineRate
+        $0.interByteTimeout = interByteTimeout
+      }
+    ) { event in
+      if case .sessionClose(_, _, _, let read, let written) = event.kind {
+        sessions += 1
+        bytes += read + written
+      }
+      console.show(event)
+    }
+    accessory.epoch = runtime.loop.systemEpoch
+    accessory.keepFile = keepFile
+    try accessory.plugIn()
+    accessories.append(accessory)
+  }
+  let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
+    for accessory in accessories {
+      // In the middle of a flicker an accessory that is not attached can be unplugged.
+      guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
+      try accessory.perform(action, "unplugged by hand")
+    }
+  }
+  let isHopeless = { accessories.allSatisfy { $0.failure != nil } }
+  let isOver = runtime.run(until: { terminal?.isOver == true || isHopeless() }, limit: options.limit)
+  terminal?.close()
+  if isOver, terminal?.isOver != true, let failure = accessories.first?.failure {
+    console.err("easim: cannot be plugged in at \(options.place): \(failure)")
+    return .usage
+  }
+  for accessory in accessories {
+    accessory.unplug(
+      runtime.signal.map { _ in runtime.signalName }
+        ?? (terminal?.isOver == true ? "q was pressed" : "the time of --for is over"))
+  }
+  // Programs of the last sessions get the time that they are promised.
+  runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
+  let served = sessions.counted("session was served", "sessions were served")
+  console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
+  return .done
+}
+
+/// The accessories of all given profiles, each with its own serial number.
+private func profiles(_ options: RunOptions) throws -> [Profile] {
+  var named: [(reference: String, times: Int)] = []
+  for word in options.profiles {
+    if let index = named.firstIndex(where: { $0.reference == word }) {
+      named[index].times += 1
+    } else {
+      named.append((word, 1))
+    }
+  }
+  return try named.flatMap { reference, times in
+    try Profiles.library.template(reference).instances(options.count * times).map { profile in
+      var profile = profile
+      for quirk in options.quirks { profile.apply(quirk) }
+      if let behavior = options.behavior {
+        profile.behavior = behavior
+        for index in profile.protocols.indices { profile.protocols[index].behavior = nil }
+      }
+      return profile
+    }
+  }
+}
+
+/// Plays the accessories and the cables of a scenario.
+private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
+  let file = try ScenarioLibrary(profiles: Profiles.library).file(name)
+  guard case .scenario(var scenario) = file else {
+    throw UsageError(
+      "the scenario \(name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
+  }
+  let own = try profiles(options)
+  let address = try Address(typed: options.place.replacing("{index}", with: "1"))
+  try ScenarioAddresses.check(address, for: scenario, option: "--on \(options.place)")
+  let count = scenario.accessories.count
+  guard own.isEmpty || own.count == count else {
+    throw UsageError(
+      "the scenario \(scenario.name) has \(count.counted("accessory", "accessories")), but \(own.count) profiles "
+        + "were given: give one for each accessory, or none")
+  }
+  for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
+  try scenario.admitPrograms(options.shared, console)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let places = try RunPorts(on: options.place, options.shared, accessories: count, on: runtime.loop, console)
+  let ports = try places.ports(for: scenario.accessories.map(\.profile))
+  let side = ScenarioAccessories(
+    scenario, at: ports, coprocessor: Profiles.coprocessor, on: runtime.loop, report: console.show)
+  side.start()
+  _ = runtime.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
+  if let failure = side.failure { throw failure }
+  let isOver = side.isOver
+  side.tearDown(runtime.signal.map { _ in runtime.signalName } ?? "the scenario is over")
+  runtime.settle(until: { !side.hasDevice })
+  console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
+  return .done
+}

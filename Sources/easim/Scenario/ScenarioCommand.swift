@@ -1,0 +1,248 @@
+import AccessoryCore
+import AccessoryFormats
+import AccessoryProfiles
+import AccessoryRuns
+import AccessorySessions
+import AccessorySoak
+import AccessoryWorlds
+import LinuxIO
+
+extension CommandSpec {
+  /// `easim scenario`.
+  static let scenario = CommandSpec(
+    name: "scenario", summary: "list, show and run scenarios: failures from the field, reproduced",
+    details: """
+      list            list the scenarios
+      show [SCENARIO] print the page of a scenario, or of all: what happened, how to play it, how an app survives it
+      run SCENARIO    play a scenario (a name, or a path) with a built-in example app (--client) in virtual time and
+                      compare the app's events with the expected ones; when they differ, print the timeline and the first
+                      difference, and exit with code 1
+
+      No app of yours takes part in 'easim scenario run'. To play a scenario against your own app, run the accessories
+      with 'easim run --scenario SCENARIO' and start your app beside them, or call playScenario in a test
+      (docs/scenarios.md).
+
+      With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
+      plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
+      accessories are found by their serial numbers.
+
+      With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N
+      plays a part of them; docs/scale.md says how parts are added up.
+
+      A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
+      'easim soak'.
+      """,
+    examples: [
+      "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
+      "easim scenario run transport-switch --client naive", "easim scenario run --all --report scenarios.xml",
+    ],
+    run: runScenario)
+}
+
+struct ScenarioOptions: CommandOptions {
+  enum Verb: String, CaseIterable { case list, show, run }
+
+  var verb = Verb.list
+  var scenario: String?
+  var client: String?
+  var showsFile = false
+  var isRealTime = false
+  var playsAll = false
+  var place: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(\.verb, .choice), Operand(optional: "SCENARIO", \.scenario, .optional(.text)),
+  ]
+  static let options: [Option<Self>] = [
+    Option(
+      "--client", \.client, .optional(.text), as: "C",
+      "the example app: SoundClient (default), naive (the one that breaks), or a name"),
+    Option("--file", \.showsFile, "show the scenario's file instead of its page"),
+    Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
+    Option("--all", \.playsAll, "run: play all scenarios in virtual time, a line for each"),
+    .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
+    Option(
+      "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
+    .shard.described("with --all: play part I of N"),
+    .allowEmpty.described("with --all: exit with 0 also when the part has no scenario"),
+    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
+    .json, .seed, .transcript, .transcriptBytes, .capture,
+  ]
+  static let rules: [OptionRule] =
+    [
+      .needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all"),
+      .needs("--allow-empty", "--all"),
+    ]
+    + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
+
+  /// What makes a run of all scenarios another one, for its report.
+  fileprivate var reportedWords: [String] {
+    (client.map { ["--client", $0] } ?? []) + shared.faults.flatMap { ["--fault", $0.description] }
+      + (shared.seed.map { ["--seed", "\($0)"] } ?? [])
+  }
+
+  /// The name of the app that plays.
+  fileprivate func clientName(for scenario: Scenario) -> String {
+    let name = client ?? ScenarioClients.sound.name
+    return name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+  }
+
+  /// The app that plays.
+  fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
+    let wanted = clientName(for: scenario)
+    if let found = ScenarioClients.named(wanted) { return found }
+    let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+    throw UsageError("--client \(wanted): unknown client\(Suggestion.hint(for: wanted, in: names))")
+  }
+}
+
+private func runScenario(_ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let library = ScenarioLibrary(profiles: Profiles.library)
+  switch (options.verb, options.scenario) {
+  case (.list, _): return try list(library, console)
+  case (.show, let name):
+    let references = name.map { [$0] } ?? library.names
+    if options.showsFile {
+      for reference in references { try console.show(file: library.text(reference), as: "scenario", reference) }
+    } else if console.isJSON {
+      for reference in references {
+        var object = JSONObject()
+        object.add("v", 1)
+        object.add("scenario", reference)
+        object.add("text", try library.file(reference).page)
+        console.out(object.text)
+      }
+    } else {
+      console.out(try references.map { try library.file($0).page }.joined(separator: "\n\n"))
+    }
+    return .done
+  case (.run, nil) where options.playsAll: return try playAll(library, options, console)
+  case (.run, .some) where options.playsAll: throw UsageError("--all plays every scenario: name none beside it")
+  case (.run, let name?): return try play(library.file(name), options, console)
+  case (.run, nil):
+    throw UsageError("scenario run needs --all, or a scenario: \(library.names.joined(separator: ", "))")
+  }
+}
+
+private func list(_ library: ScenarioLibrary, _ console: Console) throws -> ExitCode {
+  let width = library.names.map(\.count).max() ?? 0
+  for name in library.names {
+    let scenario = try library.scenario(name)
+    if console.isJSON {
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("scenario", name)
+      object.add("summary", scenario.about.summary)
+      object.add("reproduces", scenario.about.reproduces)
+      object.add("source", scenario.about.source)
+      object.add("seconds", seconds: .origin + scenario.length)
+      console.out(object.text)
+    } else {
+      let space = String(repeating: " ", count: width - name.count)
+      console.out("\(name)\(space)  \(scenario.about.summary)")
+    }
+  }
+  return .done
+}
+
+private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  switch file {
+  case .scenario(let scenario): try play(scenario, options, console)
+  case .plan(let file): try PlanPlay(file.plan, options, console).play()
+  }
+}
+
+/// Plays all scenarios of the library, one after the other.
+private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let names = library.names
+  let output = try RunOutput<ScenarioReport>(options.shared, dividing: names.count, console)
+  var all = ScenarioReport(names, options: options.reportedWords, shard: output.shard, program: Version.program)
+  all.allowsEmpty = options.shared.allowsEmpty
+  for name in names[output.shard.share(of: names.count)] {
+    let scenario = try library.scenario(name)
+    let run = try playQuietly(scenario, options)
+    all.add(run)
+    if console.isJSON {
+      console.show(
+        TimelineEvent(time: .origin + run.length, side: .app, kind: .result(passed: run.passed, "\(name): \(run.text)"))
+      )
+    } else {
+      console.out(run.line)
+    }
+  }
+  output.write(all)
+  if all.runs.isEmpty { console.result(all.verdict, all.sentence, at: .origin) }
+  console.err("easim: \(all.sentence)")
+  return all.verdict.isPassed ? .done : .checkFailed
+}
+
+/// Plays one scenario in virtual time and keeps its timeline.
+private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throws -> ScenarioReport.Run {
+  var lines: [String] = []
+  var settings = World.Settings()
+  settings.faults = options.shared.faults.map { CableFault($0) }
+  settings.report = { lines.append(TimelineText.line($0, colors: false)) }
+  let (verdict, length) = try playVirtually(scenario, settings, options)
+  return ScenarioReport.Run(
+    scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario),
+    passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
+}
+
+/// Plays one scenario in virtual time: how it came out, and when.
+private func playVirtually(
+  _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions
+) throws -> (verdict: ScenarioVerdict, time: Instant) {
+  let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
+  let player = ScenarioPlayer(scenario, client: try options.type(for: scenario), settings: settings, on: loop)
+  player.start()
+  _ = try loop.run(until: { player.isOver })
+  let time = loop.now
+  let verdict = player.verdict
+  player.tearDown()
+  try loop.advance(by: .milliseconds(100))
+  return (verdict, time)
+}
+
+private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let type = try options.type(for: scenario)
+  if let place = options.place {
+    return try ScenarioAtAddress(scenario, client: type, at: place, options.shared, console).play()
+  }
+  let transcript = try TranscriptFile.asked(for: options.shared, console)
+  let seed = options.shared.seed
+  var settings = World.Settings()
+  settings.faults = options.shared.faults.map { CableFault($0) }
+  settings.report = console.show
+  settings.keepsTranscript = transcript != nil
+  settings.reportLine = { transcript?.write($0) }
+  settings.transcriptGate = transcript?.gate
+  if let transcript { settings.transcriptBytes = transcript.shownBytes }
+  settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
+  guard options.isRealTime else {
+    let (verdict, time) = try playVirtually(scenario, settings, options)
+    return verdict.tell(console, at: time)
+  }
+  settings.authentication = .real
+  var scenario = scenario
+  try scenario.admitPrograms(options.shared, console)
+  let runtime = try CommandRuntime(console, seed: seed)
+  let player = ScenarioPlayer(scenario, client: type, settings: settings, on: runtime.loop)
+  player.start()
+  guard runtime.run(until: { player.isOver }) else {
+    console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
+    return .checkFailed
+  }
+  let verdict = player.verdict
+  player.tearDown()
+  runtime.settle(until: { player.world.device.cableCount == 0 })
+  return verdict.tell(console, at: runtime.loop.now)
+}
+
+extension ScenarioVerdict {
+  /// Prints the last line.
+  func tell(_ console: Console, at time: Instant) -> ExitCode {
+    console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
+    return passed ? .done : .checkFailed
+  }
+}

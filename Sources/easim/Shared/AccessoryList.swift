@@ -1,0 +1,77 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFormats
+import AccessoryHost
+import AccessorySessions
+
+/// Accessories as their medium sees them, one line each. Those that cannot be used have the reason.
+enum AccessoryList {
+  /// Indented lines, for the end of a message.
+  static func text(_ accessories: [FoundAccessory]) -> String {
+    TextTable.lines(rows(accessories)).joined(separator: "\n")
+  }
+
+  /// One row for each accessory.
+  static func rows(_ accessories: [FoundAccessory]) -> [[String]] {
+    accessories.map { accessory in
+      let offer = accessory.protocols.map { $0.isEmpty ? "(no protocols)" : $0.joined(separator: " ") }
+      let state = accessory.card.map { "pid \($0.process.pid)" } ?? accessory.trouble.map { "(\($0.detail))" } ?? "iAP2"
+      return [
+        "\(accessory.address)".shellWord, accessory.name, accessory.manufacturer ?? "-", accessory.model ?? "-",
+        offer ?? accessory.serial ?? "-", state,
+      ]
+    }
+  }
+}
+
+extension FoundAccessory {
+  /// The accessory as one line of JSON, in the shape of an `attach` event; one that cannot be used is a `warning` with
+  /// the reason.
+  var listing: String {
+    var accessory = JSONObject()
+    accessory.add("name", name)
+    accessory.add("serial", serial ?? "")
+    if let manufacturer { accessory.add("manufacturer", manufacturer) }
+    if let card {
+      accessory.add("model", card.model)
+      accessory.add("protocols", card.protocols)
+    }
+    var object = JSONObject(event: trouble == nil ? "attach" : "warning", at: .origin, side: .accessory)
+    object.add("accessory", accessory)
+    object.add("on", "\(address)")
+    if let card {
+      object.add("pid", Int(card.process.pid))
+      object.add("attachedAt", card.attachedSeconds)
+    }
+    if case .usb = address, let model { object.add("usb", model) }
+    if let trouble { object.add("text", trouble.description) }
+    return object.text
+  }
+}
+
+extension AccessoryChange {
+  /// What happened, as events.
+  func events(at time: Instant) -> [TimelineEvent] {
+    func event(_ kind: TimelineEvent.Kind, _ accessory: FoundAccessory?) -> TimelineEvent {
+      TimelineEvent(time: time, side: .accessory, kind: kind, subject: accessory?.subject)
+    }
+    switch self {
+    case .arrived(let it):
+      return [event(.attach("\(it.address)"), it)] + (it.trouble.map { [event(.warning($0.description), it)] } ?? [])
+    case .left(let it, let reason): return [event(.detach(reason), it)]
+    case .changed(let it, let before):
+      if let protocols = it.protocols {
+        let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
+        return [event(.note("\(it.name) offers \(offer) now"), it)]
+      }
+      guard it.trouble != before.trouble else { return [] }
+      return [event(it.trouble.map { .warning($0.description) } ?? .note("\(it.address) can be used now"), it)]
+    case .passed(let it):
+      return [
+        event(.attach(it.map { "\($0.address)" } ?? "the bench, unplugged before easim could read what it is"), it),
+        event(.detach("it was plugged in too briefly"), it),
+      ]
+    case .warning(let text): return [event(.warning(text), nil)]
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFormats
+import AccessoryHost
+import LinuxIO
+
+/// The one accessory that a command is about: the accessory at a fixed address, or the only one that fits among those
+/// that are connected.
+final class AccessoryTarget {
+  /// Keeps the device connected to it.
+  let dialer: Dialer
+  private let address: Address
+
+  /// Selects the accessory.
+  ///
+  /// - Parameters:
+  ///   - address: its address.
+  ///   - protocolName: the protocol that it must offer, if any.
+  ///   - wrap: called for each of its cables.
+  init(
+    at address: Address, protocolName: String?, for device: Device, on runtime: CommandRuntime, options: CableOptions,
+    console: Console, wrap: @escaping (Cable) -> Cable
+  ) throws {
+    self.address = address
+    let chosen = try Self.choose(at: address, protocolName, on: runtime, console)
+    dialer = try media.makeDialer(
+      to: address, for: device, on: runtime.loop, options: options.transport,
+      wanted: .one { accessory in
+        if let chosen { return accessory.identity == chosen }
+        guard let protocolName, !address.namesOneAccessory else { return true }
+        return accessory.mayOffer(protocolName)
+      }, wrap: wrap)
+  }
+
+  /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
+  static func choose(
+    at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
+  ) throws -> String? {
+    guard let sighting = try media.look(at: address) else { return nil }
+    for problem in sighting.problems { console.err("easim: \(problem)") }
+    var found = sighting.accessories
+    func choice() -> AccessoryChoice {
+      AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
+    }
+    // Of several that are remembered, perhaps one is there.
+    if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
+    switch choice() {
+    case .one(let accessory): return accessory.identity
+    case .nothing:
+      console.err("easim: \(address.nothingThere), waiting")
+      if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
+      return nil
+    case .several(let list):
+      // In the first half of a flicker an accessory offers nothing yet.
+      let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
+      let which =
+        protocolName.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
+      let message = "\(list.count) accessories\(which), choose one:\n\(AccessoryList.text(list))"
+      throw CommandFailure(code: .usage, message: message + advice(on: list))
+    case .unfit(let list):
+      let offered = list.flatMap { $0.protocols ?? [] }
+      let near = Suggestion.nearHint(for: protocolName ?? "", in: offered)
+      throw CommandFailure(
+        code: .usage,
+        message: "no accessory offers \(protocolName ?? "a protocol")\(near) There are:\n\(AccessoryList.text(list))")
+    }
+  }
+
+  /// How to select one of several accessories with the same address and serial number, as when one profile runs
+  /// twice.
+  private static func advice(on list: [FoundAccessory]) -> String {
+    guard Set(list.map(\.identity)).count < list.count else { return "" }
+    return """
+
+      One serial number cannot be told from itself: unplug one, or play several with easim run --count N, or each on a \
+      bench of its own with --on bench:DIR#
+      """
+  }
+
+  /// What to say when no accessory has appeared: time ran out, or none can appear.
+  func explanation(within timeout: Duration) -> String {
+    dialer.failure?.description ?? address.explanation(of: dialer.trouble, within: timeout)
+  }
+}
+
+extension Address {
+  /// How to get an accessory where there is none: on the bench of this user one is a command away.
+  var hintWhereNothingIs: String? {
+    guard case .bench(nil, _) = self else { return nil }
+    return """
+      'easim run lawk-view' in another terminal plugs a simulated accessory in; a process with another EASIM_BENCH, \
+      XDG_RUNTIME_DIR or TMPDIR has another bench
+      """
+  }
+
+  /// What to say when time ran out and no accessory had appeared here.
+  func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
+    let limit = DurationText.format(timeout)
+    guard let trouble else { return "\(nothingThere) within \(limit)" }
+    return "no accessory at \(self) within \(limit): \(trouble.address == self ? trouble.detail : trouble.description)"
+  }
+}

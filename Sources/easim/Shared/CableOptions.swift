@@ -1,0 +1,116 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
+import AccessorySessions
+import LinuxIO
+
+/// Every way from an address to a cable that easim has.
+let media = MediumTable.linked
+
+/// What the options of a command say about all of its cables: `--allow-remote`, `--any-user`, `--fault`,
+/// `--transcript` and `--capture`.
+final class CableOptions {
+  /// How far sockets may reach.
+  let transport: TransportOptions
+  /// The faults of each cable.
+  let faults: [Fault]
+  /// Whether faults can be switched on and off while cables are in use.
+  var mayToggleFaults = false
+  /// Which of the faults are switched on.
+  private(set) var areOn: [Bool]
+
+  private let shared: SharedOptions
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private var transcript: TranscriptFile?
+  private var recorder: CaptureRecorder?
+  private var faultyChannels: [WeakChannel] = []
+  private var door: CaptureDoor?
+  private var offers: [CaptureDoor.Offer] = []
+
+  private struct WeakChannel {
+    weak var channel: FaultChannel?
+  }
+
+  /// Reads the options. No file is touched yet.
+  init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+    self.shared = shared
+    self.loop = loop
+    self.report = report
+    faults = shared.faults
+    areOn = faults.map { _ in true }
+    var transport = TransportOptions()
+    transport.allowsRemote = shared.allowsRemote
+    transport.allowsOtherUsers = shared.takesAnyUser
+    self.transport = transport
+  }
+
+  /// Empties the files of the transcript and the capture, if there are to be any. Called when everything else about the command line is known
+  /// to be right, so that a wrong one destroys nothing.
+  func openFiles(_ console: Console) throws {
+    recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
+    transcript = try TranscriptFile.asked(for: shared, console)
+  }
+
+  /// Puts faults, the transcript and the capture around the channels of a cable, at this end of it. The capture names the
+  /// cable by its place and the accessory, as far as it is known.
+  func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
+    let (loop, report) = (loop, report)
+    var cable = bare.faulty(
+      faultsNow, mayChange: mayToggleFaults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      made: { [weak self] channel in self?.keep(channel) },
+      report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
+    if door != nil { cable = offer(place, accessory).taps.tap(cable, at: end, on: loop) }
+    if let recorder {
+      cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
+    }
+    return transcript.map { [cable] in
+      cable.transcribed(at: end, on: loop, gate: $0.gate, shownBytes: $0.shownBytes, write: $0.write)
+    } ?? cable
+  }
+
+  /// Lets Wireshark record the cables from now on. Where the bench cannot be used, it does not, and the command works as
+  /// before; 'easim extcap' reports why.
+  func openDoor(_ console: Console) {
+    guard let loop = loop as? any PollingLoop else { return }
+    door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
+    if let door { console.witnesses.append { [weak door] in door?.note($0) } }
+  }
+
+  /// Offers the cables of an accessory, or those to an address, before the first is plugged in.
+  func expect(place: String, accessory: String) { _ = offer(place, accessory) }
+
+  private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
+    if let found = offers.first(where: { $0.place == place && $0.name == accessory }) { return found }
+    let made = CaptureDoor.Offer(
+      id: "\(offers.count + 1)", name: accessory, place: place, epoch: CaptureFile.epoch(at: loop.now),
+      taps: CableTaps())
+    offers.append(made)
+    return made
+  }
+
+  /// Ends what Wireshark records.
+  func closeDoor() {
+    door?.close()
+    door = nil
+  }
+
+  private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }
+
+  /// Switches a fault on or off, also on the cables that are plugged in. Needs ``mayToggleFaults``.
+  func toggle(fault index: Int) {
+    areOn[index].toggle()
+    for entry in faultyChannels {
+      entry.channel?.change(to: faultsNow, random: SeededRandom(seed: loop.random.next()))
+    }
+  }
+
+  /// Whether no cable holds bytes back any more: a cable with a delay continues after its channel was closed.
+  var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
+
+  private func keep(_ channel: FaultChannel) {
+    faultyChannels.removeAll { $0.channel == nil }
+    faultyChannels.append(WeakChannel(channel: channel))
+  }
+}

@@ -1,0 +1,223 @@
+import AccessoryCables
+import AccessoryControl
+import AccessoryCore
+import AccessoryFormats
+import AccessorySessions
+import Glibc
+import LinuxIO
+
+/// Where Wireshark gets the cables of a running easim: a unix socket in the standard bench, for processes of the same user.
+///
+/// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng file of
+/// its cables that goes on until either end closes the connection.
+///
+/// A reader that is too slow never holds up a cable: with too many bytes unread, its connection is closed.
+final class CaptureDoor {
+  /// What can be recorded: the cables of one accessory, or those to one address.
+  struct Offer {
+    let id: String
+    let name: String
+    let place: String
+    /// The zero of its clock, in nanoseconds since 1970.
+    let epoch: Int64
+    let taps: CableTaps
+
+    /// "Lawk View at bench:"; the address alone while it is unknown what is there.
+    var title: String { name.isEmpty ? place : "\(name) at \(place)" }
+  }
+
+  /// The most readers at a time.
+  static let mostReaders = 64
+
+  private let offers: () -> [Offer]
+  private let loop: any PollingLoop
+  private let warn: (String) -> Void
+  private var listener: (any Listener)?
+  private var readers: [CaptureReader] = []
+  /// Captures of the control protocol have keys from 1 up.
+  private var lastKey = 0
+
+  /// Listens from now on.
+  init(
+    on loop: any PollingLoop, offers: @escaping () -> [Offer], warn: @escaping (String) -> Void
+  ) throws {
+    (self.offers, self.loop, self.warn) = (offers, loop, warn)
+    let bench = BenchDirectory.standard()
+    try bench.make()
+    // A process that was killed leaves its own.
+    bench.sweep()
+    var options = TransportOptions()
+    options.locksUnixPath = false
+    listener = try Transports.listen(
+      at: .unix(path: bench.captureSocket(of: getpid())), on: loop, options: options
+    ) { [weak self] event in self?.handle(event) }
+  }
+
+  private func handle(_ event: ListenerEvent) {
+    guard case .accepted(let cable, _) = event, readers.count < Self.mostReaders,
+      let descriptor = (cable.main as? DescriptorChannel)?.release()
+    else { return }
+    do {
+      readers.append(
+        try CaptureReader(
+          takingSocket: descriptor, on: loop,
+          asked: { [weak self] in self?.answer($1, $0) },
+          ended: { [weak self] reader in self?.remove(reader) }))
+    } catch { warn("a reader of captures could not be served: \(error)") }
+  }
+
+  private func answer(_ request: String, _ reader: CaptureReader) {
+    let words = request.split(separator: " ", maxSplits: 1).map(String.init)
+    switch (words.first, words.count) {
+    case ("list", 1):
+      for offer in offers() {
+        var object = JSONObject()
+        object.add("id", offer.id)
+        object.add("title", offer.title)
+        reader.send(Array("\(object.text)\n".utf8))
+      }
+      reader.finish()
+    case ("record", 2):
+      guard let offer = offers().first(where: { $0.id == words[1] }) else { return reader.finish() }
+      lastKey -= 1
+      reader.record(offer, lastKey) { [warn] in
+        warn("Wireshark leaves more than \(CaptureReader.mostUnread >> 20) MiB unread, so its capture was ended")
+      }
+    default: reader.finish()
+    }
+  }
+
+  /// Adds an event as a comment to every capture.
+  func note(_ event: TimelineEvent) {
+    for reader in readers { reader.recorder?.note(CaptureFile.comment(on: event), at: event.time) }
+  }
+
+  private func remove(_ reader: CaptureReader) { readers.removeAll { $0 === reader } }
+
+  /// Ends every capture and removes the socket.
+  func close() {
+    listener?.close()
+    listener = nil
+    let open = readers
+    readers = []
+    for reader in open { reader.close() }
+  }
+}
+
+extension CaptureDoor {
+  /// The accessories of a server; nil where the bench cannot be used.
+  static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
+    let offers = {
+      server.recordables.map {
+        Offer(id: $0.id, name: $0.name, place: $0.place, epoch: $0.epoch, taps: $0.taps)
+      }
+    }
+    return try? CaptureDoor(on: loop, offers: offers) { console.err("easim: \($0)") }
+  }
+}
+
+/// One connection to a ``CaptureDoor``.
+private final class CaptureReader {
+  /// How many bytes may wait for a slow reader.
+  static let mostUnread = 64 << 20
+  private static let longestRequest = 256
+
+  private let stream: any ByteStream
+  private let loop: any PollingLoop
+  private let asked: (CaptureReader, String) -> Void
+  private let ended: (CaptureReader) -> Void
+  private var request: [UInt8]? = []
+  private var unsent = ByteQueue()
+  private var isFinishing = false
+  private var isOver = false
+  private(set) var recorder: CaptureRecorder?
+  private var recorded: (taps: CableTaps, key: Int)?
+
+  init(
+    takingSocket socket: Int32, on loop: any PollingLoop, asked: @escaping (CaptureReader, String) -> Void,
+    ended: @escaping (CaptureReader) -> Void
+  ) throws {
+    (self.loop, self.asked, self.ended) = (loop, asked, ended)
+    stream = try DescriptorStream(takingSocket: socket, on: loop)
+    stream.start(self)
+    stream.resumeReading()
+  }
+
+  func record(_ offer: CaptureDoor.Offer, _ key: Int, tooSlow: @escaping () -> Void) {
+    let recorder = CaptureRecorder(
+      program: "easim \(Version.current)", epoch: offer.epoch, comment: "easim: \(offer.title)"
+    ) { [weak self] block in
+      guard let self, !isOver else { return }
+      guard unsent.count + block.count <= Self.mostUnread else {
+        tooSlow()
+        // Not now: a channel is being recorded.
+        return leave()
+      }
+      send(block)
+    }
+    self.recorder = recorder
+    recorded = (offer.taps, key)
+    offer.taps.add(key) { _, protocolName in
+      recorder.witness(named: offer.place, description: offer.name, side: protocolName)
+    }
+  }
+
+  func send(_ bytes: [UInt8]) {
+    guard !isOver else { return }
+    unsent.append(contentsOf: bytes)
+    flush()
+  }
+
+  /// Ends the connection when everything is written.
+  func finish() {
+    isFinishing = true
+    flush()
+  }
+
+  private func flush() {
+    guard !isOver else { return }
+    while !unsent.isEmpty {
+      let taken = unsent.withBytes { stream.send($0) }
+      if taken == 0 { return }
+      unsent.removeFirst(taken)
+    }
+    if isFinishing { stream.endOutput() }
+  }
+
+  /// Ends the connection in the next turn.
+  private func leave() {
+    isOver = true
+    unsent = ByteQueue()
+    loop.schedule(after: .zero) { [self] in close() }
+  }
+
+  func close() {
+    isOver = true
+    if let recorded { recorded.taps.remove(recorded.key) }
+    (recorded, recorder) = (nil, nil)
+    stream.close()
+    ended(self)
+  }
+}
+
+extension CaptureReader: ByteStreamHandler {
+  func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int {
+    guard let begun = request else { return bytes.byteCount }
+    let line = begun + bytes.withUnsafeBytes { Array($0.prefix(Self.longestRequest)) }
+    if let end = line.firstIndex(of: UInt8(ascii: "\n")) {
+      request = nil
+      asked(self, String(decoding: line[..<end], as: UTF8.self))
+    } else if line.count > Self.longestRequest {
+      request = nil
+      finish()
+    } else {
+      request = line
+    }
+    return bytes.byteCount
+  }
+
+  func stream(_ stream: any ByteStream, inputEndedBecause reason: String?) { if !isFinishing { leave() } }
+  func streamIsWritable(_ stream: any ByteStream) { flush() }
+  func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) { leave() }
+  func streamOutputEnded(_ stream: any ByteStream) { leave() }
+}

@@ -1,0 +1,57 @@
+import AccessoryCables
+import AccessoryCore
+import AccessorySessions
+import Glibc
+
+/// The file of `--capture`, or stdout with `-`; the results of the command then go to stderr.
+///
+/// No byte is dropped. When too much is waiting, because a pipe is not read for example, the cables pause until it is
+/// written.
+enum CaptureFile {
+  /// What `--capture` asks for, if it is given. A file is emptied, so everything else about the command line comes first.
+  ///
+  /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
+  static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
+    guard let path = shared.capture else { return nil }
+    let name = "--capture \(path)"
+    if path == "-", isatty(STDOUT_FILENO) == 1 {
+      throw UsageError("--capture - writes binary data to stdout, which is a terminal: use a pipe, or name a file")
+    }
+    if path == "-", shared.transcript == "-" {
+      throw UsageError(
+        "--capture - and --transcript - together leave no place for results: name a file for one of them")
+    }
+    let descriptor =
+      path == "-" ? STDOUT_FILENO : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name)
+    let file = console.makeKeeper(descriptor, named: path == "-" ? "stdout" : name)
+    if path == "-" { console.leaveStdout() }
+    let seed = shared.seed.map { " seed=\($0)" } ?? ""
+    let gate = CableGate()
+    let recorder = CaptureRecorder(
+      program: "easim \(Version.current)", epoch: origin.map(epoch) ?? 0,
+      comment: "easim capture\(seed)", gate: gate
+    ) { console.pace(file, file.add($0), by: gate) }
+    console.witnesses.append { [weak recorder] event in recorder?.note(comment(on: event), at: event.time) }
+    return recorder
+  }
+
+  /// The zero of a clock that shows `now`, in nanoseconds since 1970.
+  static func epoch(at now: Instant) -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - now.nanoseconds
+  }
+
+  /// An event as the comment of a packet.
+  static func comment(on event: TimelineEvent) -> String { TimelineText.line(event, colors: false).trimmed }
+}
+
+extension String {
+  /// Without the time, which a packet has itself, and blanks around it.
+  fileprivate var trimmed: String {
+    let time: Substring = drop { $0 == " " }
+    let rest: Substring = time.drop { $0 != " " }
+    let text: Substring = rest.drop { $0 == " " }
+    return String(text)
+  }
+}

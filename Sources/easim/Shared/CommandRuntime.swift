@@ -1,0 +1,52 @@
+import Glibc
+import LinuxIO
+
+/// The runtime of every command with a loop: the loop on the main thread, signals as events, and output that does not
+/// block.
+final class CommandRuntime {
+  let loop: EpollLoop
+
+  /// - Parameter secondInterrupt: how long the process may run on after a second Ctrl-C; see ``StopSignals``.
+  init(_ console: Console, seed: UInt64? = nil, secondInterrupt: Duration = .zero) throws {
+    loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
+    Self.raiseDescriptorLimit()
+    try StopSignals.take(secondInterrupt: secondInterrupt) { [loop] in
+      loop.execute {}
+      OutputLane.news.change { $0 &+= 1 }
+    }
+    console.goLive(on: loop)
+  }
+
+  /// A thousand accessories need more descriptors than a shell allows a program at first.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// The signal that was asked to stop with, if any.
+  var signal: Int32? { StopSignals.first }
+
+  /// The number of stop signals; after the second one easim does not wait any more.
+  var signalCount: Int { StopSignals.count }
+
+  /// The name of the signal for users.
+  var signalName: String {
+    switch signal {
+    case SIGINT: "Ctrl-C"
+    case SIGTERM: "SIGTERM"
+    default: "SIGHUP"
+    }
+  }
+
+  /// Runs until `condition` holds, a signal came, or `limit` has passed; whether it was the condition.
+  func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
+    loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
+  }
+
+  /// Lets the last bytes go out: it takes a turn or two to close channels in order and to release USB devices.
+  func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
+    loop.run(until: { condition() && media.isIdle }, limit: limit)
+  }
+}

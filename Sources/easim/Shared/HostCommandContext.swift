@@ -1,0 +1,123 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import Certificates
+import IAP2
+
+/// What all commands that connect have in common: a device with one app, a way to the selected accessory, and the
+/// transcript and the capture if there are any.
+final class HostCommandContext {
+  /// The way to the accessory.
+  let target: AccessoryTarget
+  /// The app.
+  let app: AppView
+  /// Whether any cable was plugged in when the command ended.
+  private(set) var hadCable = false
+  /// An address as a process of Apple's would print it; it means nothing outside of this one.
+  var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
+  /// The message for an app whose Info.plist hides all accessories that are there.
+  static let nothingVisible = "there are accessories, but the app sees none of them"
+  private let device: Device
+  private let options: CableOptions
+  private let runtime: CommandRuntime
+  private let refusals = RefusalWatch()
+
+  /// From the options: the protocol, the declarations of the app, and the faults of cables.
+  convenience init(
+    _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
+    for handler: any AppHandler,
+    on runtime: CommandRuntime, _ console: Console, report: @escaping (TimelineEvent) -> Void
+  ) throws {
+    let options = CableOptions(shared, on: runtime.loop, report: report)
+    try self.init(
+      shared, at: address, policy: policy, for: handler, on: runtime, options, console, report: report)
+    try options.openFiles(console)
+  }
+
+  /// The same for one of several addresses.
+  ///
+  /// - Parameters:
+  ///   - adjust: changes what the options say about the app.
+  ///   - tap: put around the main channel of each cable, nearest to the device.
+  init(
+    _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
+    for handler: any AppHandler,
+    on runtime: CommandRuntime, _ options: CableOptions, _ console: Console,
+    adjust: (AppSettings) -> AppSettings = { $0 },
+    tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
+  ) throws {
+    self.runtime = runtime
+    self.options = options
+    let app = adjust(try Self.app(shared))
+    var settings = DeviceSettings(authenticator: AccessoryVerifier())
+    settings.peer.link.lineRate = options.faults.lineRate
+    settings.policy = policy
+    settings.tellsMessages = true
+    try shared.conduct.apply(to: &settings, on: runtime.loop, console)
+    shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
+    let device = Device(settings: settings, on: runtime.loop) { [refusals] event in
+      refusals.see(event)
+      report(event)
+    }
+    self.device = device
+    target = try AccessoryTarget(
+      at: address, protocolName: shared.protocolName, for: device, on: runtime, options: options,
+      console: console
+    ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
+    self.app = device.makeApp(handler, settings: app)
+  }
+
+  /// Why the accessory cannot be used, where it is refused; nil otherwise.
+  var refusal: Refusal? { refusals.refusal }
+
+  /// Prints why the accessory was refused, and what to try.
+  func explainRefusal(_ console: Console) { refusals.explain(console) }
+
+  /// What the links have done.
+  var linkCounters: LinkCounters { device.linkCounters }
+
+  /// What the options say about the app.
+  static func app(_ shared: SharedOptions) throws -> AppSettings {
+    var settings = AppSettings()
+    settings.filterSwitch = "--all-protocols"
+    if let path = shared.infoPlist {
+      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") {
+        try AppManifest.read(file: path)
+      }
+    }
+    if shared.ignoresInfoPlist {
+      settings.rules.visibility = .all
+      settings.rules.undeclaredSessions = .allowed
+    }
+    return settings
+  }
+
+  /// Runs until a condition holds, a signal came, the time is up or no accessory can appear; whether it was the condition. Then everything is
+  /// unplugged in order, after `closing`.
+  func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
+    do { try target.dialer.start() } catch {
+      stop(closing)
+      throw error
+    }
+    let dialer = target.dialer
+    let isHopeless = { [refusals] in dialer.failure != nil || refusals.refusal != nil }
+    let ended = runtime.run(until: { condition() || isHopeless() }, limit: limit) && !isHopeless()
+    stop(closing)
+    runtime.settle(until: { isUnplugged })
+    return ended
+  }
+
+  /// Dials no more and unplugs; that ``isUnplugged`` becomes true takes a turn or two.
+  func stop(_ closing: () -> Void = {}) {
+    target.dialer.stop()
+    hadCable = device.cableCount > 0
+    closing()
+    app.close()
+    device.unplugAll("easim is exiting")
+  }
+
+  /// Whether no cable is left, and nothing on its way there.
+  var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
+}

@@ -1,0 +1,97 @@
+import AccessoryCore
+import CLinux
+import Glibc
+import LinuxIO
+
+/// The terminal of a command that prints lines and takes keys: each key arrives at once, nothing is echoed, and the last line
+/// lists the keys. Ctrl-C stays a signal. Ctrl-Z gives the terminal to the shell and takes it again afterwards; in the
+/// background no key is read.
+final class KeyTerminal: DescriptorHandler {
+  /// How often a program in the background looks whether it is in the foreground again.
+  private static let period = Duration.milliseconds(500)
+
+  private let console: Console
+  private let loop: any PollingLoop
+  private let line: (_ width: Int) -> String
+  private let onKey: (Key) -> Void
+  private var keys = KeyReader()
+  private var watch: (any DescriptorWatch)?
+  private var signals: SignalWatch?
+  private var timer: LoopTimer?
+
+  /// Whether there is a terminal for keys and for the line.
+  static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
+
+  init(
+    _ console: Console, on loop: any PollingLoop, line: @escaping (_ width: Int) -> String,
+    onKey: @escaping (Key) -> Void
+  ) throws {
+    (self.console, self.loop, self.line, self.onKey) = (console, loop, line, onKey)
+    timer = loop.makeTimer { [unowned self] in take() }
+    signals = try SignalWatch([SIGTSTP, SIGCONT, SIGWINCH], on: loop) { [unowned self] signal in
+      switch signal {
+      case SIGTSTP: suspend()
+      case SIGCONT:
+        // The shell that continued easim has changed the terminal's settings.
+        release()
+        take()
+      default: show()
+      }
+    }
+    take()
+  }
+
+  /// Gives the terminal back.
+  func close() {
+    timer?.cancel()
+    signals?.close()
+    release()
+  }
+
+  /// Shows the line again, because what it says has changed.
+  func show() {
+    if watch != nil { console.footer = line(max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
+  }
+
+  private func take() {
+    guard watch == nil else { return }
+    // In the background, reading would stop easim.
+    guard clinux_terminal_hold_keys(STDIN_FILENO) == 0 else {
+      timer?.arm(at: loop.now + Self.period)
+      return
+    }
+    watch = try? loop.watch(STDIN_FILENO, for: .readable, self)
+    show()
+  }
+
+  private func release() {
+    watch?.cancel()
+    watch = nil
+    console.footer = nil
+    console.settleErrors(atMost: .milliseconds(300))
+    Terminal.giveBack()
+  }
+
+  private func suspend() {
+    release()
+    raise(SIGSTOP)
+    take()
+  }
+
+  /// Called by the loop.
+  func descriptorReady(_ readiness: Readiness) {
+    guard clinux_terminal_is_ours(STDIN_FILENO) != 0 else {
+      release()
+      timer?.arm(at: loop.now + Self.period)
+      return
+    }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = read(STDIN_FILENO, &bytes, bytes.count)
+    if count < 0, errno == EINTR || errno == EAGAIN { return }
+    guard count > 0 else {
+      // The terminal is gone; a signal says so, or nothing more is typed.
+      return release()
+    }
+    for key in keys.read(bytes[..<count]) { onKey(key) }
+  }
+}

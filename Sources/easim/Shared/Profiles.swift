@@ -1,0 +1,20 @@
+import AccessoryProfiles
+import Certificates
+import Glibc
+
+/// Where commands find profiles: a path, the user's folder, or the ones compiled in.
+enum Profiles {
+  static var library: ProfileLibrary {
+    let home =
+      getenv("XDG_CONFIG_HOME").map { String(cString: $0) } ?? getenv("HOME").map { String(cString: $0) + "/.config" }
+    return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
+  }
+
+  /// The coprocessor that a profile asks for. The same serial number has the same one in every process.
+  static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
+    SimulatedCoprocessor(
+      seed: profile.identity.serialNumber.utf8.stableHash,
+      generation: profile.authentication.generation == .current ? .current : .older,
+      reading: profile.authentication.challenge == .digest ? .digest : .hashed)
+  }
+}

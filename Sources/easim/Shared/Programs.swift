@@ -1,0 +1,67 @@
+import AccessoryFormats
+import AccessoryProfiles
+import AccessorySimulator
+import AccessoryWorlds
+import LinuxIO
+
+/// The programs that profiles run for whoever opens a session: announced before, and refused where the file that names
+/// them is not the user's own.
+enum Programs {
+  /// Checks the programs of profiles that are about to be played in real time, and announces each once.
+  static func admit(_ profiles: inout [Profile], _ options: SharedOptions, _ console: Console) throws {
+    let isAllowed = options.allowsExec
+    var announced: Set<String> = []
+    for index in profiles.indices {
+      for (path, program) in profiles[index].programs {
+        guard announced.insert(key(program)).inserted else { continue }
+        if let objection = program.origin.objection, !isAllowed {
+          throw CommandFailure(
+            code: .usage,
+            message:
+              "\(place(program)) runs '\(program.text.printable)' for each session, and \(objection): check it, and "
+              + "then use --allow-exec")
+        }
+        try check(program, path)
+        if program.origin.position != nil { console.err("easim: \(announcement(program))") }
+      }
+      if isAllowed { profiles[index].allowPrograms() }
+    }
+  }
+
+  /// What `easim profile check` prints about the programs of a profile; throws when one cannot be started.
+  static func report(_ profile: Profile) throws -> [String] {
+    var lines: [String] = []
+    var known: Set<String> = []
+    for (path, program) in profile.programs where known.insert(key(program)).inserted {
+      try check(program, path)
+      let need = program.origin.objection.map { "; needs --allow-exec, because \($0)" } ?? ""
+      lines.append(announcement(program) + need)
+    }
+    return lines
+  }
+
+  private static func key(_ program: Behavior.Program) -> String { "\(place(program)) \(program.text)" }
+
+  private static func place(_ program: Behavior.Program) -> String {
+    program.origin.position?.description.printable ?? "the behaviour"
+  }
+
+  private static func announcement(_ program: Behavior.Program) -> String {
+    "\(place(program)) runs for each session: \(program.text.printable)"
+  }
+
+  private static func check(_ program: Behavior.Program, _ path: String) throws {
+    guard let error = ProgramFinder.objection(to: program.processCommand) else { return }
+    let looked = program.command.contains("/") ? "" : "; looked beside the profile and on PATH"
+    throw SourceProblems([SourceProblem(at: program.origin.position, path: path, "\(error)\(looked)")])
+  }
+}
+
+extension Scenario {
+  /// Checks and announces the programs of its accessories, which are about to be played in real time.
+  mutating func admitPrograms(_ options: SharedOptions, _ console: Console) throws {
+    var profiles = accessories.map(\.profile)
+    try Programs.admit(&profiles, options, console)
+    for (index, profile) in profiles.enumerated() { accessories[index].profile = profile }
+  }
+}

@@ -1,0 +1,25 @@
+import AccessoryCables
+import AccessoryCore
+import LinuxIO
+
+extension RollCall {
+  /// The accessories of a sighting as they are now. Where the medium only remembers them, each is connected to once.
+  ///
+  /// - Parameter runtime: made only where a connection is needed.
+  static func of(
+    _ sighting: Sighting, at address: Address, on runtime: () throws -> CommandRuntime
+  ) throws -> [FoundAccessory] {
+    let known = sighting.accessories
+    guard sighting.isRemembered, known.contains(where: { $0.trouble == nil }) else { return known }
+    let runtime = try runtime()
+    let finder = try media[address].makeFinder(for: address, on: runtime.loop, options: TransportOptions())
+    let call = RollCall(of: known, by: finder, on: runtime.loop)
+    try call.start()
+    _ = runtime.run(until: { call.isOver }, limit: limit)
+    call.stop(after: limit)
+    return call.accessories
+  }
+
+  /// Longer than one attempt to connect and the silence after it may take together.
+  private static var limit: Duration { .seconds(25) }
+}

@@ -1,0 +1,89 @@
+import AccessoryCore
+import AccessorySimulator
+import AccessoryWorlds
+
+/// The keys of `easim run` on a terminal: what each of them does, and the line that lists them.
+struct RunKeys {
+  /// What a key asks for.
+  enum Action: Equatable {
+    /// Does this to every accessory.
+    case perform(AccessoryAction)
+    /// Switches a fault on or off, counted from 0.
+    case toggle(Int)
+    case quit
+  }
+
+  /// The most faults that have a key.
+  static let mostFaults = 9
+
+  /// The actions that have keys: each key, its word on the line, and what it does.
+  private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
+    kind -> (key: Character, word: Substring, action: AccessoryAction)? in
+    guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
+      case .accessory(let action, _) = kind.action("")
+    else { return nil }
+    return (key, word, action)
+  }
+
+  /// The names of the faults, and whether each is on.
+  private(set) var faults: [(name: String, isOn: Bool)]
+
+  /// The keys of a run with these faults.
+  init(faults names: [String]) { faults = names.prefix(Self.mostFaults).map { ($0, true) } }
+
+  /// What a key does; nil for nothing.
+  mutating func press(_ key: Key) -> Action? {
+    switch key {
+    case .character("q"), .control("d"): return .quit
+    case .character(let character):
+      if let action = Self.actions.first(where: { $0.key == character })?.action { return .perform(action) }
+      guard let number = character.wholeNumberValue, character.isASCII, 1...max(faults.count, 1) ~= number,
+        !faults.isEmpty
+      else { return nil }
+      faults[number - 1].isOn.toggle()
+      return .toggle(number - 1)
+    default: return nil
+    }
+  }
+
+  /// The line, not wider than `width`.
+  func line(width: Int) -> String {
+    let listed = faults.enumerated().map { "\($0 + 1) \($1.name) \($1.isOn ? "on" : "off")" }
+    let whole = (Self.actions.map { "\($0.key) \($0.word)" } + listed + ["q quit"]).joined(separator: "   ")
+    return whole.count <= width ? whole : String(whole.prefix(max(0, width - 1))) + "…"
+  }
+}
+
+/// The keys of `easim run` while it runs, where there is a terminal for them.
+final class RunTerminal {
+  private var keys: RunKeys
+  private var terminal: KeyTerminal?
+  /// Whether the key to quit was pressed.
+  private(set) var isOver = false
+
+  /// Whether a run with these options takes keys: not where a transcript fills the terminal.
+  static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
+
+  /// Nil where there is no terminal. `perform` does to every accessory what keys ask for.
+  init?(
+    _ cables: CableOptions, _ shared: SharedOptions, _ console: Console, on loop: any PollingLoop,
+    perform: @escaping (AccessoryAction) throws -> Void
+  ) throws {
+    guard Self.isThere(shared) else { return nil }
+    keys = RunKeys(faults: cables.faults.map(\.name))
+    terminal = try KeyTerminal(console, on: loop, line: { [unowned self] in keys.line(width: $0) }) {
+      [unowned self] key in
+      guard let action = keys.press(key) else { return }
+      switch action {
+      case .quit: isOver = true
+      case .toggle(let index): cables.toggle(fault: index)
+      case .perform(let action):
+        do { try perform(action) } catch { console.err("easim: \(error)") }
+      }
+      terminal?.show()
+    }
+  }
+
+  /// Gives the terminal back.
+  func close() { terminal?.close() }
+}

@@ -1,0 +1,40 @@
+import AccessoryCore
+import AccessoryFaults
+import Glibc
+
+/// The file of `--transcript`, or stderr with `-`.
+///
+/// No line is dropped. When too many lines are waiting, because a pipe is not read for example, the cables pause until
+/// they are written (``gate``).
+final class TranscriptFile {
+  /// Pauses the cables of this transcript.
+  let gate = CableGate()
+  /// How many bytes of each payload are written.
+  let shownBytes: Int
+  private let console: Console
+  private let file: LineKeeper
+
+  /// What `--transcript` asks for, if it is given. A file is emptied, so everything else about the command line comes
+  /// first.
+  static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
+    guard let path = shared.transcript else {
+      if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }
+      return nil
+    }
+    let name = "--transcript \(path)"
+    let descriptor =
+      path == "-"
+      ? STDERR_FILENO
+      : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name)
+    return TranscriptFile(
+      console.makeKeeper(descriptor, named: name), console, shared.transcriptBytes ?? Transcript.usualBytes)
+  }
+
+  private init(_ file: LineKeeper, _ console: Console, _ shownBytes: Int) {
+    self.file = file
+    self.shownBytes = shownBytes
+    self.console = console
+  }
+
+  func write(_ line: String) { console.pace(file, file.add(line), by: gate) }
+}

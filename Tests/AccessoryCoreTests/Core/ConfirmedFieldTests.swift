@@ -1,0 +1,37 @@
+import AccessoryFormats
+import Testing
+
+/// Keys of a file that follow from other keys, and are compared with them.
+struct ConfirmedFieldTests {
+  private struct Figures: Equatable, Sendable {
+    var done = 0
+    var wanted = 1
+  }
+
+  private static let format = Record("figures", "", Figures()) {
+    Field("done", \.done, .integer(0...9), "how many were done", isRequired: true)
+    Field("wanted", \.wanted, .integer(0...9), "how many are wanted")
+    Field(confirmed: "passed", .boolean, "whether all were done") { $0.done == $0.wanted }
+  }
+
+  @Test func aKeyThatAgreesWithTheOthersIsRead() throws {
+    let figures = try Self.format.read("{passed: true, done: 3, wanted: 3}", file: "f")
+    #expect(figures == Figures(done: 3, wanted: 3))
+  }
+
+  @Test func aKeyThatContradictsTheOthersIsAnErrorAtItsPlace() {
+    let error = #expect(throws: SourceProblems.self) {
+      try Self.format.read("{passed: true, done: 2, wanted: 3}", file: "f")
+    }
+    #expect("\(error.map { "\($0)" } ?? "")" == "f:1:10: passed: says true, but the other figures give false")
+  }
+
+  @Test func aKeyIsNotComparedWhereTheOthersCouldNotBeRead() {
+    let error = #expect(throws: SourceProblems.self) { try Self.format.read("{passed: true, done: 10}", file: "f") }
+    #expect(error?.problems.count == 1)
+  }
+
+  @Test func aKeyThatIsMissingIsNotCompared() throws {
+    #expect(try Self.format.read("{done: 2, wanted: 3}", file: "f") == Figures(done: 2, wanted: 3))
+  }
+}

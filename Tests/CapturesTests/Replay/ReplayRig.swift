@@ -1,0 +1,132 @@
+import AccessoryCables
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessoryReplay
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import IAP2
+import LinuxIO
+import Testing
+
+/// A device in virtual time with an app, and what is plugged in: a profile or a recording. Everything is recorded.
+final class ReplayRig {
+  let loop: VirtualLoop
+  let world: World
+  private let file: File
+
+  private final class File { var bytes: [UInt8] = [] }
+
+  init(seed: UInt64 = 7) {
+    loop = VirtualLoop(seed: seed)
+    let file = File()
+    self.file = file
+    var settings = World.Settings()
+    settings.recorder = CaptureRecorder(program: "test") { file.bytes += $0 }
+    settings.seed = seed
+    world = World(settings, on: loop)
+  }
+
+  /// The capture so far.
+  var bytes: [UInt8] { file.bytes }
+
+  /// What was recorded so far.
+  func recording() throws -> Recording { try Recording(DecodedCapture(file.bytes).entries) }
+
+  /// Plugs in a profile.
+  @discardableResult
+  func plug(_ profile: Profile) throws -> SimulatedAccessory {
+    let accessory = world.add(profile)
+    try accessory.plugIn()
+    return accessory
+  }
+
+  /// Plugs in the accessory of a recording.
+  func plug(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings()) throws -> ReplayedAccessory {
+    let profile = try #require(ReplayedAccessory.profile(of: recording))
+    let accessory = ReplayedAccessory(
+      recording, settings, at: world.makePort(), authenticator: world.authenticator(for: profile), on: loop
+    ) { _ in }
+    try accessory.plugIn()
+    return accessory
+  }
+
+  /// Starts the app of a recording.
+  func launch(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings()) -> (ReplayedApp, AppView) {
+    let app = ReplayedApp(recording, settings, on: loop)
+    return (app, world.device.makeApp(app, settings: Self.everything))
+  }
+
+  static var everything: AppSettings {
+    var settings = AppSettings()
+    settings.rules.visibility = .all
+    settings.rules.undeclaredSessions = .allowed
+    return settings
+  }
+
+  /// Runs until a condition holds, and a little longer.
+  func run(_ condition: () -> Bool) throws {
+    #expect(try loop.run(until: condition))
+    try loop.advance(by: .milliseconds(10))
+  }
+}
+
+/// An app that sends its requests one after the other, each when the answer to the one before has come, and closes.
+final class AskingApp: AppHandler, SessionHandler {
+  private let requests: [String]
+  private let protocolName: String?
+  private(set) var answers = ""
+  private(set) var events: [String] = []
+  private(set) var isDone = false
+  private var next = 0
+  private let loop: any EventLoop
+  private var view: AppView?
+
+  init(_ requests: [String], of protocolName: String? = nil, in rig: ReplayRig) {
+    (self.requests, self.protocolName, loop) = (requests, protocolName, rig.loop)
+    view = rig.world.device.makeApp(self, settings: ReplayRig.everything)
+  }
+
+  /// Ends, as if it had been killed.
+  func leave() {
+    view?.close()
+    view = nil
+  }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    events.append("connect \(accessory.protocols.joined(separator: " "))")
+    guard let name = protocolName ?? accessory.protocols.first,
+      let session = try? app.openSession(with: accessory, protocolName: name)
+    else { return }
+    session.handler = self
+    ask(session)
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { events.append("disconnect") }
+
+  private func ask(_ session: Session) {
+    guard next < requests.count else {
+      isDone = true
+      return session.close()
+    }
+    let request = Array(requests[next].utf8)
+    next += 1
+    loop.schedule(after: .milliseconds(20)) { session.write(request.span.bytes) }
+  }
+
+  func sessionIsReadable(_ session: Session) {
+    session.read { bytes in
+      answers += bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      return bytes.byteCount
+    }
+    ask(session)
+  }
+
+  func sessionIsWritable(_ session: Session) {}
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    events.append("end")
+    isDone = true
+  }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What commands print and write, held against the committed files in `Tests/Golden`: a change of how easim is built inside
+/// must not change what users get. Only commands whose output is the same in every run are here.
+///
+/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows what users will get.
+@Suite(.waits) struct FrozenOutputTests {
+  /// A command line, the reports that it writes, and what of its output differs between runs.
+  struct Command: Sendable, CustomTestStringConvertible {
+    let name: String
+    let words: String
+    var reports: [String] = []
+    var hidesErrors = false
+
+    var testDescription: String { words }
+  }
+
+  private static let forms = ["json", "html", "xml"]
+
+  static let commands: [Command] =
+    [
+      Command(name: "scenario-all", words: "scenario run --all", reports: forms),
+      Command(name: "scenario-all.json", words: "scenario run --all --json"),
+      Command(name: "scenario-naive", words: "scenario run flicker --client naive"),
+      Command(name: "scenario-shard", words: "scenario run --all --shard 2/9", reports: forms),
+      Command(name: "soak", words: "soak --seeds 40", reports: ["json", "html"], hidesErrors: true),
+      Command(name: "soak-shard", words: "soak --seeds 40 --shard 1/4", reports: ["json"], hidesErrors: true),
+      Command(
+        name: "burst-show", words: "report show Tests/Golden/burst.json",
+        reports: ["json", "html", "xml", "csv", "hgrm", "om", "prom"]),
+      Command(name: "burst-show.json", words: "report show Tests/Golden/burst.json --json"),
+      Command(
+        name: "burst-goal", words: "report show Tests/Golden/burst.json --fail-if p99>1ms --fail-if errors>0",
+        reports: ["xml"]),
+      Command(
+        name: "burst-merge", words: "report merge Tests/Golden/burst.json Tests/Golden/burst-slower.json",
+        reports: ["json", "xml"]),
+      Command(
+        name: "burst-compare", words: "report compare Tests/Golden/burst.json Tests/Golden/burst-slower.json",
+        reports: ["json", "html", "csv"]),
+      Command(
+        name: "burst-baseline",
+        words: "report show Tests/Golden/burst-slower.json --baseline Tests/Golden/burst.json",
+        reports: ["json", "xml"]),
+      Command(name: "check-show", words: "report show Tests/Golden/check.json", reports: forms),
+      Command(
+        name: "check-compare", words: "report compare Tests/Golden/check.json Tests/Golden/check.json",
+        reports: ["json", "html", "csv"]),
+      Command(name: "check-show.json", words: "report show Tests/Golden/check.json --json"),
+      Command(name: "profile-list", words: "profile list"),
+      Command(name: "profile-show", words: "profile show lawk-view"),
+      Command(name: "quirk-list", words: "quirk list"),
+      Command(name: "fault-list", words: "fault list"),
+      Command(name: "scenario-list", words: "scenario list"),
+      Command(name: "scenario-show", words: "scenario show flicker"),
+    ]
+
+  @Test(arguments: commands) func aCommandPrintsAndWritesWhatItDid(_ command: Command) throws {
+    let place = TemporaryFolder()
+    let words =
+      command.words.split(separator: " ").map(String.init)
+      + command.reports.flatMap { ["--report", place.file("report.\($0)")] }
+    try check(
+      command.name + ".txt",
+      "$ easim \(command.words)\n" + (try Self.run(words, hidesErrors: command.hidesErrors, in: place)))
+    for form in command.reports {
+      let text = String(decoding: try #require(place.bytes("report.\(form)")), as: UTF8.self)
+      // Committed text has no carriage returns; CSV has.
+      try check("\(command.name).\(form)", text.replacing("\r\n", with: "\n"))
+    }
+  }
+
+  @Test func everyCommandHasTheHelpThatItHad() throws {
+    let place = TemporaryFolder()
+    let overview = try Self.run(["help"], hidesErrors: false, in: place)
+    // "  burst     load test: …"
+    let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+      .compactMap { $0.split(separator: " ").first.map(String.init) }.filter { $0.allSatisfy(\.isLetter) }
+    #expect(commands.count > 15)
+    let pages = try commands.map {
+      "$ easim help \($0)\n" + (try Self.run(["help", $0], hidesErrors: false, in: place))
+    }
+    try check("help.txt", ([overview] + pages).joined(separator: "\n"))
+  }
+
+  private func check(_ name: String, _ text: String) throws {
+    let difference = try CommittedText.difference("Tests/Golden/\(name)", from: text)
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+
+  private static func run(_ words: [String], hidesErrors: Bool, in place: TemporaryFolder) throws -> String {
+    let (out, err) = (place.file("out"), place.file("err"))
+    let descriptors = [out, err].map { (path: String) -> Int32 in
+      Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    }
+    // Reports are named as seen from the root of the repository.
+    let command = #"cd "$0" && exec "$@""#
+    let pid = try Spawn(
+      "/bin/sh", ["-c", command, Repository.root, BuiltProducts.easim] + words, environment: [:], out: descriptors[0],
+      err: descriptors[1]
+    ).pid
+    descriptors.forEach { close($0) }
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    let errors = hidesErrors ? "" : String(decoding: place.bytes("err") ?? [], as: UTF8.self)
+    let shown = errors.split(separator: "\n", omittingEmptySubsequences: true).map { "stderr: \($0)\n" }.joined()
+    return String(decoding: place.bytes("out") ?? [], as: UTF8.self) + shown + "exit code \(status >> 8 & 0xFF)\n"
+  }
+}

@@ -1,0 +1,215 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import CSystemd
+import Certificates
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import AccessoryBluetooth
+@testable import AccessoryHardware
+
+/// How long a test waits before it fails: long enough for any load.
+let hangLimit = Duration.seconds(60)
+
+/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs in place of RFCOMM.
+/// Everything runs on one loop.
+final class BluetoothLab {
+  let loop: EpollLoop
+  let address: String
+  private let folder = TemporaryFolder()
+  private var daemon: Spawn?
+  private(set) var blueZ: MockBlueZ
+  let sockets: MockSockets
+
+  init() throws {
+    loop = try EpollLoop(seed: 7)
+    let path = "\(folder.path)/bus"
+    address = "unix:path=\(path)"
+    let configuration = """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+       "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig><listen>\(address)</listen><auth>EXTERNAL</auth>
+      <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/>
+      <allow own="*"/></policy></busconfig>
+      """
+    try configuration.write(toFile: "\(folder.path)/bus.conf", atomically: true, encoding: .utf8)
+    let null = open("/dev/null", O_RDWR)
+    defer { close(null) }
+    daemon = try Spawn(
+      "/usr/bin/dbus-daemon", ["--config-file=\(folder.path)/bus.conf", "--nofork", "--nopidfile"], environment: [:],
+      out: null, err: null)
+    let sockets = MockSockets(on: loop)
+    self.sockets = sockets
+    blueZ = try Self.play(.address(address), on: loop)
+    sockets.blueZ = blueZ
+  }
+
+  deinit { killBus() }
+
+  /// Starts the mock as soon as the new daemon accepts clients.
+  private static func play(_ place: MessageBus.Place, on loop: EpollLoop) throws -> MockBlueZ {
+    for _ in 0..<3_000 {
+      if let blueZ = try? MockBlueZ(place, on: loop) { return blueZ }
+      _ = loop.run(until: { false }, limit: .milliseconds(10))
+    }
+    return try MockBlueZ(place, on: loop)
+  }
+
+  /// What to print when a test has waited in vain.
+  var state: String {
+    "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
+  }
+
+  /// The daemon of the bus, to be stopped and continued.
+  var busProcess: pid_t? { daemon?.pid }
+
+  /// Kills the bus, as at shutdown.
+  func killBus() {
+    guard let pid = daemon?.pid else { return }
+    kill(pid, SIGKILL)
+    waitpid(pid, nil, 0)
+    daemon = nil
+  }
+
+  /// Restarts BlueZ: registrations are gone, pairings stay.
+  func restartService() throws {
+    let (adapters, devices) = (blueZ.adapters, blueZ.devices)
+    stopService()
+    try startService()
+    (blueZ.adapters, blueZ.devices) = (adapters, devices)
+  }
+
+  /// Lets another BlueZ take over the name, which the bus reports in one signal.
+  func replaceService() throws {
+    let old = blueZ
+    blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
+    (blueZ.adapters, blueZ.devices) = (old.adapters, old.devices)
+    sockets.blueZ = blueZ
+    old.leave()
+  }
+
+  func stopService() { blueZ.leave() }
+
+  func startService() throws {
+    blueZ = try MockBlueZ(.address(address), on: loop)
+    sockets.blueZ = blueZ
+  }
+
+  /// A medium on this bus. Each role needs its own, as in two processes.
+  func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
+
+  func run(
+    until condition: () -> Bool, _ note: @autoclosure () -> String = "", _ place: SourceLocation = #_sourceLocation
+  ) {
+    let came = loop.run(until: condition, limit: hangLimit)
+    #expect(came, "\(note()) \(state)", sourceLocation: place)
+  }
+
+  /// Runs the loop until pending messages are delivered.
+  func settle() { loop.run(limit: .milliseconds(20)) }
+}
+
+/// The device role in a lab, with a log of what apps see.
+final class LabHost {
+  let device: Device
+  let dialer: Dialer
+  let log = Log()
+
+  final class Log {
+    var appearances: [String] = []
+    var warnings: [String] = []
+  }
+
+  init(_ lab: BluetoothLab, at selector: Address.BluetoothSelector = .init()) throws {
+    let log = log
+    device = Device(settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop) { event in
+      switch event.kind {
+      case .connect, .disconnect: log.appearances.append("\(event.kind.name) \(event.subject?.protocols ?? [])")
+      case .warning(let text): log.warnings.append(text)
+      default: break
+      }
+    }
+    dialer = try MediumTable([lab.medium()]).makeDialer(to: .bluetooth(selector), for: device, on: lab.loop)
+    try dialer.start()
+  }
+
+  func stop() {
+    dialer.stop()
+    device.unplugAll()
+  }
+}
+
+/// A simulated accessory in a lab.
+final class LabAccessory {
+  let accessory: SimulatedAccessory
+  let log = Log()
+
+  final class Log {
+    var warnings: [String] = []
+  }
+
+  init(_ lab: BluetoothLab, at selector: Address.BluetoothSelector, quirks: String...) throws {
+    var profile = try ProfileLibrary().profile("echo")
+    for quirk in quirks { profile.apply(try Quirk(quirk)) }
+    let log = log
+    let maker = PortMaker(MediumTable([lab.medium()]), PortContext(on: lab.loop) { log.warnings.append($0) })
+    accessory = SimulatedAccessory(
+      profile, at: try maker.makePort(at: .bluetooth(selector), for: profile),
+      authenticator: StubAuthenticator(seed: 1, generation: .current), on: lab.loop
+    ) { event in
+      if case .warning(let text) = event.kind { log.warnings.append(text) }
+    }
+    try accessory.plugIn()
+  }
+}
+
+/// The other end of a connection that BlueZ hands over, as bytes.
+final class RawHost {
+  let near: BusDescriptor
+  private let far: Int32
+  private var read: [UInt8] = []
+  private var isOver = false
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+    (near, far) = (BusDescriptor(taking: ends[0]), ends[1])
+  }
+
+  deinit { close(far) }
+
+  /// Connects to a service as soon as it is registered.
+  func connect(
+    _ lab: BluetoothLab, from address: String, to uuid: String = AccessoryService.accessory, on adapter: String = "hci1"
+  ) throws {
+    lab.run(until: { lab.blueZ.services.contains { $0.uuid == uuid } })
+    let service = try #require(lab.blueZ.services.first { $0.uuid == uuid })
+    lab.blueZ.connect(service, from: lab.blueZ.path(adapter, address), near.take())
+  }
+
+  /// Whether the accessory's detection sequence has arrived.
+  var hasDetection: Bool {
+    receive()
+    return read.starts(with: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10])
+  }
+
+  /// Whether the other end has closed.
+  var isClosed: Bool {
+    receive()
+    return isOver
+  }
+
+  private func receive() {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = recv(far, &bytes, bytes.count, 0)
+    if count == 0 { isOver = true }
+    if count > 0 { read += bytes.prefix(count) }
+  }
+}

@@ -1,0 +1,313 @@
+import AccessoryCore
+import CSystemd
+import Glibc
+import LinuxIO
+
+@testable import AccessoryBluetooth
+
+/// A mock of BlueZ with what easim uses: adapters, devices, registered services, an agent.
+final class MockBlueZ {
+  struct Service: Equatable {
+    var client: String
+    var path: String
+    var uuid: String
+    var channel: UInt8
+  }
+
+  private(set) var bus: MessageBus?
+  private let loop: EpollLoop
+  var adapters: [String: [String: BusValue]] = [:]
+  var devices: [String: [String: BusValue]] = [:]
+  private(set) var services: [Service] = []
+  private(set) var agent: (client: String, path: String)?
+  /// The calls so far, such as "hci0 StartDiscovery".
+  private(set) var calls: [String] = []
+  /// Errors to answer with, by method.
+  var failures: [String: (name: String, message: String)] = [:]
+  /// Methods that get no answer.
+  var silences: Set<String> = []
+  /// Called when a device is to be paired; without it, pairing succeeds.
+  var onPair: ((_ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
+  /// Called when a scan starts.
+  var onScan: (() -> Void)?
+  private var exported: Set<String> = []
+
+  /// - Parameter replaces: takes the name from another mock, as a daemon does that starts before the old one has exited.
+  init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
+    self.loop = loop
+    let bus = try MessageBus(place, on: loop) { _ in }
+    self.bus = bus
+    // 1: replace the owner; 2: allow replacement.
+    var result: Int32 = 0
+    // A mock that left before this one may still have the name, until the bus has read that it is gone. Each question takes a
+    // turn of the bus; the number only keeps a test from hanging.
+    for _ in 0..<20_000 {
+      result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
+      if result != -EEXIST { break }
+    }
+    precondition(result >= 0, "the name is taken: \(result)")
+    for (name, address) in [("hci0", "00:AA:01:00:00:00"), ("hci1", "00:AA:01:00:00:01")] {
+      adapters["/org/bluez/\(name)"] = [
+        "Address": .string(address), "Alias": .string("machine"), "Powered": .bool(true),
+        "Discoverable": .bool(false), "Pairable": .bool(false), "DiscoverableTimeout": .uint32(180),
+      ]
+    }
+    try export("/")
+    try export("/org/bluez")
+    for path in adapters.keys { try export(path) }
+  }
+
+  /// Leaves the bus, as when the daemon exits.
+  func leave() {
+    bus = nil
+    services = []
+  }
+
+  // MARK: What a test changes
+
+  func path(_ adapter: String, _ address: String) -> String {
+    "/org/bluez/\(adapter)/dev_" + address.split(separator: ":").joined(separator: "_")
+  }
+
+  /// Adds a device and sends the signal.
+  @discardableResult
+  func addDevice(_ adapter: String, _ address: String, paired: Bool = true, services: [String]) throws -> String {
+    let path = path(adapter, address)
+    devices[path] = [
+      "Alias": .string("device \(address)"), "Paired": .bool(paired), "Trusted": .bool(paired),
+      "UUIDs": .array(of: "s", services.map { .string($0) }),
+    ]
+    try export(path)
+    emit("/", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded", [.objectPath(path), interfaces(path)])
+    return path
+  }
+
+  /// Pairs the two adapters: hci0 is the host's, hci1 the accessory's.
+  func pairAdapters() throws {
+    try addDevice("hci0", "00:AA:01:00:00:01", services: [AccessoryService.accessory])
+    try addDevice("hci1", "00:AA:01:00:00:00", services: [AccessoryService.device])
+  }
+
+  func removeDevice(_ path: String) {
+    devices[path] = nil
+    emit(
+      "/", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+      [.objectPath(path), .array(of: "s", [.string("org.bluez.Device1")])])
+  }
+
+  func set(_ path: String, _ name: String, _ value: BusValue) {
+    let interface: String
+    if adapters[path] != nil {
+      adapters[path]?[name] = value
+      interface = "org.bluez.Adapter1"
+    } else {
+      devices[path]?[name] = value
+      interface = "org.bluez.Device1"
+    }
+    emit(
+      path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+      [.string(interface), .properties([name: value]), .array(of: "s", [])])
+  }
+
+  /// The service that listens on a channel.
+  func service(_ channel: UInt8) -> Service? { services.first { $0.channel == channel } }
+
+  /// Hands a connection to the process that offers a service.
+  func connect(_ service: Service, from device: String, _ descriptor: Int32) {
+    bus?.call(
+      service.client, service.path, "org.bluez.Profile1", "NewConnection",
+      [.objectPath(device), .descriptor(BusDescriptor(taking: descriptor)), .properties([:])]
+    ) { _ in }
+  }
+
+  /// Asks a process to close a device's connection.
+  func requestDisconnection(_ service: Service, of device: String) {
+    bus?.call(service.client, service.path, "org.bluez.Profile1", "RequestDisconnection", [.objectPath(device)]) { _ in
+    }
+  }
+
+  /// Calls a method of the agent.
+  func ask(_ member: String, _ arguments: [BusValue], answer: @escaping (MessageBus.Answer) -> Void) {
+    guard let agent else { return answer(.failure(.closed("no agent"))) }
+    bus?.call(agent.client, agent.path, "org.bluez.Agent1", member, arguments, completion: answer)
+  }
+
+  private func emit(_ path: String, _ interface: String, _ member: String, _ values: [BusValue]) {
+    guard let raw = bus?.raw else { return }
+    var message: OpaquePointer?
+    guard sd_bus_message_new_signal(raw, &message, path, interface, member) >= 0, let message else { return }
+    try? append(values, to: message)
+    sd_bus_send(raw, message, nil)
+    sd_bus_message_unref(message)
+  }
+
+  private func interfaces(_ path: String) -> BusValue {
+    let isAdapter = adapters[path] != nil
+    let properties = isAdapter ? adapters[path] : devices[path]
+    return .array(
+      of: "{sa{sv}}",
+      [.entry(.string(isAdapter ? "org.bluez.Adapter1" : "org.bluez.Device1"), .properties(properties ?? [:]))])
+  }
+
+  // MARK: Calls
+
+  private func export(_ path: String) throws {
+    guard exported.insert(path).inserted else { return }
+    try bus?.export(path) { [unowned self] in answer($0) }
+  }
+
+  private func answer(_ call: BusCall) {
+    if call.interface == "org.freedesktop.DBus.Peer" { return call.answer() }
+    let subject = call.path.split(separator: "/").last.map(String.init) ?? "/"
+    var detail = ""
+    if call.member == "Set", call.arguments.count == 3 {
+      detail = " \(call.arguments[1].text ?? "")=\(call.arguments[2].plain)"
+    }
+    calls.append("\(subject) \(call.member)\(detail)")
+    if silences.contains(call.member) {
+      forgotten.append(call)
+      return
+    }
+    if let failure = failures[call.member] { return call.fail(failure.name, failure.message) }
+    switch call.member {
+    case "GetManagedObjects":
+      let paths = (Array(adapters.keys) + Array(devices.keys)).sorted()
+      call.answer([.array(of: "{oa{sa{sv}}}", paths.map { .entry(.objectPath($0), interfaces($0)) })])
+    case "RegisterProfile": register(call)
+    case "UnregisterProfile":
+      services.removeAll { $0.client == call.sender && $0.path == call.arguments.first?.text }
+      call.answer()
+    case "RegisterAgent":
+      agent = (call.sender, call.arguments.first?.text ?? "")
+      call.answer()
+    case "UnregisterAgent":
+      agent = nil
+      call.answer()
+    case "Set":
+      let value = call.arguments[2].unwrapped
+      call.answer()
+      set(call.path, call.arguments[1].text ?? "", value)
+    case "StartDiscovery":
+      call.answer()
+      onScan?()
+    case "Pair":
+      let finish = { [unowned self] (isPaired: Bool) in
+        if isPaired {
+          set(call.path, "Paired", .bool(true))
+          call.answer()
+        } else {
+          call.fail("org.bluez.Error.AuthenticationRejected", "")
+        }
+      }
+      if let onPair { onPair(call.path, finish) } else { finish(true) }
+    case "RemoveDevice":
+      call.answer()
+      removeDevice(call.arguments.first?.text ?? "")
+    case "RequestDefaultAgent", "SetDiscoveryFilter", "StopDiscovery", "CancelPairing": call.answer()
+    default: call.failAsUnknown()
+    }
+  }
+
+  /// Calls that get no answer; retained, because a released call answers with an error.
+  private var forgotten: [BusCall] = []
+
+  private func register(_ call: BusCall) {
+    guard call.arguments.count == 3, let path = call.arguments[0].text, let uuid = call.arguments[1].text,
+      let options = call.arguments[2].dictionary, let channel = options["Channel"]?.number
+    else { return call.fail("org.bluez.Error.InvalidArguments", "") }
+    guard !services.contains(where: { $0.uuid == uuid }) else {
+      return call.fail("org.bluez.Error.NotPermitted", "UUID already registered")
+    }
+    services.append(Service(client: call.sender, path: path, uuid: uuid, channel: UInt8(clamping: channel)))
+    call.answer()
+  }
+}
+
+/// Sockets between the adapters of a ``MockBlueZ``: a connection reaches the process that offers a service on the channel.
+final class MockSockets: BluetoothSockets, @unchecked Sendable {
+  // Used only on the loop.
+  private let loop: EpollLoop
+  weak var blueZ: MockBlueZ?
+  /// Errors that the next connections get.
+  var failures: [Int32] = []
+  /// How many RFCOMM connections were tried.
+  private(set) var dialled = 0
+  private var answering: [Responder] = []
+
+  init(on loop: EpollLoop) { self.loop = loop }
+
+  func isFree(channel: UInt8) -> Bool { blueZ?.service(channel) == nil }
+
+  func connect(
+    _ kind: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+  ) throws(SystemError) -> Int32 {
+    if !failures.isEmpty { throw SystemError("connect to \(remote)", code: failures.removeFirst()) }
+    var ends: [Int32] = [0, 0]
+    let type = kind == .serviceDiscovery ? SOCK_SEQPACKET : SOCK_STREAM
+    guard
+      socketpair(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+        == 0
+    else { throw SystemError("connect to \(remote)", code: errno) }
+    switch kind {
+    case .serviceDiscovery: answering.append(Responder(ends[1], self, on: loop))
+    case .rfcomm(let channel):
+      dialled += 1
+      guard let blueZ, let service = blueZ.service(channel) else {
+        close(ends[0])
+        close(ends[1])
+        throw SystemError("connect to \(remote)", code: ECONNREFUSED)
+      }
+      let adapter = blueZ.adapters.first { $0.value["Address"]?.text == remote.description }?.key ?? "/org/bluez/hci0"
+      let device = blueZ.path(String(adapter.split(separator: "/").last ?? ""), local.description)
+      blueZ.connect(service, from: device, ends[1])
+    }
+    return ends[0]
+  }
+
+  /// Answers SDP requests with the channels of the registered services.
+  private final class Responder: DescriptorHandler {
+    private let descriptor: Int32
+    private unowned let sockets: MockSockets
+    private var watch: (any DescriptorWatch)?
+
+    init(_ descriptor: Int32, _ sockets: MockSockets, on loop: EpollLoop) {
+      self.descriptor = descriptor
+      self.sockets = sockets
+      watch = try? loop.watch(descriptor, for: .readable, self)
+    }
+
+    deinit { close(descriptor) }
+
+    func descriptorReady(_ readiness: Readiness) {
+      var packet = [UInt8](repeating: 0, count: 1_024)
+      let count = recv(descriptor, &packet, packet.count, 0)
+      guard count > 0 else {
+        watch?.cancel()
+        sockets.answering.removeAll { $0 === self }
+        return
+      }
+      // The two UUIDs differ in their last byte.
+      let uuid = packet[8 + 15] == 0xFF ? AccessoryService.accessory : AccessoryService.device
+      var records: [UInt8] = [0x35, 0x00]
+      if let service = sockets.blueZ?.services.first(where: { $0.uuid == uuid }) {
+        records =
+          [0x35, 0x13, 0x35, 0x11, 0x09, 0x00, 0x04, 0x35, 0x0C, 0x35, 0x03, 0x19, 0x01, 0x00]
+          + [0x35, 0x05, 0x19, 0x00, 0x03, 0x08, service.channel]
+      }
+      let answer =
+        [0x07, packet[1], packet[2], 0, UInt8(records.count + 3), 0, UInt8(records.count)] + records + [0x00]
+      _ = answer.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+  }
+}
+
+extension BusValue {
+  /// A short text for the log.
+  fileprivate var plain: String {
+    switch unwrapped {
+    case .bool(let truth): truth ? "yes" : "no"
+    case .uint32(let number): "\(number)"
+    default: text ?? "?"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import IAP2
+import Testing
+
+/// Numbers go round every 256 packets; nothing may ever notice.
+@Suite struct WindowPlaceTests {
+  /// Every distance between two numbers around the end of the range.
+  @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])
+  func theWindowWorksWhereverItLies(_ first: UInt8) {
+    var settings = LinkSettings()
+    settings.parameters.maximumOutstandingPackets = 127
+    settings.parameters.maximumCumulativeAcknowledgements = 127
+    var end = OneEnd.accessory(settings, device: first)
+    // The whole window backwards: all but the first are ahead of the gap.
+    for distance in stride(from: UInt8(127), through: 1, by: -1) {
+      let body = Sheet.parameter(0, Sheet.hex([distance]))
+      end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))
+      if distance > 1 { #expect(end.told() == []) }
+    }
+    let told = end.told()
+    #expect(told.count == 127)
+    for (index, event) in told.enumerated() {
+      #expect(event == .message(ControlMessage(MessageID(rawValue: 0x4155), body: [0, 5, 0, 0, UInt8(index + 1)])))
+    }
+    #expect(end.receives(Sheet.packet(0x40, first, 0, session: 1, "00")) == [Sheet.packet(0x40, 0, first &+ 127)])
+  }
+}

@@ -1,0 +1,124 @@
+import AccessoryCore
+import AccessoryFaults
+import LinuxIO
+import TestSupport
+import Testing
+
+/// A transcript that cannot be written holds its cables up, in both directions, and loses nothing.
+@Suite struct CableGateTests {
+  final class Rig {
+    let loop = VirtualLoop()
+    let gate = CableGate()
+    let channel: WitnessedChannel
+    let other: any Channel
+    let here = ChannelRecorder()
+    let there = ChannelRecorder()
+    private let lines = Lines()
+
+    private final class Lines { var texts: [String] = [] }
+
+    init() {
+      let pair = LoopbackChannel.makePair(on: loop)
+      let lines = lines
+      channel = WitnessedChannel(
+        pair.left, at: .device, by: Transcript(of: "com.example") { lines.texts.append($0) }, gate: gate, on: loop)
+      other = pair.right
+      channel.start(here)
+      other.start(there)
+    }
+
+    var transcript: [String] { lines.texts }
+
+    func run() throws { try loop.runUntilQuiet() }
+  }
+
+  @Test func nothingPassesWhileItIsClosed() throws {
+    let rig = Rig()
+    rig.gate.close()
+    #expect(rig.channel.send([1]) == 0)
+    #expect(rig.other.send([2]) == 1)
+    try rig.run()
+    #expect(rig.there.bytes == [] && rig.here.bytes == [])
+    #expect(rig.transcript == [])
+  }
+
+  @Test func whatWaitedPassesWhenItIsOpened() throws {
+    let rig = Rig()
+    rig.gate.close()
+    rig.other.send([2])
+    rig.channel.send([1])
+    rig.here.onWritable = { [unowned rig] in _ = rig.channel.send([1]) }
+    try rig.run()
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.bytes == [2] && rig.there.bytes == [1])
+    #expect(rig.here.writableCalls == 1)
+    #expect(rig.transcript.count == 2)
+  }
+
+  @Test func whoSentNothingIsNotToldOfRoom() throws {
+    let rig = Rig()
+    rig.gate.close()
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.writableCalls == 0)
+  }
+
+  @Test func anOwnersPauseOutlastsTheGates() throws {
+    let rig = Rig()
+    rig.channel.pauseReading()
+    rig.gate.close()
+    rig.other.send([2])
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.bytes == [])
+    rig.gate.close()
+    rig.channel.resumeReading()
+    try rig.run()
+    #expect(rig.here.bytes == [])
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.bytes == [2])
+  }
+
+  /// One packet too many closes it, from inside of a channel's call.
+  @Test func itIsClosedByTheLineThatIsTooMany() throws {
+    let rig = Rig()
+    rig.here.onReceived = { [unowned rig] in rig.gate.close() }
+    rig.other.send([1])
+    try rig.run()
+    rig.other.send([2])
+    try rig.run()
+    #expect(rig.here.bytes == [1])
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.bytes == [1, 2])
+  }
+
+  @Test func aCableThatIsPluggedInMeanwhileWaits() throws {
+    let rig = Rig()
+    rig.gate.close()
+    let pair = LoopbackChannel.makePair(on: rig.loop)
+    let late = WitnessedChannel(
+      pair.left, at: .device, by: Transcript { _ in }, gate: rig.gate, on: rig.loop)
+    let heard = late.startRecording()
+    _ = pair.right.startRecording()
+    pair.right.send([3])
+    try rig.run()
+    #expect(heard.bytes == [])
+    rig.gate.open()
+    try rig.run()
+    #expect(heard.bytes == [3])
+  }
+
+  @Test func aCableThatIsClosedMeanwhileIsOver() throws {
+    let rig = Rig()
+    rig.gate.close()
+    rig.channel.send([1])
+    rig.channel.close()
+    rig.gate.open()
+    try rig.run()
+    #expect(rig.here.writableCalls == 0)
+    #expect(rig.there.end == .closedByPeer)
+  }
+}

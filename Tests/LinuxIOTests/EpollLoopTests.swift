@@ -1,0 +1,168 @@
+import AccessoryCore
+import Glibc
+import LinuxIO
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.waits) struct EpollLoopTests {
+  let loop: EpollLoop
+
+  init() throws { loop = try EpollLoop(seed: 1) }
+
+  // MARK: - Time
+
+  @Test func timeBeginsNearZeroAndStandsStillWithinATurn() {
+    #expect(loop.now < .origin + hangLimit)
+    var seen: [Instant] = []
+    for _ in 0..<100 { loop.schedule(after: .zero) { [loop] in seen.append(loop.now) } }
+    #expect(loop.run(until: { seen.count == 100 }, limit: hangLimit))
+    #expect(Set(seen).count == 1)
+  }
+
+  @Test func timersFireInOrderAndNeverEarly() {
+    var fired: [(asked: Instant, came: Instant)] = []
+    for microseconds in [900, 100, 500, 2_500, 300] {
+      let asked = loop.now + .microseconds(microseconds)
+      loop.makeTimer { [loop] in fired.append((asked, loop.now)) }.arm(at: asked)
+    }
+    #expect(loop.run(until: { fired.count == 5 }, limit: hangLimit))
+    #expect(fired.map(\.asked) == fired.map(\.asked).sorted())
+    for timer in fired { #expect(timer.came >= timer.asked) }
+  }
+
+  @Test func timersThatArmEachOtherLeaveDescriptorsTheirTurn() throws {
+    let pipe = try Pipe()
+    var stop = false
+    var timer: LoopTimer?
+    timer = loop.makeTimer { [loop] in if !stop { timer?.arm(at: loop.now) } }
+    timer?.arm(at: loop.now)
+    let watch = try loop.watch(pipe.reading, for: .readable, Handler { _ in stop = true })
+    pipe.fill("x")
+    #expect(loop.run(until: { stop }, limit: hangLimit))
+    watch.cancel()
+    timer = nil
+  }
+
+  @Test func aSeedRepeatsItself() throws {
+    let again = try EpollLoop(seed: 1)
+    #expect((0..<10).map { _ in loop.random.next() } == (0..<10).map { _ in again.random.next() })
+  }
+
+  // MARK: - Work from elsewhere
+
+  @Test func workFromManyThreadsAllRunsInTheOrderOfEachThread() throws {
+    try loop.start()
+    let threads = 8
+    let each = 2_000
+    let log = LoopBound(Log(threads), on: loop)
+    let group = ThreadGroup()
+    for thread in 0..<threads {
+      group.run { [loop] in
+        for number in 0..<each { loop.execute { log.value.note(thread, number) } }
+      }
+    }
+    group.wait()
+    let finished = Flag()
+    loop.execute { finished.raise() }
+    finished.wait()
+    loop.stop()
+    #expect(log.value.isInOrder)
+    #expect(log.value.counts == Array(repeating: each, count: threads))
+  }
+
+  @Test func workGivenByWorkRunsInALaterTurn() {
+    let turns = Mutex<[Int]>([])
+    loop.execute { [loop] in
+      turns.withLock { $0.append(loop.turns) }
+      loop.execute { turns.withLock { $0.append(loop.turns) } }
+    }
+    #expect(loop.run(until: { turns.withLock { $0.count == 2 } }, limit: hangLimit))
+    #expect(turns.withLock { $0[1] == $0[0] + 1 })
+  }
+
+  @Test func workGivenBeforeTheLoopRunsIsNotForgotten() {
+    let done = Flag()
+    loop.execute { done.raise() }
+    #expect(loop.run(until: { done.isRaised }, limit: hangLimit))
+  }
+
+  @Test func anIdleLoopSleepsThroughItsWaitAndACancelledTimerDoesNotWakeIt() throws {
+    let pipe = try Pipe()
+    let watch = try loop.watch(pipe.reading, for: .readable, Handler { _ in Issue.record("nothing was written") })
+    loop.schedule(after: .microseconds(500)) { Issue.record("a cancelled timer fired") }.cancel()
+    let before = loop.turns
+    #expect(!loop.run(until: { false }, limit: .milliseconds(20)))
+    // The one turn in which the limit came.
+    #expect(loop.turns == before + 1)
+    watch.cancel()
+  }
+
+  @Test func deadlinesThatAreFarAndNearComeInTheirOrderAndNoneTooSoon() {
+    var fired: [Int] = []
+    let begin = loop.now
+    loop.schedule(after: .milliseconds(40)) { fired.append(40) }
+    loop.schedule(after: .milliseconds(15)) { [loop] in
+      fired.append(15)
+      loop.schedule(after: .milliseconds(12)) { fired.append(27) }
+      loop.schedule(after: .milliseconds(1)) { fired.append(16) }
+    }
+    #expect(loop.run(until: { fired.count == 4 }, limit: hangLimit))
+    #expect(fired == [15, 16, 27, 40])
+    #expect(loop.now - begin >= .milliseconds(40))
+  }
+
+  @Test func aLimitEndsARunThatWaitsForNothing() {
+    #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
+  }
+
+  @Test func stopEndsARunFromWithinAndTheLoopCanRunAgain() {
+    var turns = 0
+    loop.schedule(after: .zero) { [loop] in
+      turns += 1
+      loop.stop()
+    }
+    #expect(!loop.run(until: { false }, limit: hangLimit))
+    #expect(turns == 1)
+    var again = false
+    loop.schedule(after: .zero) { again = true }
+    #expect(loop.run(until: { again }, limit: hangLimit))
+  }
+
+  @Test func aLoopCanBeStartedAgainAfterItStopped() throws {
+    for _ in 0..<20 {
+      try loop.start()
+      let done = Flag()
+      loop.execute { done.raise() }
+      done.wait()
+      loop.stop()
+    }
+  }
+
+  @Test func onlyItsOwnThreadIsCurrentWhileALoopRuns() throws {
+    #expect(loop.isCurrent)
+    try loop.start()
+    #expect(!loop.isCurrent)
+    let inside = Flag()
+    loop.execute { [loop] in if loop.isCurrent { inside.raise() } }
+    inside.wait()
+    loop.stop()
+    #expect(loop.isCurrent)
+  }
+
+  @Test func severalLoopsInAProcessDoNotDisturbEachOther() throws {
+    let loops = try (0..<4).map { try EpollLoop(seed: UInt64($0)) }
+    let counter = Atomic<Int>(0)
+    let done = Flag()
+    for loop in loops { try loop.start() }
+    // A token goes around all of them.
+    @Sendable func pass(_ index: Int) {
+      if counter.add(1, ordering: .relaxed).newValue == 4_000 { return done.raise() }
+      loops[(index + 1) % loops.count].execute { pass(index + 1) }
+    }
+    loops[0].execute { pass(0) }
+    done.wait()
+    for loop in loops { loop.stop() }
+    #expect(counter.load(ordering: .relaxed) == 4_000)
+  }
+}

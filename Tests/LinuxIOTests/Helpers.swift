@@ -1,0 +1,96 @@
+import AccessoryCore
+import Foundation
+import Glibc
+import LinuxIO
+import Synchronization
+
+/// How long a test waits before it calls a thing hung.
+let hangLimit = Duration.seconds(30)
+
+/// A descriptor handler made of a closure.
+final class Handler: DescriptorHandler {
+  private let body: (Readiness) -> Void
+
+  init(_ body: @escaping (Readiness) -> Void) { self.body = body }
+
+  func descriptorReady(_ readiness: Readiness) { body(readiness) }
+}
+
+/// Something another thread waits for.
+final class Flag: Sendable {
+  private let raised = Atomic<Bool>(false)
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  var isRaised: Bool { raised.load(ordering: .acquiring) }
+
+  func raise() {
+    raised.store(true, ordering: .releasing)
+    semaphore.signal()
+  }
+
+  /// Waits until it is raised; a hang ends the test run with a sentence.
+  func wait() {
+    precondition(semaphore.wait(timeout: .now() + 30) == .success, "a flag was not raised within \(hangLimit)")
+  }
+}
+
+/// Threads that are waited for together.
+final class ThreadGroup {
+  private var flags: [Flag] = []
+
+  func run(_ body: @escaping @Sendable () -> Void) {
+    let flag = Flag()
+    flags.append(flag)
+    Thread.detachNewThread {
+      body()
+      flag.raise()
+    }
+  }
+
+  func wait() { for flag in flags { flag.wait() } }
+}
+
+/// What threads sent, by thread.
+final class Log {
+  private(set) var counts: [Int]
+  private(set) var isInOrder = true
+
+  init(_ threads: Int) { counts = Array(repeating: 0, count: threads) }
+
+  func note(_ thread: Int, _ number: Int) {
+    if counts[thread] != number { isInOrder = false }
+    counts[thread] += 1
+  }
+}
+
+/// A pipe whose ends are closed with it.
+final class Pipe {
+  private(set) var reading: Int32
+  private(set) var writing: Int32
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw SystemError("make a pipe", code: errno) }
+    reading = ends[0]
+    writing = ends[1]
+  }
+
+  deinit {
+    closeReading()
+    closeWriting()
+  }
+
+  func fill(_ text: String) {
+    _ = text.utf8.withContiguousStorageIfAvailable { write(writing, $0.baseAddress, $0.count) }
+  }
+
+  func closeReading() {
+    if reading >= 0 { close(reading) }
+    reading = -1
+  }
+
+  func closeWriting() {
+    if writing >= 0 { close(writing) }
+    writing = -1
+  }
+}

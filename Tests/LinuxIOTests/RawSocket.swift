@@ -1,0 +1,101 @@
+import Glibc
+import LinuxIO
+
+/// The other end of a socket, in plain blocking calls.
+final class RawSocket: @unchecked Sendable {
+  private var descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Connects to a unix socket.
+  convenience init(connectingTo path: String) throws {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.init(descriptor)
+    guard Self.call(connect, descriptor, path) else { throw SystemError("connect", code: errno) }
+  }
+
+  deinit { close() }
+
+  /// Makes a call that takes the address of a unix socket: `bind` or `connect`.
+  static func call(
+    _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ path: String
+  ) -> Bool {
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+    return withUnsafePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
+  /// A non-blocking end for a channel, and the other.
+  static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
+    var ends: [Int32] = [0, 0]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw SystemError("make a pair of sockets", code: errno)
+    }
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+    return (ends[0], RawSocket(ends[1]))
+  }
+
+  func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  func writeAll(_ count: Int) {
+    let bytes = [UInt8](repeating: 7, count: count)
+    var sent = 0
+    while sent < count {
+      let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      // Signals of the test library arrive on any thread.
+      guard taken > 0 || errno == EINTR else { return }
+      sent += max(0, taken)
+    }
+  }
+
+  /// What arrives next; empty at the end.
+  func read() -> String {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    var count = -1
+    repeat { count = recv(descriptor, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Whether writing fails because the other end is closed.
+  var isBroken: Bool {
+    var byte: UInt8 = 0
+    return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
+  }
+
+  /// Closes the reading half.
+  func shutDownReading() { shutdown(descriptor, Int32(SHUT_RD)) }
+
+  /// Closes the writing half.
+  func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+}
+
+/// A process that has no descriptors left, until the limit is lifted.
+final class DescriptorLimit {
+  private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
+  private var before = rlimit()
+
+  /// Sets the limit and takes every number below it.
+  init(_ count: rlim_t) throws {
+    getrlimit(Self.resource, &before)
+    var limit = before
+    limit.rlim_cur = count
+    guard setrlimit(Self.resource, &limit) == 0 else { throw SystemError("limit descriptors", code: errno) }
+    while dup(0) >= 0 {}
+  }
+
+  func lift() { setrlimit(Self.resource, &before) }
+}

@@ -1,0 +1,165 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+/// In its own process, so that its descriptors can be counted.
+@Suite(.waits) struct BenchCyclesTests {
+  @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
+    await #expect(processExitsWith: .success) { try BenchCycles().play() }
+  }
+
+  @Test func aThousandAccessoriesAreListedAndGoWithoutATrace() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      limit.rlim_cur = limit.rlim_max
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let lab = try BenchLab()
+      let bench = try Bench(lab.directory)
+      let accessories = try ProfileLibrary().template("echo").instances(1_000).map { lab.accessory($0, on: bench) }
+      for accessory in accessories { try accessory.plugIn() }
+      let serials = Set(try lab.directory.look().accessories.map(\.card.serial))
+      for accessory in accessories { accessory.unplug() }
+      try #require(serials.count == 1_000)
+      try #require(lab.files.isEmpty)
+    }
+  }
+}
+
+/// Ten accessories that flicker fifty times each, on a loop and thread of their own, and a host and a watcher on
+/// another: as two processes are, but for the crash.
+final class BenchCycles {
+  private static let accessoryCount = 10
+  private static let cycleCount = 50
+
+  private let simulatorLoop: EpollLoop
+  private let lab: BenchLab
+  private var descriptorsBefore: [String] = []
+  private var accessories: [SimulatedAccessory] = []
+  private var cyclesDone: [String: Int] = [:]
+  /// What the host saw and what the watcher saw, per accessory.
+  private var appearances: [String: [String]] = [:]
+  private var cards: [String: [String]] = [:]
+  private var warnings: [String] = []
+
+  init() throws {
+    lab = try BenchLab()
+    simulatorLoop = try EpollLoop(seed: 3)
+    descriptorsBefore = openDescriptors
+  }
+
+  /// What the process has open of the kinds that a bench opens: "7 → socket:[4711]". Others are the runtime's, which
+  /// opens a timer when it likes.
+  private var openDescriptors: [String] {
+    let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
+    return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
+      .map { "\($0) → \($1)" }.sorted()
+  }
+
+  func play() throws {
+    let bench = try Bench(lab.directory)
+    for index in 0..<Self.accessoryCount {
+      accessories.append(try accessory("S\(index)", on: bench))
+    }
+    let watcher = BenchWatcher(lab.directory, on: lab.loop) { [unowned self] change in note(change) }
+    let device = Device(
+      settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
+    ) { [unowned self] event in note(event) }
+    let dialer = try MediumTable.standard.makeDialer(
+      to: .bench(directory: lab.directory.path, serial: nil), for: device, on: lab.loop)
+    try watcher.start()
+    try dialer.start()
+    try simulatorLoop.start()
+    let all = LoopBound(accessories, on: simulatorLoop)
+    simulatorLoop.execute { for accessory in all.value { try? accessory.plugIn() } }
+    let expected = 4 * Self.cycleCount
+    let came = lab.loop.run(
+      until: {
+        self.appearances.count == Self.accessoryCount && self.appearances.values.allSatisfy { $0.count >= expected }
+          && self.cards.values.allSatisfy { $0.count >= expected }
+      }, limit: hangLimit)
+    dialer.stop()
+    watcher.stop()
+    device.unplugAll()
+    // A closed socket stays a moment, until the other end has closed too.
+    let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
+    simulatorLoop.stop()
+    let left = Set(openDescriptors).subtracting(descriptorsBefore)
+    try #require(clean, "left open: \(left.sorted())")
+    try #require(came, "\(appearances.mapValues(\.count)) \(cards.mapValues(\.count)) \(warnings)")
+    try check()
+  }
+
+  private func accessory(_ serial: String, on bench: Bench) throws -> SimulatedAccessory {
+    let profile = try lab.profile(serial: serial, quirks: "flicker,empty=10ms,gap=10ms")
+    let loop = simulatorLoop
+    var whole = false
+    var made: SimulatedAccessory?
+    let accessory = SimulatedAccessory(
+      profile, at: bench.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
+    ) { [unowned self] event in
+      // A cycle is over when the host has the whole accessory.
+      guard case .identification = event.kind, event.subject?.protocols.isEmpty == false, !whole else { return }
+      whole = true
+      cyclesDone[serial, default: 0] += 1
+      let isLast = cyclesDone[serial] == Self.cycleCount
+      loop.schedule(after: .milliseconds(10)) {
+        whole = false
+        made?.unplug()
+        if !isLast { loop.schedule(after: .milliseconds(10)) { try? made?.plugIn() } }
+      }
+    }
+    made = accessory
+    return accessory
+  }
+
+  private func note(_ event: TimelineEvent) {
+    switch event.kind {
+    case .connect, .disconnect:
+      let (serial, offer) = (event.subject?.serial ?? "?", event.subject?.protocols ?? [])
+      appearances[serial, default: []].append("\(event.kind.name) \(offer)")
+    case .warning(let text): warnings.append(text)
+    default: break
+    }
+  }
+
+  private func note(_ change: BenchWatcher.Change) {
+    switch change {
+    case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
+    case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
+    // Unplugged before its card was read, but reported: its place in the sequence shows which half it was.
+    case .passed(_, let it):
+      let seen = cards[it?.card.serial ?? "?", default: []]
+      let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
+      cards[it?.card.serial ?? "?", default: []] += ["arrived \(whole)", "left \(whole)"]
+    case .changed, .warning: warnings.append("\(change)")
+    }
+  }
+
+  /// Checked after a turn, so there must be turns.
+  private var isClean: Bool {
+    lab.loop.schedule(after: .milliseconds(5)) {}
+    return Set(openDescriptors).isSubset(of: descriptorsBefore)
+  }
+
+  private func check() throws {
+    let offer = "[\"com.example.echo\"]"
+    let seen = ["connect []", "disconnect []", "connect \(offer)", "disconnect \(offer)"]
+    let shown = ["arrived []", "left []", "arrived \(offer)", "left \(offer)"]
+    for (serial, list) in appearances {
+      try #require(list == Array(repeating: seen, count: Self.cycleCount).flatMap(\.self), "\(serial): \(list)")
+    }
+    for (serial, list) in cards {
+      try #require(list == Array(repeating: shown, count: Self.cycleCount).flatMap(\.self), "\(serial): \(list)")
+    }
+    try #require(lab.files.isEmpty, "\(lab.files)")
+  }
+}

@@ -1,0 +1,146 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.waits) struct BenchDialerTests {
+  /// A device whose events are kept as words.
+  final class Host {
+    let device: Device
+    let dialer: Dialer
+    private(set) var log = Log()
+
+    final class Log {
+      var appearances: [String] = []
+      var warnings: [String] = []
+    }
+
+    init(_ lab: BenchLab, wanting serial: String? = nil) throws {
+      let log = log
+      device = Device(
+        settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
+      ) { event in
+        switch event.kind {
+        case .connect, .disconnect:
+          log.appearances.append("\(event.kind.name) \(event.subject?.serial ?? "?") \(event.subject?.protocols ?? [])")
+        case .warning(let text): log.warnings.append(text)
+        default: break
+        }
+      }
+      dialer = try MediumTable.standard.makeDialer(
+        to: .bench(directory: lab.directory.path, serial: serial), for: device, on: lab.loop)
+    }
+
+    func stop() {
+      dialer.stop()
+      device.unplugAll()
+    }
+  }
+
+  @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let host = try Host(lab)
+    try host.dialer.start()
+    let watcher = lab.watcher()
+    try watcher.start()
+    let accessory = lab.accessory(
+      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"), on: bench)
+    try accessory.plugIn()
+    lab.run(until: { host.log.appearances.count == 5 })
+    #expect(
+      host.log.appearances == [
+        "connect S1 []", "disconnect S1 []", "connect S1 []", "disconnect S1 []",
+        "connect S1 [\"com.example.echo\"]",
+      ])
+    accessory.unplug()
+    lab.run(until: { host.log.appearances.count == 6 && lab.changes.count == 6 })
+    #expect(
+      lab.changes == [
+        "arrived S1 []", "left S1: taken from the bench", "arrived S1 []", "left S1: taken from the bench",
+        "arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench",
+      ], "the cards tell the same story")
+    #expect(host.log.warnings == [])
+    host.stop()
+  }
+
+  @Test func onlyTheCableThatIsWantedIsTaken() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    var visitors: [String] = []
+    let accessories = try ["S1", "S2", "S3"].map { serial in
+      lab.accessory(try lab.profile(serial: serial), on: bench) { event in
+        if case .note(let text) = event.kind, text.hasPrefix("device connected") { visitors.append(serial) }
+      }
+    }
+    for accessory in accessories { try accessory.plugIn() }
+    let host = try Host(lab, wanting: "S2")
+    try host.dialer.start()
+    lab.run(until: { host.log.appearances.count == 1 })
+    #expect(visitors == ["S2"])
+    #expect(host.device.cableCount == 1)
+    host.stop()
+    for accessory in accessories { accessory.unplug() }
+  }
+
+  @Test func aCableThatAnotherHostHasIsWaitedForAndItsOwnerNamed() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    let (first, second) = (try Host(lab), try Host(lab))
+    try first.dialer.start()
+    lab.run(until: { first.log.appearances.count == 1 })
+    try second.dialer.start()
+    #expect(second.log.warnings == ["bench:\(lab.directory)#S1 is in use by pid \(getpid())"])
+    #expect(second.dialer.trouble == .inUse(lab.directory.address(of: "S1"), pid: getpid()))
+    first.stop()
+    lab.run(until: { second.log.appearances.count == 1 })
+    #expect(second.log.warnings.count == 1, "said once, however often it was asked for")
+    #expect(second.dialer.trouble == nil)
+    second.stop()
+    accessory.unplug()
+  }
+
+  @Test func whatTheIdentificationContradictsIsAWarning() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    let there = try #require(try lab.directory.look().accessories.first)
+    var card = there.card
+    (card.name, card.protocols) = ("Somebody else", ["com.example.other"])
+    try there.entry.write(card)
+    let host = try Host(lab)
+    try host.dialer.start()
+    lab.run(until: { host.log.appearances.count == 1 })
+    #expect(host.log.appearances == ["connect S1 [\"com.example.echo\"]"], "the identification counts")
+    #expect(host.log.warnings.count == 2)
+    #expect(
+      host.log.warnings[0].hasPrefix(
+        "the bench lists its name as 'Somebody else', but it identified itself with 'Echo'"))
+    #expect(host.log.warnings[1].hasPrefix("the bench lists its protocols as 'com.example.other'"))
+    host.stop()
+    accessory.unplug()
+  }
+
+  @Test func whenTheDeviceLeavesTheCardShowsTheFlickerThatTheNextOneWillSee() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: bench)
+    try accessory.plugIn()
+    let host = try Host(lab)
+    try host.dialer.start()
+    lab.run(until: { host.log.appearances.count == 3 })
+    #expect(try lab.directory.look().accessories.first?.card.protocols == ["com.example.echo"])
+    host.stop()
+    lab.run(until: { (try? lab.directory.look().accessories.first?.card.protocols) == [] })
+    accessory.unplug()
+    #expect(lab.files == [])
+  }
+}

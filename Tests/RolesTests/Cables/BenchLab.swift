@@ -1,0 +1,73 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+/// How long a test waits before it calls a thing hung.
+let hangLimit = Duration.seconds(30)
+
+/// A bench of its own for one test, with a loop that both roles run on.
+final class BenchLab {
+  private let folder = TemporaryFolder()
+  let directory: BenchDirectory
+  let loop: EpollLoop
+  var changes: [String] = []
+
+  /// `depth` directories above the bench are not there yet.
+  init(depth: Int = 0) throws {
+    directory = BenchDirectory(folder.path + String(repeating: "/d", count: depth) + "/bench")
+    loop = try EpollLoop(seed: 7)
+  }
+
+  /// Where the bench is.
+  var root: String { folder.path }
+
+  /// The files on the bench.
+  var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
+
+  /// A watcher whose changes are kept as words: "arrived S1 [p]".
+  func watcher() -> BenchWatcher {
+    BenchWatcher(directory, on: loop) { [unowned self] change in
+      switch change {
+      case .arrived(let it): changes.append("arrived \(it.card.serial) \(it.card.protocols)")
+      case .changed(let it, let before):
+        changes.append("changed \(it.card.serial) \(before.card.protocols) \(it.card.protocols)")
+      case .left(let it, let reason): changes.append("left \(it.card.serial): \(reason)")
+      case .passed(_, let it): changes.append("passed \(it?.card.serial ?? "?")")
+      case .warning(let text): changes.append("warning \(text)")
+      }
+    }
+  }
+
+  /// A simulated accessory on the bench, with stubbed authentication.
+  func accessory(
+    _ profile: Profile, on bench: Bench, report: @escaping (TimelineEvent) -> Void = { _ in }
+  ) -> SimulatedAccessory {
+    SimulatedAccessory(
+      profile, at: bench.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
+      report: report)
+  }
+
+  func profile(_ name: String = "echo", serial: String, quirks: String...) throws -> Profile {
+    var profile = try ProfileLibrary().profile(name)
+    profile.identity.serialNumber = serial
+    for quirk in quirks { profile.apply(try Quirk(quirk)) }
+    return profile
+  }
+
+  /// Runs until a condition holds; on a timeout the test reports what it has seen.
+  func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
+    let came = loop.run(until: condition, limit: hangLimit)
+    #expect(came, "\(changes)", sourceLocation: place)
+  }
+
+  /// Lets pending reports arrive.
+  func settle() { loop.run(limit: .milliseconds(2)) }
+}

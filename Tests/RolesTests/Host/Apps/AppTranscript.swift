@@ -1,0 +1,142 @@
+import AccessoryCore
+import AccessoryFormats
+import IAP2
+import Testing
+
+@testable import AccessoryHost
+
+/// An app's machine, driven by a transcript: each line that begins with `>` is done, and what follows from it is
+/// written below it. A transcript that comes out as it went in is right.
+///
+/// ```
+/// > publish 7 com.a
+/// connect 7 com.a
+/// > background
+/// explained
+/// sessions close
+/// disconnect 7 com.a
+/// delegate 7
+/// ```
+struct AppTranscript {
+  private var machine: AppMachine
+  private var now = Instant.origin
+  private var known: [Int: PublishedAccessory] = [:]
+  private var keys: [String: Int] = [:]
+  private(set) var explanations: [String] = []
+
+  /// The background mode and the declared protocols, as in an Info.plist.
+  init(
+    declares: [String]? = ["com.a", "com.b"], modes: [String] = [AppManifest.mode],
+    registered: Bool = true, _ change: (inout AppSettings) -> Void = { _ in }
+  ) {
+    var settings = AppSettings()
+    settings.manifest = AppManifest(
+      origin: declares == nil ? .none : .file("/app/Info.plist"), declaredProtocols: declares, backgroundModes: modes)
+    settings.startsRegistered = registered
+    settings.filterSwitch = "--all-protocols"
+    change(&settings)
+    machine = AppMachine(settings)
+  }
+
+  /// Plays the lines with `>` and gives the whole transcript as it came out.
+  mutating func play(_ transcript: String) -> String {
+    var lines: [String] = []
+    for line in transcript.split(separator: "\n") where line.hasPrefix(">") {
+      lines.append(String(line))
+      lines += perform(line.dropFirst().split(separator: " ").map(String.init))
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private mutating func perform(_ words: [String]) -> [String] {
+    let id = words.count > 1 ? Int(words[1]) ?? 0 : 0
+    switch words[0] {
+    case "launch":
+      return told(machine.launch(words.dropFirst().map { accessory(Int($0) ?? 0, ["com.a"]) }, now: now))
+    case "publish": return told(machine.published(accessory(id, Array(words.dropFirst(2))), now: now))
+    case "withdraw": return told(known[id].map { machine.withdrawn($0) } ?? [])
+    case "register": return told(machine.register())
+    case "unregister": return told(machine.unregister())
+    case "foreground": return told(machine.move(to: .foreground))
+    case "background", "resume": return told(machine.move(to: .background))
+    case "suspend": return told(machine.move(to: .suspended))
+    case "bytes": return told(machine.bytesCame(now: now))
+    case "wait":
+      now = now + .seconds(id)
+      return told(machine.handleTimeout(now: now))
+    case "list": return ["list " + machine.accessories.map { "\($0.connectionID)" }.joined(separator: " ")]
+    case "count": return ["count \(machine.registrationCount)"]
+    case "state": return ["state \(machine.state)"]
+    case "open": return open(id, words[2], isOpenElsewhere: words.last == "elsewhere")
+    case "end":
+      machine.ended(keys["\(id) \(words[2])"] ?? 0)
+      return []
+    default: return ["unknown \(words[0])"]
+    }
+  }
+
+  private mutating func open(_ id: Int, _ name: String, isOpenElsewhere: Bool) -> [String] {
+    var lines = machine.alert(about: name).map { told([$0]) } ?? []
+    switch machine.decide(id, name, isOpenElsewhere: isOpenElsewhere, now: now) {
+    case .refuse(let error):
+      explanations.append(error.description)
+      return lines + ["nil: \(kind(error))"]
+    case .close(let olds):
+      for key in olds {
+        machine.ended(key)
+        lines.append("session \(key) closes")
+      }
+    case .open: break
+    }
+    let key = machine.opened(id, name)
+    keys["\(id) \(name)"] = key
+    return lines + ["session \(key)"]
+  }
+
+  private func kind(_ error: AppSessionError) -> String {
+    switch error {
+    case .notConnected: "not connected"
+    case .protocolNotOffered: "not offered"
+    case .protocolNotDeclared: "not declared"
+    case .alreadyOpen: "already open"
+    case .openInAnotherApp: "open in another app"
+    case .notSettled(let rest): "not settled for \(DurationText.format(rest))"
+    case .refused: "refused"
+    }
+  }
+
+  private mutating func told(_ actions: [AppMachine.Action]) -> [String] {
+    actions.map { action in
+      switch action {
+      case .post(.connect(let it)): return (["connect \(it.connectionID)"] + it.protocols).joined(separator: " ")
+      case .post(.disconnect(let it)): return (["disconnect \(it.connectionID)"] + it.protocols).joined(separator: " ")
+      case .tellDelegate(let it): return "delegate \(it.connectionID)"
+      case .closeSessions: return "sessions close"
+      case .hold(let isHeld): return isHeld ? "sessions wait" : "sessions go on"
+      case .alert(let text):
+        explanations.append(text)
+        return "alert"
+      case .explain(let text):
+        explanations.append(text)
+        return "explained"
+      case .misuse(let text):
+        explanations.append(text)
+        return "misuse"
+      }
+    }
+  }
+
+  /// The serial number is the same for all publications below 100, and for all from 100.
+  private mutating func accessory(_ id: Int, _ protocols: [String]) -> PublishedAccessory {
+    var identification = Identification()
+    identification.name = "Glasses"
+    identification.serialNumber = id < 100 ? "S1" : "S2"
+    identification.protocols = protocols.enumerated().map {
+      ExternalAccessoryProtocol(id: UInt8($0.offset + 1), name: $0.element)
+    }
+    let accessory = PublishedAccessory(
+      identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
+    known[id] = accessory
+    return accessory
+  }
+}

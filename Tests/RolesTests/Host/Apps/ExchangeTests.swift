@@ -1,0 +1,140 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import AccessoryHost
+
+/// One payload sent to an accessory, as by `easim send`, and the verdict on the answer.
+@Suite struct ExchangeTests {
+  /// Opens a session as soon as there is a protocol, and sends.
+  private final class App: AppHandler {
+    let makeExchange: (App) -> Exchange
+    var exchange: Exchange?
+    var outcome: Exchange.Outcome?
+
+    init(_ makeExchange: @escaping (App) -> Exchange) {
+      self.makeExchange = makeExchange
+    }
+
+    func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+      guard exchange == nil, let name = accessory.protocols.first else { return }
+      do {
+        let exchange = makeExchange(self)
+        self.exchange = exchange
+        exchange.start(on: try app.openSession(with: accessory, protocolName: name))
+      } catch {
+        Issue.record(error)
+      }
+    }
+
+    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+  }
+
+  private static let size = 640
+  private static let stream = UniqueStream(seed: 5, session: 0)
+
+  private static func outcome(_ behavior: any AccessoryBehavior) throws -> Exchange.Outcome {
+    try outcome(behavior) { loop, done in
+      Exchange(stream, count: size, expecting: .echo, on: loop, done: done)
+    }
+  }
+
+  private static func outcome(
+    _ behavior: any AccessoryBehavior,
+    of makeExchange: @escaping (VirtualLoop, @escaping (Exchange.Outcome) -> Void) -> Exchange
+  ) throws -> Exchange.Outcome {
+    let loop = VirtualLoop()
+    var settings = World.Settings()
+    settings.line.latency = .milliseconds(1)
+    let world = World(settings, on: loop)
+    let app = App { app in
+      makeExchange(loop) { [unowned app] in app.outcome = $0 }
+    }
+    let accessory = world.add(try ProfileLibrary().profile("echo"), behavior: { _ in behavior })
+    var rules = AppSettings()
+    rules.rules.visibility = .all
+    rules.rules.undeclaredSessions = .allowed
+    let view = world.device.makeApp(app, settings: rules)
+    try accessory.plugIn()
+    #expect(try loop.run(until: { app.outcome != nil }, limit: .seconds(60)))
+    view.close()
+    world.tearDown()
+    try loop.runUntilQuiet()
+    return try #require(app.outcome)
+  }
+
+  @Test func anEchoIsVerified() throws {
+    #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
+  }
+
+  /// Bytes of a pattern say nothing about their place, so the first difference is all that is known.
+  @Test func theFirstWrongByteOfAPatternIsNamed() throws {
+    let behavior = ClosureBehavior { bytes, session, _ in
+      var answer = bytes.withUnsafeBytes { Array($0) }
+      answer[3] ^= 1
+      session.write(answer.span.bytes)
+    }
+    let outcome = try Self.outcome(behavior) { _, done in
+      Exchange(CountingPattern.bytes(Self.size), expecting: .echo, done: done)
+    }
+    guard case .different(at: 3, expected: 3, got: 2, window: _) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+  }
+
+  @Test(arguments: WrongAnswer.single) func aWrongAnswerIsCalledWhatItIs(wrong: WrongAnswer) throws {
+    var request: [UInt8] = []
+    let behavior = ClosureBehavior { bytes, session, _ in
+      bytes.withUnsafeBytes { request += $0 }
+      guard request.count == Self.size else { return }
+      let answer = wrong.answer(request, [], UniqueStream(seed: 6, session: 0).bytes(0..<Self.size))
+      session.write(answer.span.bytes)
+    }
+    guard case .wrong(let findings) = try Self.outcome(behavior) else {
+      Issue.record("\(wrong) passed")
+      return
+    }
+    #expect(findings.first?.kind.rawValue == wrong.kind, "\(wrong): \(findings.text())")
+  }
+
+  /// A byte 150 ms after the last one of the echo.
+  @Test(arguments: [true, false], [Duration.milliseconds(200), .zero])
+  func bytesAreLookedForAfterTheLastExpectedOne(isUnique: Bool, settle: Duration) throws {
+    var count = 0
+    let behavior = ClosureBehavior { bytes, session, context in
+      session.write(bytes)
+      count += bytes.byteCount
+      if count == Self.size {
+        context.loop.schedule(after: .milliseconds(150)) { session.write([UInt8(7)].span.bytes) }
+      }
+    }
+    let outcome = try Self.outcome(behavior) { loop, done in
+      isUnique
+        ? Exchange(Self.stream, count: Self.size, expecting: .echo, settle: settle, on: loop, done: done)
+        : Exchange(CountingPattern.bytes(Self.size), expecting: .echo, settle: settle, on: loop, done: done)
+    }
+    switch outcome {
+    case .verified: #expect(settle == .zero)
+    case .wrong: #expect(isUnique && settle > .zero)
+    case .excess(received: Self.size + 1, expected: Self.size): #expect(!isUnique && settle > .zero)
+    default: Issue.record("\(outcome)")
+    }
+  }
+
+  @Test func anAnswerWithoutItsTailIsNotVerified() throws {
+    let behavior = ClosureBehavior { bytes, session, _ in
+      session.write(bytes.extracting(0..<bytes.byteCount - 16))
+      session.close()
+    }
+    guard case .ended(_, sent: Self.size, received: Self.size - 16) = try Self.outcome(behavior) else {
+      Issue.record("it passed")
+      return
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import LinuxIO
+import Testing
+
+@Suite struct BehaviorReportTests {
+  private let loop = VirtualLoop()
+
+  @Test func aSinkThatChecksTellsWrongBytesOnTheTimeline() throws {
+    let bench = try BehaviorBench(.sink(check: true), on: loop)
+    try loop.advance(by: .seconds(1))
+    let recorder = try bench.open()
+    recorder.send((0..<300).map { UInt8(truncatingIfNeeded: $0) })
+    recorder.send([44, 45, 0xFF, 0, 1])
+    recorder.send([9, 10, 11])
+    try loop.advance(by: .seconds(1))
+    #expect(
+      bench.said == [
+        .warning(
+          "session 1: byte 302 is ff and should be 2e to go on counting"),
+        .warning("session 1: byte 305 is 09 and should be 02 to go on counting"),
+      ])
+    #expect(recorder.session.unacknowledged == 0)
+  }
+
+  @Test func aSinkThatDoesNotCheckSaysNothing() throws {
+    let bench = try BehaviorBench(.sink(check: false), on: loop)
+    try loop.advance(by: .seconds(1))
+    try bench.open().send([9, 8, 7])
+    try loop.advance(by: .seconds(1))
+    #expect(bench.said == [])
+  }
+
+  @Test func aBehaviorOfClosuresHearsOpeningBytesAndEnd() throws {
+    var ends: [String] = []
+    let shout = ClosureBehavior(
+      opened: { session, _ in session.write(Array("hi ".utf8).span.bytes) },
+      ended: { session, end, context in
+        ends.append("\(end)")
+        context.note("over after \(session.bytesRead)")
+      },
+      received: { bytes, session, _ in
+        let answer = bytes.withUnsafeBytes { $0.map { $0 & 0xDF } }
+        session.write(answer.span.bytes)
+      })
+    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in shout })
+    try loop.advance(by: .seconds(1))
+    let recorder = try bench.open()
+    recorder.send("loud")
+    try loop.advance(by: .seconds(1))
+    #expect(recorder.text == "hi LOUD")
+    recorder.session.close()
+    try loop.advance(by: .seconds(1))
+    #expect(ends == ["the device closed it"])
+    #expect(bench.said == [.note("session 1: over after 4")])
+  }
+
+  @Test func theReasonOfAnAccessoryThatClosesIsOnItsTimeline() throws {
+    let closer = ClosureBehavior { bytes, session, _ in
+      session.write(bytes)
+      session.close("it has had enough")
+    }
+    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in closer })
+    try loop.advance(by: .seconds(1))
+    let recorder = try bench.open()
+    recorder.send("x")
+    try loop.advance(by: .seconds(1))
+    #expect(recorder.end == .closedByAccessory)
+    #expect(bench.endings == ["the accessory closed it: it has had enough"])
+  }
+}

@@ -1,0 +1,265 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+/// Real programs on the loop of real time. One after another, because they count this process's descriptors and
+/// children.
+@Suite(.waits, .serialized) struct ExecBehaviorTests {
+  private static let hangLimit = Duration.seconds(30)
+  private let loop: EpollLoop
+
+  init() throws {
+    loop = try EpollLoop(seed: 1)
+  }
+
+  private func wait(_ what: String, until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
+    let came = loop.run(until: condition, limit: Self.hangLimit)
+    #expect(came, "\(what) within \(Self.hangLimit)", sourceLocation: place)
+  }
+
+  /// A session with an accessory that runs `script` in a shell.
+  private func open(
+    _ script: String, grace: Duration = ExecBehavior.grace
+  ) throws -> (BehaviorBench, SessionEar) {
+    let bench = try BehaviorBench(
+      .echo, on: loop, playing: { _ in ExecBehavior(.init("/bin/sh", ["-c", script]), grace: grace) })
+    wait("the accessory is shown") { bench.shown != nil }
+    return (bench, try bench.open())
+  }
+
+  /// The open descriptors of this process. Tests run in parallel, so they are searched, not compared.
+  private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
+
+  @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
+    let (bench, recorder) = try open("exec cat")
+    let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    recorder.send(payload)
+    wait("everything comes back") { recorder.heard.count >= payload.count || recorder.end != nil }
+    #expect(recorder.heard == payload)
+    #expect(bench.accessory.runningPrograms == 1)
+    recorder.session.close()
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    #expect(bench.said == [])
+  }
+
+  @Test func aNameIsSoughtOnThePathAndTheSessionIsInTheEnvironment() throws {
+    let bench = try BehaviorBench(
+      .exec(.init("sh", ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"])), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let recorder = try bench.open()
+    wait("the session ends") { recorder.end != nil }
+    #expect(recorder.text == "com.example.bench 1\n")
+  }
+
+  @Test func theEndOfAProgramClosesTheSessionWithItsStatusAndAfterItsLastByte() throws {
+    let (bench, recorder) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
+    recorder.isDeaf = true
+    wait("the program is on its way") { bench.said == [.note("session 1: on")] }
+    recorder.isDeaf = false
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(recorder.heard.count == 1_000_000)
+    #expect(recorder.end == .closedByAccessory)
+    #expect(bench.endings == ["the accessory closed it: the program ended with status 3"])
+    #expect(bench.accessory.runningPrograms == 0)
+  }
+
+  @Test func aProgramEndedByASignalSaysSo() throws {
+    let (bench, recorder) = try open("echo x; kill -KILL $$")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(bench.endings == ["the accessory closed it: the program was ended by signal 9 (SIGKILL)"])
+  }
+
+  @Test func whatAProgramComplainsOfIsNotedLineByLine() throws {
+    let (bench, recorder) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(bench.said == [.note("session 1: one"), .note("session 1: two"), .note("session 1: three")])
+    #expect(recorder.text == "out\n")
+  }
+
+  @Test func aProgramThatCannotBeStartedIsAWarningAndTheEndOfTheSession() throws {
+    let bench = try BehaviorBench(.exec(.init("/nowhere/at-all")), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let recorder = try bench.open()
+    recorder.send("x")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(
+      bench.said == [
+        .warning("session 1: /nowhere/at-all is not run: cannot start /nowhere/at-all: No such file or directory")
+      ])
+    #expect(bench.endings == ["the accessory closed it: its program could not be run"])
+    let before = descriptors().count
+    for _ in 0..<100 { _ = try bench.open() }
+    wait("all sessions end") { bench.endings.count == 101 }
+    // Each would leave three pipes.
+    #expect(descriptors().count < before + 100)
+  }
+
+  @Test func theEndOfTheSessionIsTheEndOfTheProgramsInputAfterAllThatHadCome() throws {
+    let folder = TemporaryFolder()
+    let path = folder.file("gate")
+    try #require(mkfifo(path, 0o600) == 0)
+    // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
+    let (bench, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
+    recorder.send([UInt8](repeating: 7, count: 200_000))
+    wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
+    recorder.session.close()
+    wait("the session is over") { bench.endings.count == 1 }
+    let gate = Glibc.open(path, O_RDWR)
+    #expect(write(gate, "\n", 1) == 1)
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    close(gate)
+    #expect(bench.said == [.note("session 1: 200000")])
+  }
+
+  @Test func aProgramThatDoesNotEndByItselfIsAskedToAndThenMadeTo() throws {
+    let (bench, recorder) = try open(
+      "trap 'echo asked >&2' TERM; echo ready; while :; do :; done", grace: .milliseconds(100))
+    wait("the program runs") { recorder.text == "ready\n" }
+    recorder.session.close()
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    #expect(
+      bench.said == [
+        .note("session 1: asked"), .note("session 1: the program was ended by signal 9 (SIGKILL)"),
+      ])
+  }
+
+  @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
+    let (bench, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
+    recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
+    // Nothing but a full pipe and full buffers: the program waits for the end of a line.
+    wait("the session takes no more") {
+      bench.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
+    }
+    recorder.send("\n")
+    wait("the line is read") { recorder.heard.count > 2_000_000 }
+    #expect(recorder.session.bytesWritten == 2_000_001)
+    withExtendedLifetime(bench) {}
+  }
+
+  @Test func aProgramThatPrintsWithoutEndIsHeldBackByAReaderThatSleeps() throws {
+    let (bench, recorder) = try open(
+      "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
+    recorder.isDeaf = true
+    // Two buffers of a quarter of a megabyte, a pipe and one read: far less than its four megabytes.
+    #expect(!loop.run(until: { bench.said.count >= 20 }, limit: .milliseconds(300)))
+    recorder.isDeaf = false
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(recorder.heard.count == 4_000_000)
+  }
+
+  @Test func bytesThatAProgramDoesNotReadAreCounted() throws {
+    let (bench, recorder) = try open("exec <&-; echo closed; sleep 0.2")
+    wait("the program reads no more") { recorder.text == "closed\n" }
+    recorder.send([UInt8](repeating: 1, count: 1_000))
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(bench.said == [.note("session 1: 1000 bytes came that the program did not read")])
+  }
+
+  @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
+    // As under Ctrl-C's watch: blocked here, and not to be inherited.
+    var mask = sigset_t()
+    pthread_sigmask(SIG_SETMASK, nil, &mask)
+    let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }
+    let pipeHandler = signal(SIGPIPE, SIG_IGN)
+    defer {
+      signal(SIGPIPE, pipeHandler)
+      pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
+    let inherited = Glibc.open("/dev/null", O_RDONLY)
+    defer { close(inherited) }
+    let (bench, recorder) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    let lines = recorder.text.split(separator: "\n").map(String.init)
+    #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
+    // The two signals above 31 are the C library's own.
+    let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
+    #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0])
+    watch.close()
+  }
+
+  @Test func nothingIsLeftAfterManySessions() throws {
+    var processes: [Int32] = []
+    var pipes: [String] = []
+    for _ in 0..<5 {
+      let (bench, first) = try open("echo $$; readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2; exec cat")
+      let recorders = [first] + (try (0..<4).map { _ in try bench.open() })
+      for recorder in recorders { recorder.send("x") }
+      wait("all echo") { recorders.allSatisfy { $0.text.hasSuffix("\nx") } }
+      for recorder in recorders {
+        let words = recorder.text.split(separator: "\n").map(String.init)
+        processes.append(try #require(Int32(words[0])))
+        pipes += words[1...3]
+      }
+      let known = descriptors()
+      #expect(pipes.suffix(15).allSatisfy(known.contains), "this process has the other ends")
+      #expect(bench.accessory.runningPrograms == 5)
+      bench.accessory.unplug()
+      wait("all programs end") { bench.accessory.runningPrograms == 0 }
+    }
+    let left = descriptors()
+    #expect(Set(pipes).count == 75 && !left.contains(where: pipes.contains))
+    #expect(processes.filter { kill($0, 0) == 0 } == [], "not even as zombies")
+  }
+
+  @Test func anAccessoryThatIsDroppedTakesItsProgramsWithIt() throws {
+    var processID: Int32 = 0
+    do {
+      let (bench, recorder) = try open("echo $$; exec sleep 1000")
+      wait("the program runs") { !recorder.heard.isEmpty }
+      processID = try #require(Int32(recorder.text.dropLast()))
+      bench.accessory.unplug()
+      #expect(bench.accessory.runningPrograms == 1)
+      #expect(kill(processID, 0) == 0)
+      bench.close()
+    }
+    #expect(kill(processID, 0) == -1 && errno == ESRCH)
+  }
+
+  @Test func onlySoManyProgramsRunAtATime() throws {
+    let places = ProgramPlaces(2)
+    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in ExecBehavior(.init("cat"), places: places) })
+    wait("the accessory is shown") { bench.shown != nil }
+    let recorders = try (0..<3).map { _ in try bench.open() }
+    wait("the third is refused") { bench.endings.count == 1 }
+    #expect(recorders[2].end == .closedByAccessory)
+    #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the most at a time")])
+    recorders[0].session.close()
+    wait("the first program ends") { bench.accessory.runningPrograms == 1 }
+    let next = try bench.open()
+    next.send("x")
+    wait("there is room again") { next.text == "x" }
+  }
+
+  @Test func aProgramThatOthersCouldHaveWrittenIsNotRun() throws {
+    var program = Behavior.Program("cat")
+    program.origin.objection = "/tmp/x.json5 belongs to another user"
+    let bench = try BehaviorBench(.exec(program), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let recorder = try bench.open()
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(
+      bench.said == [
+        .warning(
+          "session 1: cat is not run: /tmp/x.json5 belongs to another user, so the programs that it names are not run "
+            + "unless they are allowed")
+      ])
+  }
+
+  @Test func inInventedTimeThereAreNoPrograms() throws {
+    let loop = VirtualLoop()
+    let bench = try BehaviorBench(.exec(.init("cat")), on: loop)
+    try loop.advance(by: .seconds(1))
+    let recorder = try bench.open()
+    try loop.advance(by: .seconds(1))
+    #expect(
+      bench.said == [
+        .warning("session 1: cat is not run: a program needs real time, and this loop invents its own")
+      ])
+    #expect(recorder.end != nil)
+  }
+}

@@ -1,0 +1,115 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import LinuxIO
+import Testing
+
+@Suite struct ScriptBehaviorTests {
+  private let loop = VirtualLoop()
+
+  private func open(_ script: Script) throws -> (BehaviorBench, SessionEar) {
+    let bench = try BehaviorBench(.script(script), on: loop)
+    try loop.advance(by: .seconds(1))
+    return (bench, try bench.open())
+  }
+
+  private func rule(_ request: String, _ response: String, after delay: Duration = .zero) -> Script.Rule {
+    .init(request: Array(request.utf8), response: Array(response.utf8), delay: delay)
+  }
+
+  @Test func requestsAreAnsweredByTheirRulesAndTheRestByTheDefault() throws {
+    let script = Script(
+      framing: .delimiter([0x0A]), rules: [rule("HELLO", "1.0\n"), rule("BATTERY?", "87\n"), rule("QUIET", "")],
+      otherwise: Array("ERROR\n".utf8))
+    let (bench, recorder) = try open(script)
+    recorder.send("HELLO\nBATT")
+    try loop.advance(by: .seconds(1))
+    #expect(recorder.text == "1.0\n")
+    recorder.send("ERY?\nQUIET\nWHAT\n")
+    try loop.advance(by: .seconds(1))
+    #expect(recorder.text == "1.0\n87\nERROR\n")
+    #expect(bench.said == [])
+  }
+
+  @Test func aLateAnswerKeepsTheOnesBehindItWaiting() throws {
+    let script = Script(
+      framing: .delimiter([0x0A]),
+      rules: [
+        rule("SLOW", "slow ", after: .seconds(2)), rule("FAST", "fast "), rule("SOON", "soon ", after: .seconds(1)),
+      ])
+    let (_, recorder) = try open(script)
+    recorder.send("SLOW\nFAST\nSOON\n")
+    try loop.advance(by: .milliseconds(1_900))
+    #expect(recorder.text == "")
+    try loop.advance(by: .milliseconds(200))
+    #expect(recorder.text == "slow fast soon ")
+    recorder.send("SOON\n")
+    try loop.advance(by: .milliseconds(900))
+    #expect(recorder.text == "slow fast soon ")
+    try loop.advance(by: .milliseconds(200))
+    #expect(recorder.text == "slow fast soon soon ")
+  }
+
+  @Test func aRequestWithoutAnAnswerIsToldAndManyAreCounted() throws {
+    let (bench, recorder) = try open(Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")]))
+    recorder.send("B\n")
+    try loop.advance(by: .seconds(1))
+    #expect(bench.said == [.note("session 1: no rule answers the 1-byte request 42")])
+    for _ in 0..<20 { recorder.send("CC\n") }
+    try loop.advance(by: .seconds(1))
+    #expect(bench.said.count == 11)
+    #expect(bench.said.last == .note("session 1: further requests without an answer are only counted"))
+    recorder.session.close()
+    try loop.advance(by: .seconds(1))
+    #expect(bench.said.last == .note("session 1: 21 requests were not answered by any rule"))
+  }
+
+  @Test func anEndlessRequestIsAWarningAndGetsTheDefaultAnswer() throws {
+    let (bench, recorder) = try open(
+      Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")], otherwise: Array("?".utf8)))
+    recorder.send([UInt8](repeating: 0x41, count: 500_000))
+    recorder.send("\nA\n")
+    try loop.advance(by: .seconds(10))
+    #expect(recorder.text == "?a")
+    #expect(
+      bench.said == [
+        .warning(
+          "session 1: a request passed 65536 bytes without its delimiter: cut off, and dropped up to the next one")
+      ])
+  }
+
+  @Test func answersThatAreNotSentWhenTheSessionEndsAreTold() throws {
+    let (bench, recorder) = try open(Script(framing: .any, rules: [rule("A", "a", after: .seconds(60))]))
+    recorder.send("AA")
+    try loop.advance(by: .seconds(1))
+    recorder.session.close()
+    try loop.advance(by: .seconds(1))
+    #expect(bench.said == [.note("session 1: 2 answers were not sent any more")])
+  }
+
+  /// A device that sends endless requests with late answers is stopped by its own session, and gets every answer at
+  /// its time.
+  @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
+    let (_, recorder) = try open(
+      Script(framing: .fixed(1), rules: [.init(request: [1], response: [2], delay: .seconds(1))]))
+    recorder.send([UInt8](repeating: 1, count: 50_000))
+    try loop.advance(by: .milliseconds(500))
+    #expect(recorder.heard.count == 0)
+    try loop.advance(by: .seconds(60))
+    #expect(recorder.heard == [UInt8](repeating: 2, count: 50_000))
+    #expect(recorder.end == nil)
+  }
+
+  @Test func longAnswersWaitForASleepingReaderAndArriveWhole() throws {
+    let long = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let (_, recorder) = try open(Script(framing: .fixed(1), rules: [.init(request: [1], response: long)]))
+    recorder.isDeaf = true
+    recorder.send([1, 1, 1, 1, 1])
+    try loop.advance(by: .seconds(5))
+    recorder.isDeaf = false
+    try loop.advance(by: .seconds(5))
+    #expect(recorder.heard.count == 1_000_000)
+    #expect(recorder.heard == long + long + long + long + long)
+  }
+}

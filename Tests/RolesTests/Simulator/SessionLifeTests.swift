@@ -1,0 +1,226 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+import LinuxIO
+import Testing
+
+@testable import AccessorySimulator
+
+/// Quirks about how long sessions live, as an app sees them.
+@Suite struct SessionLifeTests {
+  private func bench(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorBench {
+    let bench = try BehaviorBench(.echo, quirks: [quirk], on: loop)
+    try loop.advance(by: .seconds(1))
+    return bench
+  }
+
+  /// Sends something and gives what came back within a tenth of a second.
+  private func reply(_ ear: SessionEar, _ loop: VirtualLoop, to text: String = "hello") throws -> String {
+    let before = ear.heard.count
+    ear.send(text)
+    try loop.advance(by: .milliseconds(100))
+    return String(decoding: ear.heard[before...], as: UTF8.self)
+  }
+
+  private func replug(_ bench: BehaviorBench, _ loop: VirtualLoop, after rest: Duration) throws {
+    bench.accessory.unplug()
+    try loop.advance(by: rest)
+    try bench.accessory.plugIn()
+    try loop.advance(by: .seconds(1))
+  }
+
+  // MARK: ends-sessions
+
+  /// How long sessions last that are opened one after the other; nil for more than a minute.
+  private func lives(_ quirk: String, count: Int, seed: UInt64 = 1) throws -> [Duration?] {
+    let loop = VirtualLoop(seed: seed)
+    let bench = try bench(quirk, on: loop)
+    return try (0..<count).map { _ in
+      let ear = try bench.open()
+      let beginning = loop.now
+      while ear.end == nil, loop.now < beginning + .seconds(60) { try loop.advance(by: .milliseconds(100)) }
+      if ear.end == nil { return nil }
+      #expect(ear.end == .closedByAccessory)
+      return loop.now - beginning
+    }
+  }
+
+  @Test func sessionsEndThreeToSeventeenSecondsAfterTheirStartAndLaterNoMore() throws {
+    let lives = try lives("ends-sessions,episode=30s", count: 12)
+    let ended = lives.prefix { $0 != nil }.compactMap(\.self)
+    #expect((2...10).contains(ended.count))
+    #expect(ended.allSatisfy { (.seconds(3) ... .milliseconds(17_100)).contains($0) }, "\(ended)")
+    #expect(Set(ended).count > 1)
+    #expect(lives.dropFirst(ended.count).allSatisfy { $0 == nil })
+  }
+
+  @Test func anotherEpisodeBeginsAfterTheCalm() throws {
+    let lives = try lives("ends-sessions,min=1s,max=1s,episode=3s,calm=2m", count: 10)
+    #expect(lives.prefix(3).allSatisfy { $0 != nil } && lives[3] == nil && lives[4] == nil)
+    #expect(lives.dropFirst(5).contains { $0 == .seconds(1) })
+  }
+
+  @Test func anEpisodeWithoutEndEndsEverySession() throws {
+    let lives = try lives("ends-sessions,min=130ms,max=300ms,episode=0ms", count: 200)
+    #expect(lives.allSatisfy { $0.map { (.milliseconds(130) ... .milliseconds(400)).contains($0) } == true })
+  }
+
+  @Test func theSeedOfAQuirkDecidesItsTimesWhateverTheRunIs() throws {
+    let quirk = "ends-sessions,episode=0ms"
+    #expect(try lives(quirk + ",seed=5", count: 6, seed: 1) == lives(quirk + ",seed=5", count: 6, seed: 2))
+    #expect(try lives(quirk + ",seed=5", count: 6) != lives(quirk + ",seed=6", count: 6))
+    #expect(try lives(quirk, count: 6, seed: 1) != lives(quirk, count: 6, seed: 2))
+    #expect(try lives(quirk, count: 6, seed: 1) == lives(quirk, count: 6, seed: 1))
+  }
+
+  @Test func anEpisodeGoesOnWhileTheAccessoryIsReplugged() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("ends-sessions,min=1s,max=1s,episode=20s", on: loop)
+    _ = try bench.open()
+    try replug(bench, loop, after: .seconds(5))
+    let second = try bench.open()
+    try loop.advance(by: .seconds(2))
+    #expect(second.end == .closedByAccessory)
+    try loop.advance(by: .seconds(20))
+    let third = try bench.open()
+    try loop.advance(by: .seconds(60))
+    #expect(third.end == nil)
+    #expect(try reply(third, loop) == "hello")
+  }
+
+  // MARK: wedges-after
+
+  @Test func theEighthOpenInThirtySecondsWedgesItUntilAPowerCycle() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("wedges-after", on: loop)
+    let first = try bench.open()
+    for _ in 2...7 {
+      let ear = try bench.open()
+      #expect(try reply(ear, loop) == "hello")
+      ear.session.close()
+      try loop.advance(by: .seconds(1))
+    }
+    #expect(try reply(first, loop) == "hello")
+    let eighth = try bench.open()
+    #expect(try reply(eighth, loop) == "" && eighth.end == nil)
+    #expect(try reply(first, loop) == "" && first.end == nil)
+    // A quick replug does not help, and no length of time does.
+    try replug(bench, loop, after: .seconds(9))
+    try loop.advance(by: .seconds(3_600))
+    let replugged = try bench.open()
+    #expect(try reply(replugged, loop) == "" && replugged.end == nil)
+    try replug(bench, loop, after: .seconds(10))
+    for _ in 1...7 { #expect(try reply(try bench.open(), loop) == "hello") }
+    #expect(
+      bench.said.filter {
+        if case .warning(let text) = $0 { text.hasPrefix("wedged by 8 opens within 30s") } else { false }
+      }
+      .count == 1)
+  }
+
+  @Test func slowOpensDoNotWedgeIt() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("wedges-after,opens=3,within=10s", on: loop)
+    for _ in 0..<20 {
+      let ear = try bench.open()
+      #expect(try reply(ear, loop) == "hello")
+      ear.session.close()
+      try loop.advance(by: .seconds(5))
+    }
+  }
+
+  // MARK: goes-silent
+
+  /// For how many seconds a new session answers.
+  private func seconds(_ bench: BehaviorBench, _ loop: VirtualLoop) throws -> Int {
+    let ear = try bench.open()
+    var seconds = 0
+    while seconds < 60, try reply(ear, loop) == "hello" {
+      seconds += 1
+      try loop.advance(by: .milliseconds(900))
+    }
+    #expect(ear.end == nil)
+    ear.session.close()
+    return seconds
+  }
+
+  @Test func aRestartHelpsForAWhileAndLaterOnesForLess() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("goes-silent,after=5s,restart=20s,later=2s,rest=10s", on: loop)
+    #expect(try (1...4).map { _ in try seconds(bench, loop) } == [5, 20, 2, 2])
+    try replug(bench, loop, after: .seconds(9))
+    #expect(try seconds(bench, loop) == 2)
+    try replug(bench, loop, after: .seconds(10))
+    #expect(try seconds(bench, loop) == 5)
+    #expect(
+      bench.said.first == .warning("session 1: sends nothing from now on, as the goes-silent quirk says"))
+  }
+
+  @Test func theJitterOfItsTimesFollowsFromTheSeed() throws {
+    func times(_ seed: Int) throws -> [Int] {
+      let loop = VirtualLoop()
+      let bench = try bench("goes-silent,after=20s,restart=20s,later=20s,jitter=10s,seed=\(seed)", on: loop)
+      return try (1...5).map { _ in try seconds(bench, loop) }
+    }
+    let first = try times(3)
+    #expect(first.allSatisfy { (10...30).contains($0) } && Set(first).count > 1)
+    #expect(try times(3) == first)
+    #expect(try times(4) != first)
+  }
+
+  // MARK: phantom-session
+
+  @Test func aSessionThatIsCutOffEndsEveryNewOneUntilItWasUnpluggedForLong() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("phantom-session", on: loop)
+    let first = try bench.open()
+    #expect(try reply(first, loop) == "hello")
+    first.session.close()
+    for _ in 1...5 {
+      let ear = try bench.open()
+      try loop.advance(by: .milliseconds(1_100))
+      #expect(ear.end == .closedByAccessory)
+      try loop.advance(by: .seconds(30))
+    }
+    try replug(bench, loop, after: .seconds(29))
+    let haunted = try bench.open()
+    try loop.advance(by: .milliseconds(1_100))
+    #expect(haunted.end == .closedByAccessory)
+    try replug(bench, loop, after: .seconds(30))
+    let last = try bench.open()
+    try loop.advance(by: .seconds(60))
+    #expect(last.end == nil)
+    #expect(try reply(last, loop) == "hello")
+  }
+
+  @Test func aSessionThatIsQuietBeforeItsEndLeavesNoPhantom() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("phantom-session,within=500ms", on: loop)
+    for _ in 1...3 {
+      let ear = try bench.open()
+      #expect(try reply(ear, loop) == "hello")
+      try loop.advance(by: .seconds(2))
+      #expect(ear.end == nil)
+      ear.session.close()
+      try loop.advance(by: .seconds(1))
+    }
+    #expect(bench.said == [])
+  }
+
+  @Test func aCableThatIsPulledInTheMiddleLeavesAPhantom() throws {
+    let loop = VirtualLoop()
+    let bench = try bench("phantom-session", on: loop)
+    let ear = try bench.open()
+    ear.send("hello")
+    try loop.advance(by: .milliseconds(100))
+    bench.world.pull(bench.accessory)
+    try loop.advance(by: .seconds(2))
+    try bench.accessory.plugIn()
+    try loop.advance(by: .seconds(1))
+    let next = try bench.open()
+    try loop.advance(by: .milliseconds(1_100))
+    #expect(next.end == .closedByAccessory)
+    #expect(bench.endings.last == "the accessory closed it: the phantom-session quirk")
+  }
+}

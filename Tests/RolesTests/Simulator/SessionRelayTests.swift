@@ -1,0 +1,192 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import IAP2
+import LinuxIO
+import Testing
+
+/// A relay between a session and a stream of bytes, in virtual time.
+@Suite struct SessionRelayTests {
+  private let loop = VirtualLoop(seed: 3)
+  private let stream = FakeStream()
+  private let bench: BehaviorBench
+
+  init() throws {
+    let bench = try BehaviorBench(.echo, on: loop)
+    let came = try loop.run(until: { bench.shown != nil })
+    #expect(came)
+    self.bench = bench
+  }
+
+  /// A relay in the device's role, whose accessory does what `bench` does.
+  private func relay(
+    _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in bench: BehaviorBench? = nil
+  ) throws -> (SessionRelay, Endings) {
+    let endings = Endings()
+    let relay = SessionRelay(
+      stream, linger: .seconds(1), whenReaderLeaves: whenReaderLeaves, on: loop
+    ) { endings.list.append($1) }
+    relay.attach(try (bench ?? self.bench).open().session)
+    return (relay, endings)
+  }
+
+  final class Endings {
+    var list: [SessionRelay.Ending] = []
+  }
+
+  @Test func afterTheInputTheSessionStaysOpenForTheAnswersAndThenCloses() throws {
+    let (relay, endings) = try relay()
+    stream.give("VERSION?")
+    stream.endInput()
+    let began = loop.now
+    #expect(try loop.run(until: { !endings.list.isEmpty }))
+    #expect(stream.text == "VERSION?" && endings.list == [.inputEnded])
+    #expect(loop.now - began >= .seconds(1) && loop.now - began < .seconds(2))
+    #expect(relay.counts == SessionRelay.Counts(sent: 8, received: 8, lost: 0))
+    try loop.advance(by: .milliseconds(100))
+    #expect(bench.endings == ["the device closed it"])
+  }
+
+  @Test func anOutputThatTakesNothingStopsTheOtherEnd() throws {
+    let source = try BehaviorBench(try Behavior("source,rate=1000000000,chunk=1000"), on: loop)
+    #expect(try loop.run(until: { source.shown != nil }))
+    stream.room = 1_000
+    let (relay, _) = try relay(in: source)
+    try loop.advance(by: .milliseconds(100))
+    #expect(relay.counts.received == 1_000)
+    stream.room = 2_000
+    stream.tellRoom()
+    #expect(relay.counts.received == 3_000)
+    relay.close()
+    try loop.advance(by: .seconds(1))
+    let written = source.world.events.compactMap { event in
+      if event.side == .accessory, case .sessionClose(_, _, _, _, let written) = event.kind { written } else { nil }
+    }
+    // What the accessory could write is what the windows and the inbox hold, although it writes without end.
+    #expect(written.count == 1 && written[0] < 16_000_000, "\(written)")
+  }
+
+  @Test func aSessionThatTakesNoMoreStopsTheInput() throws {
+    let slow = try BehaviorBench(.echo, on: loop)
+    #expect(try loop.run(until: { slow.shown != nil }))
+    stream.room = 0
+    let (relay, _) = try relay(in: slow)
+    stream.give(String(repeating: "x", count: 5_000_000))
+    try loop.advance(by: .milliseconds(500))
+    #expect(relay.counts.sent < 2_000_000)
+    #expect(stream.unread == 5_000_000 - relay.counts.sent)
+  }
+
+  @Test func whatArrivedBeforeTheEndIsHandedOverFirst() throws {
+    let (_, endings) = try relay()
+    stream.room = 3
+    stream.give("hello")
+    try loop.advance(by: .milliseconds(100))
+    bench.accessory.closeSessions()
+    try loop.advance(by: .milliseconds(100))
+    #expect(stream.text == "hel" && endings.list.isEmpty)
+    stream.room = 10
+    stream.tellRoom()
+    #expect(stream.text == "hello" && endings.list == [.session(.closedByAccessory)])
+  }
+
+  @Test func aReaderThatLeavesClosesTheSession() throws {
+    let (relay, endings) = try relay()
+    stream.breakOutput(nil)
+    try loop.advance(by: .milliseconds(100))
+    #expect(endings.list == [.readerLeft] && relay.session == nil)
+  }
+
+  @Test func aSocketsInputIsSentAlthoughItsClientHasLeft() throws {
+    let (relay, endings) = try relay(.finishInput(whileWaiting: true))
+    stream.breakOutput(nil)
+    stream.give("last words")
+    try loop.advance(by: .milliseconds(100))
+    #expect(endings.list.isEmpty && relay.counts == SessionRelay.Counts(sent: 10, received: 10, lost: 0))
+    stream.endInput()
+    try loop.advance(by: .milliseconds(100))
+    #expect(endings.list == [.readerLeft])
+  }
+
+  @Test func aFailureOfTheOutputIsTheReason() throws {
+    let (_, endings) = try relay()
+    stream.breakOutput("No space left on device")
+    try loop.advance(by: .milliseconds(100))
+    #expect(endings.list == [.failed("writing failed: No space left on device")])
+  }
+
+  @Test func anotherSessionContinuesWhereTheFirstWasUnplugged() throws {
+    let (relay, endings) = try relay()
+    stream.give("one ")
+    try loop.advance(by: .milliseconds(100))
+    bench.accessory.unplug()
+    try loop.advance(by: .milliseconds(100))
+    #expect(endings.list.count == 1)
+    stream.give("two")
+    #expect(relay.unsent == 3)
+    try bench.accessory.plugIn()
+    #expect(try loop.run(until: { bench.shown != nil }))
+    relay.attach(try bench.open().session)
+    try loop.advance(by: .milliseconds(100))
+    #expect(stream.text == "one two" && relay.unsent == 0)
+  }
+}
+
+/// A stream in memory, with as much room as a test gives it.
+private final class FakeStream: ByteStream {
+  var room = Int.max
+  private(set) var sent: [UInt8] = []
+  private var waiting: [UInt8] = []
+  private var isWanted = false
+  private var handler: (any ByteStreamHandler)?
+  private var isEnding = false
+
+  var text: String { String(decoding: sent, as: UTF8.self) }
+  var unread: Int { waiting.count }
+
+  func give(_ text: String) {
+    waiting += Array(text.utf8)
+    offer()
+  }
+
+  func endInput() {
+    isEnding = true
+    offer()
+  }
+
+  func tellRoom() { handler?.streamIsWritable(self) }
+
+  func breakOutput(_ reason: String?) { handler?.stream(self, outputBrokeBecause: reason) }
+
+  func start(_ handler: any ByteStreamHandler) { self.handler = handler }
+
+  func resumeReading() {
+    isWanted = true
+    offer()
+  }
+
+  func pauseReading() { isWanted = false }
+
+  private func offer() {
+    guard isWanted, let handler else { return }
+    if !waiting.isEmpty {
+      let bytes = waiting
+      waiting.removeFirst(handler.stream(self, received: bytes.span.bytes))
+    }
+    if waiting.isEmpty, isEnding {
+      isEnding = false
+      handler.stream(self, inputEndedBecause: nil)
+    }
+  }
+
+  func send(_ bytes: RawSpan) -> Int {
+    let taken = min(room, bytes.byteCount)
+    bytes.extracting(0..<taken).withUnsafeBytes { sent.append(contentsOf: $0) }
+    if room < .max { room -= taken }
+    return taken
+  }
+
+  func endOutput() { handler?.streamOutputEnded(self) }
+  func close() { handler = nil }
+}

@@ -1,0 +1,12 @@
+import Foundation
+
+/// What this process has open.
+public enum OpenDescriptors {
+  /// Where each leads, by its number: `socket:[4711]`.
+  public static var targets: [String: String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.reduce(into: [:]) { targets, name in
+      targets[name] = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import AccessoryCables
+import AccessoryFormats
+import AccessoryProfiles
+import AccessoryRuns
+import Certificates
+import Foundation
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import AccessoryCheck
+
+/// Reports, selections and the list of cases.
+@Suite struct CheckReportTests {
+  private static func report(_ quirks: [String] = ["no-status"], only: String = "101-110,601,702") throws -> CheckReport
+  {
+    let rig = try CheckRig("echo", quirks: quirks) { $0.identity.name = "<b>Echo & \"Co\"</b>\u{1B}[31m" }
+    return try rig.run(CheckSelection(only).cases)
+  }
+
+  @Test func numbersAndNamesAreUniqueAndInOrder() {
+    let all = CheckCase.all
+    #expect(all.count >= 80)
+    #expect(all.map(\.number) == all.map(\.number).sorted())
+    #expect(Set(all.map(\.number)).count == all.count)
+    #expect(Set(all.map(\.name)).count == all.count)
+    for one in all {
+      #expect(one.sentence.hasSuffix("."), "\(one.number)")
+      #expect(one.fix.hasSuffix("."), "\(one.number)")
+      #expect(!one.sources.isEmpty, "\(one.number)")
+      #expect(one.group.rawValue == one.number / 100)
+    }
+  }
+
+  @Test func aSelectionTakesNumbersRangesAndNames() throws {
+    #expect(try CheckSelection("101,205-207,certificate").cases.map(\.number) == [101, 205, 206, 207, 501])
+    #expect(CheckSelection.all.cases.count == CheckCase.all.count)
+  }
+
+  @Test(arguments: ["", "99999", "10-9", "certificat", "101,,102", "-", "1-2-3"])
+  func aSelectionRefusesWhatNamesNoCase(_ text: String) {
+    #expect(throws: CheckSelection.Mistake.self) { try CheckSelection(text) }
+  }
+
+  @Test func aReportIsReadBackAsBaseline() throws {
+    let report = try Self.report()
+    let baseline = try CheckReport(json: Array(report.json.text.utf8), file: "r.json")
+    #expect(CheckComparison(report, since: baseline).known == [702])
+    let better = try Self.report([])
+    let comparison = CheckComparison(better, since: baseline)
+    #expect(comparison.repaired == [702])
+    #expect(comparison.lines == ["repaired: 702 session-status"])
+    let first = try CheckReport(json: Array(better.json.text.utf8), file: "r.json")
+    #expect(CheckComparison(report, since: first).broken == [702])
+    var again = report
+    _ = again.compare(with: baseline, tolerance: 0)
+    #expect(again.verdict.word == "failed" && again.outcome == .passed)
+    #expect(again.html.contains("<h1>Passed</h1>") && again.html.contains("as before: 702 session-status"))
+  }
+
+  /// The shards of a check; each is written and read back.
+  private static func parts(_ count: Int, only: String = "101-110,601,702") throws -> [CheckReport] {
+    let planned = try CheckSelection(only).cases
+    return try (1...count).map { index in
+      let shard = try #require(Shard(index, of: count))
+      let rig = try CheckRig("echo", quirks: ["no-status"])
+      var part = try rig.run(Array(planned[shard.share(of: planned.count)]))
+      (part.planned, part.shards, part.program) = (planned.map(\.number), ShardSet(shard), "easim test")
+      let again = try CheckReport(tree: JSON5.read(part.json.text, file: "r.json"))
+      #expect(again == part && again.json.text == part.json.text && again.unfinished == nil)
+      return again
+    }
+  }
+
+  @Test func shardsAddUpToAllCasesInTheirOrder() throws {
+    let whole = try Self.report()
+    var parts = try Self.parts(3)
+    var sum = parts.removeLast()
+    for part in parts { try sum.add(part) }
+    #expect(sum.shards == .whole && sum.unfinished == nil && sum.verdict.word == "failed")
+    #expect(sum.results.map(\.rule) == whole.results.map(\.rule))
+    #expect(sum.results.map(\.isFinding) == whole.results.map(\.isFinding))
+    #expect(sum.findings.map(\.rule.number) == [702])
+    #expect(try CheckReport(tree: JSON5.read(sum.json.text, file: "r.json")) == sum)
+    #expect(throws: ReportSumError.wholeRun) { try sum.add(parts[0]) }
+  }
+
+  @Test func otherFirmwareIsAnotherRun() throws {
+    let parts = try Self.parts(2, only: "201-204")
+    var (one, other) = (parts[0], parts[1])
+    other.accessory?.firmware = "9.9"
+    #expect(throws: ReportSumError.self) { try one.add(other) }
+    #expect(one == parts[0])
+    other.accessory?.firmware = one.accessory?.firmware ?? ""
+    other.accessory?.serial = "another unit"
+    try one.add(other)
+    #expect(one.accessory?.serial == "several")
+  }
+
+  @Test func aShardWhoseAccessoryWentIsNotDone() throws {
+    var part = try Self.parts(2, only: "201-204")[0]
+    part.ending = .gone("no cable")
+    #expect(part.unfinished == "shard 1/2: the accessory did not come back: no cable")
+    part.ending = .stopped(by: "SIGTERM")
+    #expect(part.unfinished == "shard 1/2 was stopped by SIGTERM after 2 of 2 cases")
+    #expect(part.verdict == .stopped(by: "SIGTERM"))
+    #expect(part.junit.contains("<failure message=\"shard 1/2 was stopped by SIGTERM after 2 of 2 cases\"/>"))
+    #expect(part.html.contains("<h1>Stopped</h1>") && part.html.contains("<li>stopped by SIGTERM</li>"))
+    #expect(part.text.contains("stopped: stopped by SIGTERM"))
+    #expect(try CheckReport(tree: JSON5.read(part.json.text, file: "r.json")) == part)
+  }
+
+  @Test func aCheckThatJudgedNothingIsEmptyUnlessThatIsAllowed() throws {
+    var report = try Self.report([], only: "601,702")
+    #expect(report.verdict == .passed)
+    report.results = report.results.map { CheckResult(rule: $0.rule, outcome: .skipped("no"), time: .zero) }
+    #expect(report.verdict == .empty("no case was judged: all 2 were skipped"))
+    #expect(report.junit.contains("<failure message=\"no case was judged: all 2 were skipped\"/>"))
+    #expect(report.html.contains("<h1>Empty</h1>") && report.html.contains("<li>no case was judged"))
+    #expect(report.json.text.contains("\"passed\":false,\"verdict\":\"empty\""))
+    report.allowsEmpty = true
+    #expect(report.verdict == .passed && !report.junit.contains("<failure"))
+    #expect(try CheckReport(tree: JSON5.read(report.json.text, file: "r.json")) == report)
+  }
+
+  @Test func anAttackThatWasNotSurvivedIsAFailureInEachForm() throws {
+    var report = try Self.report([], only: "601,702")
+    var hostile = HostileReport()
+    hostile.attacks = 3
+    hostile.failures = [.init(seed: 4, text: "no answer", steps: [], bytes: [])]
+    report.hostile = hostile
+    #expect(report.verdict == .failed(["3 hostile attacks, 1 not survived"]))
+    #expect(report.junit.contains("<failure message=\"3 hostile attacks, 1 not survived\"/>"))
+    #expect(report.html.contains("<h1>Failed</h1>"))
+  }
+
+  @Test(arguments: [
+    ("\"passed\":true", "\"passed\":false", "passed: says false"),
+    ("\"held\":2", "\"held\":3", "held: says number 3"),
+    ("\"findings\":0", "\"findings\":1", "findings: says number 1"),
+    ("\"result\":\"held\"", "\"result\":\"finding\"", "passed: says true"),
+    ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case is there twice, or was not planned"),
+    (
+      "\"place\"", "\"planned\":[601,702,801],\"place\"",
+      "cases: there are 2, but a complete run of those planned has 3"
+    ),
+    ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: says true"),
+    (
+      "\"cases\":",
+      "\"hostile\":{\"attacks\":0,\"failures\":[{\"seed\":1,\"text\":\"\",\"steps\":[],\"bytes\":\"\"}]},\"cases\":",
+      "hostile: 1 of 0 attacks failed"
+    ),
+  ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) throws {
+    let text = try Self.report([], only: "601,702").json.text
+    let wrong = text.replacing(old, with: new)
+    #expect(wrong != text)
+    let error = #expect(throws: SourceProblems.self) { try CheckReport(tree: JSON5.read(wrong, file: "r.json")) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains(complaint), "\(error.map { "\($0)" } ?? "")")
+  }
+
+  @Test(arguments: [
+    "", "{}", "[]", "{\"easim\":\"check report\"}", "{\"easim\":\"check report\",\"version\":1,\"cases\":[{}]}",
+  ])
+  func aBaselineThatIsNoReportIsRefused(_ text: String) {
+    #expect(throws: SourceProblems.self) { try CheckReport(json: Array(text.utf8), file: "r.json") }
+  }
+
+  @Test func thePageEscapesWhatTheAccessorySays() throws {
+    let page = try Self.report().html
+    #expect(!page.contains("<b>Echo"))
+    #expect(page.contains("&lt;b&gt;Echo &amp; &quot;Co&quot;&lt;/b&gt;"))
+    #expect(!page.contains("\u{1B}"))
+    #expect(page.contains("<td>702 session-status: ") && page.contains("<b>Change:</b> "))
+    #expect(page.contains("prefers-color-scheme: dark") && page.contains("@media print"))
+    #expect(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"))
+  }
+
+  @Test func junitHasACaseForEachResult() throws {
+    let report = try Self.report()
+    let xml = report.junit
+    #expect(xml.contains("tests=\"12\" failures=\"1\""))
+    #expect(xml.components(separatedBy: "<testcase ").count - 1 == report.results.count)
+    #expect(xml.contains("<failure type=\"warning\""))
+  }
+
+  @Test func aFindingHasItsPacketsAndWhatToChange() throws {
+    let finding = try #require(try Self.report().results.last)
+    let text = finding.text
+    #expect(text.contains("FINDING  702"))
+    #expect(text.contains("EA00 StartExternalAccessoryProtocolSession"))
+    #expect(text.contains("change: Answer EA00 with EA03"))
+  }
+
+  @Test func theDocumentHasEveryCase() throws {
+    #expect(try CommittedText.difference("docs/check.md", part: "cases", from: CheckPage.tables + "\n") == nil)
+  }
+
+  @Test func anAccessoryThatIsNotThereIsNoReport() throws {
+    final class Nothing: AccessoryPlug {
+      let place = "nowhere"
+      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+        throw AccessoryAbsent("no accessory at nowhere")
+      }
+    }
+    let loop = VirtualLoop(seed: 1)
+    let checker = Checker(Nothing(), CheckPump(loop), CheckSettings(verifier: AccessoryVerifier()))
+    #expect(throws: AccessoryAbsent.self) { try checker.run(CheckCase.all) }
+  }
+
+  @Test func anAccessoryThatLeavesForGoodEndsTheRun() throws {
+    final class Leaving: AccessoryPlug {
+      let place = "memory"
+      let rig: CheckRig
+      var left = 5
+      init(_ rig: CheckRig) { self.rig = rig }
+      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+        guard left > 0 else { throw AccessoryAbsent("no accessory in memory") }
+        left -= 1
+        return try rig.plugIn(pump, within: limit)
+      }
+    }
+    let rig = try CheckRig("echo")
+    let report = try Checker(Leaving(rig), CheckPump(rig.loop), rig.settings).run(CheckCase.all)
+    #expect(report.ending == .gone("no accessory in memory"))
+    #expect(report.numbers == [])
+    #expect(report.results.count == CheckCase.all.count)
+  }
+}

@@ -1,0 +1,91 @@
+import AccessoryControl
+import AccessoryFormats
+import LinuxIO
+
+/// A server and its clients in one process, on a loop in virtual time: lines go in, lines come out.
+final class ControlDesk {
+  let loop: VirtualLoop
+  let server: ControlServer
+  private var nextID = 0
+
+  init(_ settings: ControlServer.Settings = ControlServer.Settings()) {
+    loop = VirtualLoop(seed: 7)
+    server = ControlServer(settings, on: loop)
+  }
+
+  deinit { server.stop() }
+
+  func client() -> DeskClient { DeskClient(self) }
+
+  func advance(_ duration: Duration) throws { try loop.advance(by: duration) }
+}
+
+/// One client of a desk.
+final class DeskClient {
+  let desk: ControlDesk
+  let client: RPCLines
+  /// What came, a tree for each line.
+  private(set) var lines: [JSON5Value] = []
+  private var nextID = 0
+
+  init(_ desk: ControlDesk) {
+    self.desk = desk
+    client = RPCLines(desk.server.makeClient())
+  }
+
+  func receive(_ text: String) {
+    client.receive(Array(text.utf8).span.bytes)
+  }
+
+  /// Takes everything that waits to be sent.
+  func drain() throws {
+    var bytes: [UInt8] = []
+    client.send { span in
+      span.withUnsafeBytes { bytes += $0 }
+      return span.byteCount
+    }
+    for line in bytes.split(separator: 0x0A) { lines.append(try JSON5.read(Array(line), file: "answer")) }
+  }
+
+  /// Sends a request without waiting; returns its id.
+  @discardableResult
+  func ask(_ method: String, _ params: String = "{}") -> Int {
+    nextID += 1
+    receive("{\"jsonrpc\":\"2.0\",\"id\":\(nextID),\"method\":\"\(method)\",\"params\":\(params)}\n")
+    return nextID
+  }
+
+  func answer(_ id: Int) throws -> JSON5Value? {
+    try drain()
+    return lines.first { $0["id"]?.content == .number(JSON5Number(Int64(id))) }
+  }
+
+  /// Asks, lets the loop run for at most a minute of its time, and returns the answer.
+  func call(_ method: String, _ params: String = "{}") throws -> JSON5Value {
+    let id = ask(method, params)
+    try desk.loop.run(until: { (try? self.answer(id)) ?? nil != nil }, limit: .seconds(60))
+    guard let answer = try answer(id) else { throw NoAnswer(method: method) }
+    return answer
+  }
+
+  /// The result of a call that must succeed.
+  func result(_ method: String, _ params: String = "{}") throws -> JSON5Value {
+    let answer = try call(method, params)
+    guard let result = answer["result"] else { throw Refused(method: method, answer: answer) }
+    return result
+  }
+
+  /// The kind of error of a call that must fail.
+  func kind(_ method: String, _ params: String = "{}") throws -> String? {
+    try call(method, params)["error"]?["data"]?["kind"]?.word
+  }
+
+  /// The notifications of a method so far.
+  func notices(_ method: String) throws -> [JSON5Value] {
+    try drain()
+    return lines.filter { $0["method"]?.content == .text(method) }.compactMap { $0["params"] }
+  }
+
+  struct NoAnswer: Error { let method: String }
+  struct Refused: Error { let method: String, answer: JSON5Value }
+}

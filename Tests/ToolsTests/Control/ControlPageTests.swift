@@ -1,0 +1,78 @@
+import AccessoryControl
+import AccessoryFormats
+import AccessoryWorlds
+import TestSupport
+import Testing
+
+/// docs/control-reference.md is made from the methods, and its examples from a run of them, in order; docs/control.md has
+/// the errors and the silent methods. `EASIM_REWRITE=1` rewrites both.
+@Suite(.serialized) struct ControlPageTests {
+  @Test func theDocumentIsWhatTheMethodsSay() throws {
+    let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
+    #expect(errors == nil, "\(errors ?? "")")
+    let silent = try CommittedText.difference("docs/control.md", part: "silent", from: ControlPage.silent)
+    #expect(silent == nil, "\(silent ?? "")")
+    let methods = ControlPage.methods(results: try play(ControlDesk().client()))
+    let difference = try CommittedText.difference("docs/control-reference.md", part: "methods", from: methods)
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+
+  /// The table of what can happen in a world says which actions are methods.
+  @Test func eachActionWithAMethodIsAMethod() {
+    let kinds = WorldAction.kinds().filter { $0.method != nil }
+    #expect(kinds.count > 12)
+    for kind in kinds {
+      let methods = ControlMethods.all.filter { $0.name == kind.method }
+      #expect(methods.map(\.summary) == [kind.summary], "\(kind.name)")
+    }
+  }
+
+  /// Every method that changes something makes a notice, and no other does.
+  @Test func whatChangesSomethingIsNoticed() throws {
+    let client = ControlDesk().client()
+    let watcher = client.desk.client()
+    _ = try watcher.result("events.subscribe")
+    _ = try play(client)
+    let noticed = Set(try watcher.notices("change").compactMap { $0["request"]?.word })
+    let played = ControlMethods.all.filter { $0.exampleResult == nil && $0.effect == .changes }.map(\.name)
+    #expect(noticed == Set(played + ["time.advance"]))
+    #expect(
+      ControlMethods.all.filter { $0.effect == .reads }.map(\.name) == [
+        "rpc.discover", "server.info", "client.detach", "events.subscribe", "events.unsubscribe", "events.list",
+        "library.list", "world.list", "accessory.list", "fault.list", "app.list", "app.accessories", "session.write",
+        "session.read", "session.state", "packet.list", "packet.get", "host.list", "capture.list", "capture.read",
+        "job.wait", "job.state", "job.list", "job.report", "job.kept", "job.keptReport",
+      ])
+  }
+
+  /// Runs every example in the order of the document, with what it needs before it.
+  private func play(_ client: DeskClient) throws -> [String: String] {
+    var results: [String: String] = [:]
+    for method in ControlMethods.all {
+      try prepare(method.name, client)
+      guard method.exampleResult == nil else { continue }
+      let result = try client.result(method.name, method.example)
+      results[method.name] = String(JSON5Writer.write(result, as: .jsonLine).dropLast())
+    }
+    return results
+  }
+
+  private func prepare(_ name: String, _ client: DeskClient) throws {
+    switch name {
+    case "accessory.flicker", "accessory.pull", "app.accessories":
+      _ = try? client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    case "accessory.remove": _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    case "app.kill", "app.crash": _ = try client.result("app.launch")
+    case "app.open": _ = try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
+    case "burst.run":
+      let list = try client.result("accessory.list")["accessories"]
+      if case .array(let all)? = list?.content, all.first?["plugged"]?.content != .boolean(true) {
+        _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+      }
+    case "time.advance": _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    default: break
+    }
+    try client.desk.advance(.seconds(3))
+  }
+}

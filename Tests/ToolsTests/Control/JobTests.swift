@@ -1,0 +1,85 @@
+import AccessoryControl
+import AccessoryFormats
+import Testing
+
+/// Runs as jobs.
+@Suite struct JobTests {
+  private func desk(time: String) throws -> (DeskClient, String) {
+    let client = ControlDesk().client()
+    let world = try client.result("world.create", "{\"time\":\"\(time)\"}")["world"]?.word ?? ""
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    return (client, world)
+  }
+
+  private func report(of job: String, as form: String, _ client: DeskClient) throws -> String {
+    try client.result("job.report", "{\"job\":\"\(job)\",\"form\":\"\(form)\"}")["report"]?.word ?? ""
+  }
+
+  @Test(arguments: ["real", "virtual"]) func burstsAreCountedAndReported(time: String) throws {
+    let (client, world) = try desk(time: time)
+    _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"accessory\":\"a1\",\"bursts\":20,\"size\":1000}")
+    #expect(try client.kind("job.report", "{\"job\":\"j1\"}") == "state")
+    #expect(try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")["state"]?.word == "passed")
+    let text = try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word ?? ""
+    let report = try JSON5.read(text, file: "report")
+    #expect(report["passed"]?.content == .boolean(true))
+    for form in ["text", "html", "xml"] {
+      #expect(try client.result("job.report", "{\"job\":\"j1\",\"form\":\"\(form)\"}")["report"]?.word.isEmpty == false)
+    }
+    #expect(try client.notices("job").last?["event"]?.word == "ended")
+    let metrics = client.desk.server.metrics
+    #expect(metrics.contains("easim_bursts_total{serial=\"EW1-0001\"} 20\n"))
+    #expect(metrics.contains("easim_burst_latency_seconds_count{serial=\"EW1-0001\"} 20\n"))
+    #expect(metrics.contains("le=\"+Inf\"} 20\n"))
+  }
+
+  @Test func aJobIsCancelledAndKeepsItsReport() throws {
+    let (client, world) = try desk(time: "real")
+    _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"bursts\":1000000,\"rate\":10}")
+    try client.desk.advance(.seconds(3))
+    #expect(try client.result("job.cancel", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
+    #expect(try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word.isEmpty == false)
+    #expect(try client.notices("job").contains { $0["event"]?.word == "progress" })
+  }
+
+  @Test func aScenarioPassesWithASoundClientAndFailsWithANaiveOne() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("scenario.run", "{\"scenario\":\"flicker\"}")
+    _ = try client.result("scenario.run", "{\"scenario\":\"flicker\",\"client\":\"naive\"}")
+    #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
+    #expect(try client.result("job.wait", "{\"job\":\"j2\"}")["state"]?.word == "failed")
+    #expect(try client.kind("scenario.run", "{\"scenario\":\"flickr\"}") == "params")
+    for (job, word) in [("j1", "Passed"), ("j2", "Failed")] {
+      #expect(try report(of: job, as: "html", client).contains("<h1>\(word)</h1>"))
+      let suite = try report(of: job, as: "xml", client)
+      #expect(suite.contains("name=\"flicker\""))
+      #expect(suite.contains("<failure") == (job == "j2"))
+    }
+  }
+
+  @Test(arguments: [("scenario.run", "{\"scenario\":\"flicker\"}"), ("soak.run", "{\"seed\":1,\"seeds\":1000000}")])
+  func aJobThatWasCancelledHasNotPassedInAnyForm(method: String, params: String) throws {
+    let client = ControlDesk().client()
+    _ = try client.result(method, params)
+    _ = try client.result("job.cancel", "{\"job\":\"j1\"}")
+    #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
+    #expect(try report(of: "j1", as: "html", client).contains("<h1>Stopped</h1>"))
+    #expect(try report(of: "j1", as: "xml", client).contains("<failure message"))
+    #expect(try report(of: "j1", as: "text", client).contains("cancel"))
+    guard method == "soak.run" else { return }
+    #expect(try report(of: "j1", as: "json", client).contains("\"passed\":false,\"verdict\":\"stopped\""))
+  }
+
+  @Test func seededWorldsArePlayedBetweenOtherRequests() throws {
+    let desk = ControlDesk()
+    let (client, other) = (desk.client(), desk.client())
+    _ = try client.result("soak.run", "{\"seed\":1,\"seeds\":5}")
+    #expect(try other.result("job.list")["jobs"] != nil)
+    #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
+    #expect(try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word.contains("\"worlds\":5") == true)
+    #expect(try report(of: "j1", as: "text", client).contains("5 worlds, seeds 1 to 5: every rule held"))
+    #expect(try report(of: "j1", as: "html", client).contains("<h1>Passed</h1>"))
+    #expect(try report(of: "j1", as: "xml", client).contains("name=\"rule: bytes\""))
+  }
+}

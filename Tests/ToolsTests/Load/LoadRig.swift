@@ -1,0 +1,77 @@
+import AccessoryCore
+import AccessoryFaults
+import AccessoryHost
+import AccessoryLoad
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import LinuxIO
+import Testing
+
+/// A load test on a simulated accessory in virtual time.
+final class LoadRig {
+  let loop: VirtualLoop
+  let world: World
+  let runner: BurstRunner
+  let site: BurstSite
+  let accessory: SimulatedAccessory
+  private(set) var warnings: [String] = []
+  private let log = Log()
+  private var app: AppView?
+
+  private final class Log {
+    var warnings: [String] = []
+    weak var site: BurstSite?
+  }
+
+  init(
+    _ plan: BurstPlan, profile: String = "echo", behavior: String? = nil, quirks: [String] = [], faults: [String] = [],
+    bytesPerSecond: Int? = nil, knowsLine: Bool = false, seed: UInt64 = 7,
+    playing: (any AccessoryBehavior)? = nil
+  ) throws {
+    loop = VirtualLoop(seed: seed)
+    var settings = World.Settings()
+    settings.line.latency = .milliseconds(1)
+    settings.line.bytesPerSecond = bytesPerSecond
+    let chain = try faults.flatMap { try FaultPreset.faults($0) }
+    settings.faults = chain.map { CableFault($0) }
+    // As every command does that has `--fault`.
+    if knowsLine { settings.peer.link.lineRate = chain.lineRate }
+    let log = log
+    settings.wrap = { channel, end in end.end == .device ? log.site?.watch(channel) ?? channel : channel }
+    world = World(settings, on: loop)
+    runner = BurstRunner(plan, on: loop) { event in
+      if case .warning(let text) = event.kind { log.warnings.append(text) }
+    }
+    site = runner.addSite("the bench")
+    log.site = site
+    let device = world.device
+    site.linkCounters = { device.linkCounters }
+    var described = try ProfileLibrary().profile(profile)
+    if let behavior {
+      described.behavior = try Behavior(behavior)
+      for index in described.protocols.indices { described.protocols[index].behavior = nil }
+    }
+    for quirk in quirks { described.apply(try Quirk(quirk)) }
+    accessory = world.add(described, behavior: playing.map { playing in { _ in playing } })
+    var app = AppSettings()
+    app.rules.visibility = .all
+    app.rules.undeclaredSessions = .allowed
+    self.app = world.device.makeApp(site, settings: BurstRunner.appSettings(app))
+    runner.start()
+    try accessory.plugIn()
+  }
+
+  /// Runs to the end and returns the report.
+  func finish(limit: Duration = .seconds(36_000)) throws -> BurstReport {
+    #expect(try loop.run(until: { runner.outcome != nil }, limit: limit))
+    warnings = log.warnings
+    return runner.report
+  }
+
+  func tearDown() throws {
+    world.tearDown()
+    try loop.runUntilQuiet()
+  }
+}

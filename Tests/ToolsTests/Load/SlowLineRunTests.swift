@@ -1,0 +1,48 @@
+import AccessoryFaults
+import Testing
+
+@testable import AccessoryLoad
+
+/// Bursts over the slow lines that `--fault` knows by name: they come through at the rate of the line, and nothing is sent
+/// again that is only late.
+@Suite struct SlowLineRunTests {
+  private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
+    let rig = try LoadRig(
+      BurstRunnerTests.plan {
+        $0.inFlight = inFlight
+        $0.timeout = .seconds(600)
+      }, faults: [fault], knowsLine: knowsLine)
+    let report = try rig.finish()
+    #expect(rig.runner.outcome == .done)
+    #expect(report.completed == 20)
+    try rig.tearDown()
+    return report
+  }
+
+  @Test(arguments: [1, 4, 16]) func nothingIsRepeatedOverBluetooth(inFlight: Int) throws {
+    let report = try report("bluetooth", inFlight: inFlight)
+    #expect(report.link.retransmissions == 0)
+    #expect(report.link.duplicates == 0)
+    // The rate of the line, less what headers, the echo's way back and the waits between single bursts cost.
+    #expect(report.bytesPerSecond > (inFlight == 1 ? 3_000 : 6_000))
+  }
+
+  @Test func nothingIsRepeatedWhileTheAppScans() throws {
+    let report = try report("bluetooth-scanning", inFlight: 4)
+    #expect(report.link.retransmissions == 0)
+    #expect(report.bytesPerSecond > 4_000)
+  }
+
+  /// Why an end has to know its line: what an iPhone announces fills it for longer than the timeout.
+  @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
+    let report = try report("bluetooth", inFlight: 4, knowsLine: false)
+    #expect(report.link.retransmissions + report.link.duplicates > 0)
+  }
+
+  @Test func theLineIsAsSlowAsItsSlowestFault() throws {
+    #expect(try FaultPreset.faults("bluetooth").lineRate == 7_500)
+    #expect(try FaultPreset.faults("bluetooth-scanning").lineRate == 4_875)
+    #expect(try FaultPreset.faults("latency,delay=20ms").lineRate == nil)
+    #expect([Fault]().lineRate == nil)
+  }
+}

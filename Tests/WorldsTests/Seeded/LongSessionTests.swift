@@ -1,0 +1,39 @@
+import AccessoryCore
+import AccessoryFaults
+import Testing
+
+@testable import AccessorySoak
+@testable import AccessoryWorlds
+
+/// A session in which the numbers of packets go round four hundred times, through the whole house.
+@Suite struct LongSessionTests {
+  @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
+    var plan = SoakPlan(seed: 1)
+    var profile = plan.accessories[0].profile
+    profile.quirks = []
+    profile.link = .init()
+    // The shortest packets that authentication fits into; 40 bytes of a session in each.
+    profile.link.maximumPacketLength = 52
+    profile.link.maximumOutstandingPackets = 127
+    profile.link.retransmissionTimeout = .milliseconds(200)
+    let packets = 100_000
+    plan.accessories = [
+      .init(profile: profile, link: SoakLinkChoices(), conduct: .streams([SoakStreamPlan()]))
+    ]
+    let stream = SoakStreamPlan(bytes: packets * 40, chunk: packets * 40)
+    plan.apps = [.init(sessions: [stream], patience: .zero, isRude: false)]
+    plan.deviceLink = SoakLinkChoices()
+    plan.deviceFlicker = nil
+    plan.line = World.Settings.Line()
+    plan.steps = [.init(at: .zero, action: .accessory(.plugIn, of: profile.name))]
+    plan.faults = [CableFault(try Fault("loss,chance=0.1%"), at: .accessory)]
+    plan.length = .seconds(600)
+
+    let outcome = Soak.run(plan)
+    #expect(outcome.violations == [])
+    #expect(outcome.coverage[.bytesDelivered] == packets * 40)
+    #expect(outcome.coverage[.wrap] >= packets / 256)
+    #expect(outcome.coverage[.retransmission] > 50)
+    #expect(outcome.coverage[.windowFull] > 100)
+  }
+}

@@ -1,0 +1,140 @@
+import AccessoryCore
+import AccessoryFaults
+import AccessoryProfiles
+import Testing
+
+@testable import AccessorySoak
+@testable import AccessoryWorlds
+
+/// A failing world becomes a small one that fails for the same reason, and the file of it does so, too.
+///
+/// The defect is planted by a rule that is stricter than the house's: a corner that worlds may reach is forbidden.
+@Suite struct ShrinkTests {
+  /// A world full of things that have nothing to do with its one reset of a link.
+  private var crowded: SoakPlan {
+    var plan = SoakPlan(seed: 5)
+    plan.accessories = [plan.accessories[0], SoakPlan(seed: 6).accessories[0]]
+    plan.accessories[1].profile.name = "another"
+    plan.accessories[1].profile.identity.serialNumber = "ANOTHER"
+    for index in plan.accessories.indices {
+      plan.accessories[index].profile.link = .init()
+      plan.accessories[index].profile.quirks = [.noStatus]
+    }
+    plan.apps = (0..<3).map { number in
+      .init(
+        sessions: (0..<3).map { SoakStreamPlan(protocolNumber: $0, bytes: 3_000, chunk: 100, think: .milliseconds(3)) },
+        patience: .microseconds(12_345), isRude: true, name: "app-\(number)")
+    }
+    var split = Fault.Split()
+    split.size = 100
+    plan.faults = [
+      CableFault(Fault(.latency(Fault.Latency(delay: .microseconds(7_777))))),
+      CableFault(Fault(.loss(Fault.Loss())), at: .accessory), CableFault(Fault(.split(split))),
+    ]
+    let (one, other) = (plan.accessories[0].name, plan.accessories[1].name)
+    plan.steps = [
+      .init(at: .zero, action: .accessory(.plugIn, of: one)),
+      .init(at: .microseconds(1_001), action: .accessory(.plugIn, of: other)),
+      .init(at: .milliseconds(1_500), action: .accessory(.unplug(), of: one)),
+      .init(at: .milliseconds(1_700), action: .accessory(.plugIn, of: one)),
+      .init(at: .milliseconds(4_000), action: .accessory(.closeSessions, of: one)),
+      .init(at: .microseconds(7_234_567), action: .resetLink(other)),
+      .init(at: .milliseconds(8_000), action: .pull(other)),
+      .init(at: .milliseconds(8_100), action: .accessory(.plugIn, of: other)),
+      .init(at: .milliseconds(9_000), action: .app(.quits, of: .named("app-2"))),
+      .init(at: .milliseconds(9_500), action: .accessory(.unplug(), of: one)),
+    ]
+    plan.length = .microseconds(12_345_678)
+    plan.forbidden = [.resetByDevice]
+    return plan
+  }
+
+  @Test func tenStepsBecomeTheTwoThatMatter() throws {
+    var shrinker = try #require(SoakShrinker(crowded))
+    #expect(shrinker.rule == .forbidden(.resetByDevice))
+    shrinker.run()
+    let plan = shrinker.plan
+    #expect(plan.steps.map(\.action) == [.accessory(.plugIn, of: "another"), .resetLink("another")])
+    #expect(plan.accessories.map(\.profile.name) == ["another"])
+    #expect(plan.faults == [])
+    #expect(plan.apps == [])
+    #expect(plan.accessories[0].profile.quirks == [])
+    #expect(plan.length < .seconds(1))
+    #expect(shrinker.outcome.violations.map(\.rule) == [.forbidden(.resetByDevice)])
+  }
+
+  @Test func theFileOfTheSmallWorldFailsLikewise() throws {
+    var shrinker = try #require(SoakShrinker(crowded))
+    shrinker.run()
+    let text = shrinker.plan.fileText(description: "a link that is reset", comment: "found by a seed")
+    #expect(text.split(separator: "\n").count < 50)
+    let plan = try FileTests.plan(text).plan
+    #expect(plan == shrinker.plan)
+    let again = Soak.run(plan)
+    #expect(again.violations == shrinker.outcome.violations)
+    #expect(again.hash == shrinker.outcome.hash)
+  }
+
+  /// What chance decides is found again with another seed, where leaving something out has moved it.
+  @Test(arguments: [
+    (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
+  ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {
+    var recipe = SoakRecipe()
+    recipe.forbidden = [corner]
+    let failing = try #require(
+      (0..<UInt64(seeds)).lazy.map { recipe.plan($0) }.first { !Soak.run($0).violations.isEmpty })
+    var shrinker = try #require(SoakShrinker(failing))
+    shrinker.run()
+    #expect(shrinker.outcome.violations.contains { $0.rule == .forbidden(corner) })
+    #expect(Soak.run(shrinker.plan).violations == shrinker.outcome.violations)
+    #expect(shrinker.plan.steps.count <= failing.steps.count)
+    #expect(shrinker.plan.faults.count <= 2)
+    #expect(shrinker.plan.fileText(description: "d").utf8.count < failing.fileText(description: "d").utf8.count)
+  }
+
+  @Test func thePlanIsAlwaysShrunkToTheSame() throws {
+    var (first, second) = (try #require(SoakShrinker(crowded)), try #require(SoakShrinker(crowded)))
+    first.run()
+    second.run()
+    #expect(first.plan == second.plan)
+    #expect(first.worldsPlayed == second.worldsPlayed)
+  }
+
+  @Test func theEffortHasABound() throws {
+    var effort = SoakShrinker.Effort()
+    effort.worlds = 7
+    var shrinker = try #require(SoakShrinker(crowded, effort: effort))
+    shrinker.run()
+    #expect(shrinker.worldsPlayed == 7)
+    #expect(shrinker.outcome.violations.contains { $0.rule == shrinker.rule })
+    effort = .init()
+    effort.steps = 1
+    shrinker = try #require(SoakShrinker(crowded, effort: effort))
+    shrinker.run()
+    #expect(shrinker.worldsPlayed == 1)
+    #expect(shrinker.plan == crowded)
+  }
+
+  @Test func whoeverStopsItHasWhatWasReached() throws {
+    var shrinker = try #require(SoakShrinker(crowded, isStopped: { true }))
+    shrinker.run()
+    #expect(shrinker.plan == crowded)
+  }
+
+  @Test func aWorldThatBreaksNoRuleIsNotShrunk() {
+    var plan = crowded
+    plan.forbidden = []
+    #expect(SoakShrinker(plan)?.plan == nil)
+  }
+
+  @Test func aProfileThatSomebodyGaveIsLeftAsItIs() throws {
+    var recipe = SoakRecipe()
+    recipe.profile = ("misbehaving", try ProfileLibrary().template("misbehaving"))
+    recipe.forbidden = [.connect]
+    let plan = try #require((0..<50).lazy.map { recipe.plan($0) }.first { !Soak.run($0).violations.isEmpty })
+    var shrinker = try #require(SoakShrinker(plan, keepsProfiles: true))
+    shrinker.run()
+    #expect(shrinker.plan.accessories[0].profile == plan.accessories[0].profile)
+    #expect(shrinker.plan.faults == [])
+  }
+}

@@ -1,0 +1,53 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryWorlds
+import LinuxIO
+import Testing
+
+/// Steps of authentication are events at both ends, with the reason.
+@Suite struct AuthenticationEventTests {
+  private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
+    let loop = VirtualLoop(seed: 7)
+    var events: [TimelineEvent] = []
+    var settings = World.Settings()
+    settings.authentication = .real
+    settings.report = { events.append($0) }
+    var profile = try ProfileLibrary().profile("echo")
+    if let quirk { profile.apply(try Quirk(quirk)) }
+    let demonstration = try Demonstration(profile, settings: settings, on: loop)
+    demonstration.start()
+    try loop.advance(by: .seconds(5))
+    return events.compactMap { event in
+      if event.side == side, case .authentication(let step) = event.kind { step } else { nil }
+    }
+  }
+
+  @Test func aSuccessIsReportedByBothEnds() throws {
+    #expect(try steps(.device).first == .succeeded)
+    #expect(try steps(.accessory).first == .accepted)
+  }
+
+  @Test func aWrongSignatureIsReportedWithItsReason() throws {
+    guard case .refused(.signature(let reason))? = try steps(.device, quirk: "authentication,wrong").first else {
+      Issue.record("no refusal of the signature")
+      return
+    }
+    #expect(!reason.isEmpty)
+    #expect(try steps(.accessory, quirk: "authentication,wrong").first == .refusedByDevice)
+  }
+
+  @Test func aMissingAnswerIsReportedByTheAccessory() throws {
+    #expect(try steps(.accessory, quirk: "authentication,never").first == .unanswered)
+  }
+
+  @Test(arguments: [
+    (TimelineEvent.Authentication.succeeded, "succeeded"), (.accepted, "accepted by the device"),
+    (.refused(.signature("why")), "refused: why"), (.refused(.certificate("why")), "refused: why"),
+    (.refused(.onPurpose), "refused: the signature is valid, and refused on purpose"),
+    (.refusedByDevice, "refused by the device"), (.unanswered, "left unanswered"),
+  ])
+  func eachHasItsText(step: TimelineEvent.Authentication, text: String) {
+    #expect(step.description == text)
+  }
+}

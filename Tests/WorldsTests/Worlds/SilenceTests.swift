@@ -1,0 +1,303 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+import IAP2
+import LinuxIO
+import Testing
+
+/// What silence does in every phase of both roles: where one end waits for the other, the cable is closed or the silence
+/// reported within a limit; elsewhere an end may be silent for as long as it likes.
+@Suite struct SilenceTests {
+  /// Which end waits.
+  enum End: String, CaseIterable {
+    case accessory
+    case device
+  }
+
+  /// What becomes of the silence.
+  enum Outcome {
+    /// The cable is closed.
+    case closed
+    /// It is reported, and the cable stays: a real device does not unplug an accessory either.
+    case reported
+    /// Nothing.
+    case nothing
+  }
+
+  struct Example: CustomStringConvertible, Sendable {
+    let end: End
+    let phase: PeerPhase
+    var description: String { "\(end.rawValue) in \(phase)" }
+  }
+
+  /// Every phase of either end. A device is never `stopped`: it listens again.
+  static let examples = End.allCases.flatMap { end in
+    PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
+  }
+
+  static func outcome(_ example: Example) -> Outcome {
+    switch (example.phase, example.end) {
+    case (.stopped, _), (.detection, _), (.synchronization, _): .closed
+    case (.authentication, .accessory), (.identification, .accessory), (.refused, .accessory): .closed
+    case (.authentication, .device), (.identification, .device): .reported
+    case (.owner, _), (.ready, _), (.refused, .device): .nothing
+    }
+  }
+
+  /// Both ends of a cable outside of a world, where silence counts, and which can be cut without notice.
+  final class Rig {
+    let loop = VirtualLoop()
+    let device: Device
+    let accessory: SimulatedAccessory
+    let wire: Wire
+    let port = HandPort()
+    private let log = Log()
+    var texts: [String] { log.texts }
+
+    final class Log {
+      var texts: [String] = []
+    }
+
+    /// Both ends of the line: cut off, neither hears of the other, not even that it closes.
+    struct Wire {
+      let ends: [SeverableChannel]
+      func sever() { for end in ends { end.sever() } }
+      /// The device disconnects, and the accessory is notified.
+      func close() { ends[1].close() }
+    }
+
+    final class HandPort: Port {
+      let place = "the test's port"
+      var onEvent: ((PortEvent) -> Void)?
+      func open(_ onEvent: @escaping (PortEvent) -> Void) { self.onEvent = onEvent }
+      func close() { onEvent = nil }
+    }
+
+    init(
+      quirk: String? = nil, refuses: Bool = false, isDedicated: Bool = false, patience: Patience = Patience(),
+      adjust: (inout DeviceSettings) -> Void = { _ in }
+    ) throws {
+      let log = log
+      var settings = DeviceSettings(authenticator: StubAuthenticator(seed: 1))
+      adjust(&settings)
+      device = Device(settings: settings, on: loop) { log.add($0) }
+      var profile = try ProfileLibrary().profile("echo")
+      if let quirk { profile.apply(try Quirk(quirk)) }
+      accessory = SimulatedAccessory(
+        profile, at: port, authenticator: StubAuthenticator(seed: 1), on: loop, patience: patience
+      ) { log.add($0) }
+      let pair = LoopbackChannel.makePair(on: loop, latency: .milliseconds(10))
+      let ends = [SeverableChannel(around: pair.left, on: loop), SeverableChannel(around: pair.right, on: loop)]
+      wire = Wire(ends: ends)
+      try accessory.plugIn()
+      let (left, right) = (Cable(main: wire.ends[0]), Cable(main: wire.ends[1]))
+      port.onEvent?(.cable(isDedicated ? left.dedicated : left, from: "the test"))
+      device.plugIn(isDedicated ? right.dedicated : right, at: "the test", refusesSignatures: refuses)
+    }
+
+    func phase(of end: End) -> PeerPhase? {
+      end == .accessory ? accessory.phase : device.phases.first
+    }
+  }
+
+  /// A rig with one end in the phase of the example.
+  func rig(for example: Example) throws -> Rig {
+    switch (example.phase, example.end) {
+    case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
+    case (.owner, _): try Rig(quirk: "authentication,never")
+    case (.refused, _): try Rig(refuses: true)
+    case (.detection, _), (.synchronization, _), (.authentication, _), (.identification, _), (.ready, _): try Rig()
+    }
+  }
+
+  @Test(arguments: examples) func noPeerIsWaitedForWithoutEnd(_ example: Example) throws {
+    let rig = try rig(for: example)
+    #expect(
+      try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
+      "the phase is reached")
+    let outcome = Self.outcome(example)
+    // Bytes on their way while nothing is waited for arrive: silence begins on an idle line.
+    if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
+    rig.wire.sever()
+    // Twice the longest limit, and the time in which a link gives up.
+    try rig.loop.advance(by: Patience.usual * 20 + .seconds(120))
+    switch outcome {
+    case .closed:
+      #expect(rig.phase(of: example.end) == nil)
+      #expect(
+        rig.texts.contains {
+          $0.hasPrefix("closed the cable: the \(example.end == .accessory ? "device" : "accessory") did not")
+        })
+    case .reported:
+      #expect(rig.texts.contains { $0.contains("never answered") } || rig.phase(of: example.end) == nil)
+    case .nothing:
+      #expect(rig.phase(of: example.end) == example.phase)
+    }
+  }
+
+  @Test(arguments: PeerPhase.allCases) func aLimitOfAPhaseIsItsOwnSetting(_ phase: PeerPhase) {
+    var patience = Patience.unlimited
+    switch phase {
+    case .detection, .stopped: patience.detection = .seconds(7)
+    case .synchronization: patience.link = .seconds(7)
+    case .authentication: patience.authentication = .seconds(7)
+    case .identification: patience.identification = .seconds(7)
+    case .refused: patience.refusal = .seconds(7)
+    case .owner, .ready: patience = Patience(.seconds(7))
+    }
+    let isLimited = ![.owner, .ready].contains(phase)
+    #expect(patience.limit(of: phase) == (isLimited ? .seconds(7) : nil))
+    #expect(Patience.unlimited.limit(of: phase) == nil)
+  }
+
+  @Test func aDeviceThatNeverSpeaksIsSentAwayAndTheNextOneIsServed() throws {
+    let rig = try Rig()
+    rig.wire.sever()
+    try rig.loop.advance(by: Patience.usual - .milliseconds(1))
+    #expect(rig.accessory.phase == .detection)
+    let second = LoopbackChannel.makePair(on: rig.loop)
+    rig.port.onEvent?(.cable(Cable(main: second.left), from: "a second device"))
+    #expect(rig.texts.last == "refused a second device: another device is already connected")
+    try rig.loop.advance(by: .milliseconds(1))
+    #expect(rig.accessory.phase == nil)
+    #expect(rig.texts.contains("closed the cable: the device did not take part in detection within 30s"))
+    let third = LoopbackChannel.makePair(on: rig.loop)
+    rig.port.onEvent?(.cable(Cable(main: third.left), from: "a third device"))
+    rig.device.plugIn(Cable(main: third.right), at: "the test")
+    #expect(try rig.loop.run(until: { rig.accessory.phase == .ready }, limit: .seconds(5)))
+  }
+
+  @Test func aDeviceThatHasRefusedTheAccessoryAndStaysIsSentAwayAfterAWhile() throws {
+    let rig = try Rig(refuses: true)
+    #expect(try rig.loop.run(until: { rig.accessory.phase == .refused }, limit: .seconds(60)))
+    try rig.loop.advance(by: Patience.usual * 10 - .seconds(1))
+    #expect(rig.accessory.phase == .refused)
+    try rig.loop.advance(by: .seconds(1))
+    #expect(rig.accessory.phase == nil)
+    #expect(rig.texts.contains("closed the cable: the device did not leave after its refusal within 5m"))
+  }
+
+  @Test func aDeviceThatOnlyKeepsTheLinkUpIsSentAway() throws {
+    let rig = try Rig()
+    rig.wire.close()
+    try rig.loop.advance(by: .seconds(1))
+    let pair = LoopbackChannel.makePair(on: rig.loop)
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that never challenges"))
+    let mute = MuteOwner()
+    let connection = Connection(peer: DevicePeer(), cable: Cable(main: pair.right), on: rig.loop)
+    connection.start(mute)
+    #expect(try rig.loop.run(until: { mute.hasCertificate }, limit: .seconds(5)))
+    #expect(rig.accessory.phase == .authentication)
+    let start = rig.loop.now
+    #expect(try rig.loop.run(until: { rig.accessory.phase == nil }, limit: .seconds(60)))
+    #expect(rig.loop.now - start <= Patience.usual)
+    #expect(rig.texts.contains("closed the cable: the device did not finish authentication within 30s"))
+  }
+
+  @Test func answeringDetectionAgainAndAgainBuysNoTime() throws {
+    let rig = try Rig()
+    // The accessory's SYNs go nowhere: it starts over after ten of them, and the device answers detection again.
+    let pair = LoopbackChannel.makePair(on: rig.loop)
+    rig.wire.sever()
+    try rig.loop.advance(by: .seconds(60))
+    let answerer = DetectionAnswerer(pair.right)
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that knows detection alone"))
+    let start = rig.loop.now
+    #expect(try rig.loop.run(until: { answerer.end != nil }, limit: .seconds(600)))
+    #expect(rig.loop.now - start <= Patience.usual + Patience.usual)
+    #expect(answerer.answers > 1)
+  }
+
+  @Test func betweenFixedEndsSilenceHasNoLimit() throws {
+    let rig = try Rig(isDedicated: true)
+    rig.wire.sever()
+    try rig.loop.advance(by: .seconds(3_600))
+    #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
+  }
+
+  /// As commands ask for it: a link that never came up is then a refusal.
+  @Test func aDeviceCanLimitFixedEndsToo() throws {
+    let rig = try Rig(isDedicated: true) { settings in
+      settings.patience.detection = .seconds(2)
+      settings.patience.coversDedicated = true
+    }
+    rig.wire.sever()
+    try rig.loop.advance(by: .seconds(3))
+    #expect(rig.device.phases == [])
+    let sentence = "the link never came up: the accessory did not take part in detection within 2s"
+    #expect(rig.texts.contains(sentence))
+  }
+
+  @Test func withoutPatienceNothingIsLimited() throws {
+    let rig = try Rig(patience: .unlimited)
+    rig.wire.sever()
+    try rig.loop.advance(by: .seconds(3_600))
+    #expect(rig.accessory.phase == .detection)
+  }
+
+  @Test func aDeviceThatIsReadyMayBeSilentForEver() throws {
+    let rig = try Rig()
+    try rig.loop.advance(by: .seconds(86_400))
+    #expect(rig.accessory.phase == .ready && rig.device.phases == [.ready])
+  }
+
+  @Test func noiseIsReportedAtMostTenTimesInTenSeconds() throws {
+    let rig = try Rig()
+    try rig.loop.advance(by: .seconds(1))
+    let pair = LoopbackChannel.makePair(on: rig.loop)
+    rig.wire.close()
+    try rig.loop.advance(by: .seconds(1))
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that makes noise"))
+    let noise = [UInt8](repeating: 0x41, count: 4_096)
+    pair.right.start(DetectionAnswerer(nil))
+    for _ in 0..<500 {
+      #expect(pair.right.send(noise.span.bytes) == noise.count)
+      try rig.loop.advance(by: .milliseconds(1))
+    }
+    try rig.loop.advance(by: .seconds(11))
+    #expect(rig.texts.filter { $0.contains("belong to no packet") }.count == MessageRate.most)
+    let counts = rig.texts.filter { $0.hasPrefix("and ") }
+    #expect(
+      counts.count == 1 && counts[0].contains("more warnings about bytes and messages of the other end in the last"))
+  }
+}
+
+extension SilenceTests.Rig.Log {
+  func add(_ event: TimelineEvent) {
+    switch event.kind {
+    case .warning(let text), .note(let text), .detach(let text): texts.append(text)
+    case .refused(let refusal): texts.append(refusal.sentence)
+    default: break
+    }
+  }
+}
+
+/// The owner of a device's connection that has no use for a certificate.
+private final class MuteOwner: ConnectionOwner {
+  private(set) var hasCertificate = false
+
+  func connectionTold(_ event: PeerEvent) { if case .certificateReceived = event { hasCertificate = true } }
+  func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {}
+  func connectionEnded(_ end: ChannelEnd) {}
+}
+
+/// Answers the detection sequence, whatever else comes.
+private final class DetectionAnswerer: ChannelHandler {
+  private(set) var answers = 0
+  private(set) var end: ChannelEnd?
+
+  init(_ channel: (any Channel)?) { channel?.start(self) }
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    guard bytes.withUnsafeBytes({ Array($0) }).starts(with: [0xFF, 0x55]) else { return }
+    answers += 1
+    let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
+    _ = channel.send(detection.span.bytes)
+  }
+  func channelIsWritable(_ channel: any Channel) {}
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
+}
