@@ -40,7 +40,8 @@ import Testing
       guard line.count > 5, line[3] == "01" else { return false }
       return line[1] == name || line[2] == name
     }
-    #expect(lines.count == 2)
+    // The kernel lists a connection twice if the table changes while it is read.
+    #expect(Set(lines.map { $0[1] }).count == 2)
     #expect(lines.allSatisfy { $0[5].hasPrefix("02:") })
     both.close()
   }
