@@ -175,7 +175,7 @@ extension Kind<Fault> {
         "direction", \.acts, .choice(of: Payload.directions),
         "in: what this end receives; out: what it sends"),
       Field("after", \.after, .duration(day), "time from the start of the channel until the fault begins"),
-      Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms for no end"),
+      Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms means forever"),
     ]
     self.init(Payload.format, shared: shared, { Fault(make($0)) }) { payload($0.effect) }
   }

@@ -481,7 +481,7 @@ class Accessory:
         raise EasimError(f"the accessory '{self.id}' is gone", kind="gone")
 
     async def add_quirk(self, quirk: str) -> bool:
-        """Give it a quirk. Returns whether it applies now; otherwise when it is plugged in next."""
+        """Give it a quirk. Returns whether the change applies now, or the next time it is plugged in."""
         return bool((await self._call("quirk", add=[quirk]))["now"])
 
     async def remove_quirk(self, name: str) -> bool:

@@ -5,7 +5,7 @@ import IAP2
 extension CheckCase {
   static let authentication: [CheckCase] = [
     CheckCase(
-      501, "certificate", "AA00 is answered by AA01 with a certificate.", [.agreed],
+      501, "certificate", "The accessory answers AA00 with AA01 and a certificate.", [.agreed],
       fix: "Read the certificate from the authentication coprocessor and send it in parameter 0 of AA01."
     ) { run in
       let survey = try run.survey(judging: 501)
@@ -15,7 +15,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      502, "certificate-form", "The certificate is a whole PKCS#7 SignedData.", [.agreed],
+      502, "certificate-form", "The certificate is a complete PKCS#7 SignedData.", [.agreed],
       fix: "Send what the coprocessor's certificate registers hold, whole and unchanged."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -24,7 +24,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      503, "certificate-prompt", "The certificate comes within 3 s.", [.inferred], .warning,
+      503, "certificate-prompt", "The certificate arrives within 3 s.", [.inferred], .warning,
       fix: "Read the certificate before the cable is plugged in; the coprocessor needs no time for it."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -32,7 +32,7 @@ extension CheckCase {
         device, .requestAuthenticationCertificate, authentication.certificateMessage, .seconds(3))
     },
     CheckCase(
-      504, "signature", "AA02 is answered by AA03 with a signature.", [.agreed],
+      504, "signature", "The accessory answers AA02 with AA03 and a signature.", [.agreed],
       fix: "Let the coprocessor sign the challenge and send the response in parameter 0 of AA03."
     ) { run in
       _ = try run.survey(judging: 504)
@@ -51,7 +51,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      506, "signature-right", "The signature is of the challenge, by the certificate's key.", [.agreed],
+      506, "signature-right", "The signature signs the challenge with the certificate's key.", [.agreed],
       fix: "Write the challenge unchanged into the coprocessor, wait until it has signed, and send its response."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -62,7 +62,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      507, "signature-fresh", "Each challenge gets a signature of its own.", [.agreed],
+      507, "signature-fresh", "Each challenge gets a new signature.", [.agreed],
       fix: "Let the coprocessor sign each challenge; do not keep a response."
     ) { run in
       let (_, first) = try run.authentication()
@@ -76,7 +76,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      508, "signature-prompt", "The signature comes within 4 s.", [.inferred], .warning,
+      508, "signature-prompt", "The signature arrives within 4 s.", [.inferred], .warning,
       fix: "Give the challenge to the coprocessor at once: it signs within 1,645 ms (2.0B) or 440 ms."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -84,7 +84,7 @@ extension CheckCase {
         device, .requestAuthenticationChallengeResponse, authentication.responseMessage, .seconds(4))
     },
     CheckCase(
-      509, "authentication-unasked", "Certificates and signatures are sent once for each request.", [.agreed],
+      509, "authentication-unasked", "Certificates and signatures are sent once per request.", [.agreed],
       .warning, fix: "Send AA01 and AA03 only as answers to AA00 and AA02, once each."
     ) { run in
       let device = try run.survey().device
@@ -96,7 +96,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      510, "identification-first", "A device that identifies first and authenticates afterwards is served.",
+      510, "identification-first", "A device may request identification before authentication.",
       [.agreed], fix: "Answer AA00, AA02 and 1D00 in whatever order the device asks."
     ) { run in
       _ = try run.authentication()
@@ -120,7 +120,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      512, "authentication-glued", "AA05 and 1D00 in one write are both understood.", [.agreed],
+      512, "authentication-glued", "The accessory understands AA05 and 1D00 in one write.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
       _ = try run.identification()
@@ -136,7 +136,7 @@ extension CheckCase {
     },
     CheckCase(
       513, "authentication-failed",
-      "After a failed authentication (AA04) the accessory works when it is plugged in anew.",
+      "After a failed authentication (AA04) the accessory works when it is plugged in again.",
       [.seenOnce], fix: "On AA04 wait until the cable is pulled, and then begin as if nothing had happened."
     ) { run in
       _ = try run.identification()
@@ -147,14 +147,14 @@ extension CheckCase {
       try run.expectReady("After AA04, plugged in anew")
     },
     CheckCase(
-      514, "certificate-again", "A second AA00 on the same link is answered, too.", [.inferred], .warning,
+      514, "certificate-again", "A second AA00 on the same link is also answered.", [.inferred], .warning,
       fix: "Answer each AA00 with the certificate, also after AA05."
     ) { run in
       let device = try run.device(at: .authenticated)
       try run.expectCertificate(device, "Asked again after AA05")
     },
     CheckCase(
-      515, "challenge-without-certificate", "A challenge before the certificate was asked for does no lasting harm.",
+      515, "challenge-without-certificate", "A challenge before the certificate request does no lasting harm.",
       [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it comes, or ignore it."
     ) { run in
       _ = try run.identification()

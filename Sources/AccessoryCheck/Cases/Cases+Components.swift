@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let components: [CheckCase] = [
     answer(
-      1001, "location", "StartLocationInformation (FFFA) is answered by NMEA sentences (FFFB).", 0xFFFA, 0xFFFB,
+      1001, "location", "The accessory answers StartLocationInformation (FFFA) with NMEA sentences (FFFB).", 0xFFFA, 0xFFFB,
       ask: {
         $0.none(1); $0.none(2)
       }
@@ -13,18 +13,19 @@ extension CheckCase {
       return sentence.hasPrefix("$") ? nil : "'\(sentence.prefix(20))' does not begin with $"
     },
     answer(
-      1002, "wifi", "The request for the Wi-Fi configuration (5702) is answered by 5703.", 0x5702, 0x5703
+      1002, "wifi", "The accessory answers the request for its Wi-Fi configuration (5702) with 5703.", 0x5702, 0x5703
     ) { parameters in
       (try? parameters.first(1)?.text()) == nil ? "it has no network name in parameter 1" : nil
     },
     answer(
-      1003, "vehicle", "StartVehicleStatusUpdates (A100) is answered by A101.", 0xA100, 0xA101,
+      1003, "vehicle", "The accessory answers StartVehicleStatusUpdates (A100) with A101.", 0xA100, 0xA101,
       ask: {
         $0.none(3); $0.none(4)
       }
     ) { _ in nil },
     answer(
-      1004, "pairing", "StartOOBBTPairing (00B0) is answered by 00B1 with a transport component and an address.",
+      1004, "pairing", "The accessory answers StartOOBBTPairing (00B0) with 00B1, a transport component and an "
+        + "address.",
       0x00B0,
       0x00B1
     ) { parameters in
@@ -48,7 +49,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      1006, "power-update", "An accessory that subscribed to power updates (AE00) takes one (AE01).", [.agreed],
+      1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts one (AE01).", [.agreed],
       fix: "Acknowledge AE01 and use the parameters that you know."
     ) { run in
       let identification = try run.identification()

@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let data: [CheckCase] = [
     CheckCase(
-      801, "data-sizes", "Packets of every awkward size come through: around powers of two, and of one byte.",
+      801, "data-sizes", "Packets of awkward sizes arrive whole: one byte, and around powers of two.",
       [.inferred], fix: "Look for buffers whose size is a power of two, and for transfers that need a short packet."
     ) { run in
       let session = try run.echoSession()
@@ -18,7 +18,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      802, "data-largest", "The largest packet that the accessory's SYN allows comes through.", [.agreed],
+      802, "data-largest", "The largest packet that the accessory's SYN allows arrives whole.", [.agreed],
       fix: "Take packets as long as the SYN says, or say less."
     ) { run in
       let session = try run.echoSession()
@@ -26,7 +26,7 @@ extension CheckCase {
       try run.exchange(CheckBytes.mixed(size), on: session, size: size)
     },
     CheckCase(
-      803, "data-ten-thousand", "10,000 bytes, as EADemo sends them, come through.", [.seenOnce],
+      803, "data-ten-thousand", "10,000 bytes, as sent by EADemo, arrive whole.", [.seenOnce],
       fix: "Find out at which byte they differ: each has its own value, counting from 0 to 255."
     ) { run in
       let session = try run.echoSession()
@@ -34,7 +34,7 @@ extension CheckCase {
         CheckBytes.counting(10_000), on: session, size: min(run.largestPiece(session.device), 2_000))
     },
     CheckCase(
-      804, "data-all-values", "Bytes that look like packets, messages or text ends come through.", [.agreed],
+      804, "data-all-values", "Bytes that look like packets, messages or text terminators arrive whole.", [.agreed],
       fix: "Go by the length in the header alone; do not search a payload for anything."
     ) { run in
       let session = try run.echoSession()
@@ -44,7 +44,7 @@ extension CheckCase {
       try run.exchange(bytes, on: session, size: min(run.largestPiece(session.device), bytes.count))
     },
     CheckCase(
-      805, "data-glued", "Several packets in one write come through.", [.agreed],
+      805, "data-glued", "Several packets in one write arrive whole.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
       let session = try run.echoSession()
@@ -61,7 +61,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      806, "data-split", "A packet in many small writes comes through.", [.agreed],
+      806, "data-split", "A packet in many small writes arrives whole.", [.agreed],
       fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
     ) { run in
       let session = try run.echoSession()
@@ -73,7 +73,7 @@ extension CheckCase {
       try run.expectNoRepetition(session.device, after: mark, "In small writes")
     },
     CheckCase(
-      807, "data-window", "As many packets as the accessory's SYN allows may come without a pause.", [.agreed],
+      807, "data-window", "The accessory accepts as many packets without a pause as its SYN allows.", [.agreed],
       fix: "Keep room for as many of the longest packets as the SYN allows, or allow fewer."
     ) { run in
       let session = try run.echoSession()
@@ -93,7 +93,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      809, "data-loss", "Data comes through whole when every fifth packet is lost once.", [.agreed],
+      809, "data-loss", "Data arrives whole even if every fifth packet is lost once.", [.agreed],
       fix: "Deliver packets in the order of their numbers, each once."
     ) { run in
       let session = try run.echoSession()

@@ -40,7 +40,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      104, "detection-late", "A device that answers detection only after seconds gets a link.", [.agreed],
+      104, "detection-late", "A device that takes seconds to answer detection gets a link.", [.agreed],
       fix: "Go on with detection for as long as the cable is plugged in, and take an answer whenever it comes."
     ) { run in
       try run.needLink()
@@ -53,7 +53,7 @@ extension CheckCase {
     },
     CheckCase(
       105, "detection-extra",
-      "Detection sequences that still arrive after the answer, before the SYN|ACK, are ignored.", [.agreed],
+      "Detection sequences that arrive between the answer and the SYN|ACK are ignored.", [.agreed],
       fix: "After the first answer to detection, ignore detection sequences until the SYN|ACK has arrived."
     ) { run in
       try run.needLink()
@@ -70,13 +70,13 @@ extension CheckCase {
       }
     },
     CheckCase(
-      107, "detection-padding", "Zero bytes in front of the answer to detection are skipped.", [.inferred], .warning,
+      107, "detection-padding", "Zero bytes before the answer to detection are skipped.", [.inferred], .warning,
       fix: "Search the stream for FF 55 and FF 5A, and skip what is in front of them."
     ) { run in
       try run.answerDetection { device in device.line.send([0, 0, 0] + PacketWriter.detection) }
     },
     CheckCase(
-      108, "syn-after-answer", "The accessory sends its SYN soon after detection was answered.", [.agreed],
+      108, "syn-after-answer", "The accessory sends its SYN soon after detection is answered.", [.agreed],
       fix: "Send a SYN as soon as the detection sequence comes back."
     ) { run in
       let survey = try run.survey()
@@ -95,7 +95,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      109, "syn-not-before-answer", "The accessory sends no SYN before detection was answered.", [.agreed],
+      109, "syn-not-before-answer", "The accessory sends no SYN before detection is answered.", [.agreed],
       .warning, fix: "Wait for the detection sequence from the Apple device before the first SYN."
     ) { run in
       let device = try run.unanswered()

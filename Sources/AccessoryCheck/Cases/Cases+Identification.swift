@@ -5,13 +5,13 @@ extension CheckCase {
   static let identification: [CheckCase] =
     [
       CheckCase(
-        601, "identification", "1D00 is answered by 1D01.", [.agreed],
+        601, "identification", "The accessory answers 1D00 with 1D01.", [.agreed],
         fix: "Send the identification (1D01) whenever the device asks for it."
       ) { run in
         _ = try run.survey(judging: 601)
       },
       CheckCase(
-        602, "identification-prompt", "The identification comes within 5 s.", [.inferred], .warning,
+        602, "identification-prompt", "The identification arrives within 5 s.", [.inferred], .warning,
         fix: "Keep the identification ready; an app in the background has about 10 s for everything."
       ) { run in
         let survey = try run.survey()
@@ -31,7 +31,7 @@ extension CheckCase {
         }
       },
       CheckCase(
-        604, "identification-same", "The identification is the same at each attachment.", [.inferred], .warning,
+        604, "identification-same", "The identification is the same each time it is plugged in.", [.inferred], .warning,
         fix: "Identify the accessory in the same way each time; announce changes by 1D06."
       ) { run in
         let survey = try run.survey()
@@ -52,7 +52,7 @@ extension CheckCase {
       },
       CheckCase(
         605, "identification-rejected",
-        "After its identification was rejected (1D03) the accessory works when it is plugged in anew.", [.seenOnce],
+        "After a rejected identification (1D03) the accessory works when it is plugged in again.", [.seenOnce],
         fix: "On 1D03 send another identification, or wait until the cable is pulled."
       ) { run in
         _ = try run.identification()
@@ -66,7 +66,7 @@ extension CheckCase {
       },
       CheckCase(
         607, "identification-whole",
-        "At its first attachment the accessory stays, with all of its protocols.", [.seenOnce], .warning,
+        "The accessory declares all of its protocols and stays connected when it is first plugged in.", [.seenOnce], .warning,
         fix: "Do not detach to change what is offered: apps see it connect, disconnect and connect again."
       ) { run in
         let survey = try run.survey()
@@ -79,30 +79,30 @@ extension CheckCase {
 
   /// A case for each rule that an identification is judged by.
   private static let rules: [CheckCase] = [
-    rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are there.", [.captured], "Add the parameter."),
+    rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are present.", [.captured], "Add the parameter."),
     rule(
-      .unreadableParameter, 622, "Each parameter has the form of its type.", [.agreed],
+      .unreadableParameter, 622, "Each parameter is valid for its type.", [.agreed],
       "Correct the parameter's length and content."),
     rule(
-      .repeatedParameter, 623, "A parameter that can come once comes once.", [.inferred], "Send the parameter once."),
+      .repeatedParameter, 623, "A parameter that may appear only once does.", [.inferred], "Send the parameter once."),
     rule(
-      .blankText, 624, "No text that must be there is blank.", [.seenOnce], "Fill the text in."),
+      .blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
     rule(
       .textWithoutEnd, 625, "Texts end with a zero byte.", [.agreed], "Add 00 to the end of the text.", .warning),
     rule(
-      .packedLanguages, 626, "Each supported language has a parameter 13 of its own.", [.agreed],
+      .packedLanguages, 626, "Each supported language has its own parameter 13.", [.agreed],
       "Repeat parameter 13 for each language.", .warning),
     rule(
-      .blankOptionalText, 627, "An optional text that is there is not blank.", [.inferred],
+      .blankOptionalText, 627, "No optional text is blank.", [.inferred],
       "Leave the parameter out, or fill it in.", .warning),
     rule(
-      .presenceWithValue, 628, "A parameter that only says \"present\" has no value.", [.seenOnce],
+      .presenceWithValue, 628, "A parameter that only signals presence has no value.", [.seenOnce],
       "Send the parameter with length 4."),
     rule(
-      .duplicateProtocol, 629, "Protocols have different numbers and names.", [.inferred],
+      .duplicateProtocol, 629, "Protocols have unique numbers and names.", [.inferred],
       "Give each protocol a number and a name of its own."),
     rule(
-      .duplicateComponent, 630, "Components have different numbers.", [.seenOnce],
+      .duplicateComponent, 630, "Components have unique numbers.", [.seenOnce],
       "Give each component a number of its own."),
     rule(
       .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
@@ -114,10 +114,10 @@ extension CheckCase {
       .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed],
       "Leave parameter 3 of the protocol out, or name a USB component.", .warning),
     rule(
-      .startWithoutStop, 634, "For each Start message that is sent, the Stop message is listed.", [.seenOnce],
+      .startWithoutStop, 634, "For each Start message it sends, the accessory lists the Stop message.", [.seenOnce],
       "Add the Stop message to parameter 6."),
     rule(
-      .receivedWithoutRequest, 635, "For each answer that is received, the message that asks for it is listed.",
+      .receivedWithoutRequest, 635, "For each answer it receives, the accessory lists the message that requests it.",
       [.seenOnce], "Add the request to parameter 6, or take the answer from parameter 7."),
     rule(
       .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed],
@@ -126,7 +126,7 @@ extension CheckCase {
       .wrongDirection, 637, "Parameter 6 lists what the accessory sends, parameter 7 what it receives.", [.inferred],
       "Move the message to the other list.", .warning),
     rule(
-      .sessionsWithoutMessages, 638, "With protocols over the link, EA00 and EA01 are listed in parameter 7.",
+      .sessionsWithoutMessages, 638, "An accessory with protocols over the link lists EA00 and EA01 in parameter 7.",
       [.agreed], "Add EA00 and EA01 to parameter 7.", .warning),
   ]
 

@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let loss: [CheckCase] = [
     CheckCase(
-      401, "lost-packet", "A lost packet is waited for; what follows it is delivered after it.", [.agreed],
+      401, "lost-packet", "After a lost packet, later ones are delivered only once it has arrived.", [.agreed],
       fix: "Keep packets that arrive ahead of a gap, or drop them; deliver in the order of their numbers."
     ) { run in
       _ = try run.identification()
@@ -25,7 +25,7 @@ extension CheckCase {
       try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and sent again")
     },
     CheckCase(
-      402, "reordered-packets", "Packets that overtake each other are put in order.", [.agreed], .warning,
+      402, "reordered-packets", "Packets that arrive out of order are put in order.", [.agreed], .warning,
       fix: "Keep packets that arrive ahead of their turn, or drop them and wait for their repetition."
     ) { run in
       _ = try run.identification()
@@ -39,7 +39,7 @@ extension CheckCase {
       try run.expectOne(.identificationInformation, device, before, mark, "When 1D00 overtakes AA05")
     },
     CheckCase(
-      403, "repeats-unacknowledged", "A packet that is not acknowledged is sent again with the same number.",
+      403, "repeats-unacknowledged", "An unacknowledged packet is retransmitted with the same number.",
       [.agreed], .warning,
       fix: "Keep each packet until it is acknowledged, and send it again when the retransmission timeout has passed."
     ) { run in
@@ -54,7 +54,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      404, "repeats-not-too-early", "Packets are not sent again before half the retransmission timeout has passed.",
+      404, "repeats-not-too-early", "Packets are not retransmitted before half the retransmission timeout has passed.",
       [.agreed], .warning, fix: "Wait for the retransmission timeout of the SYN before a packet is sent again."
     ) { run in
       let (device, copies) = try run.unacknowledgedCertificate()
@@ -68,7 +68,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      405, "gives-up", "After the maximum of retransmissions the accessory starts anew or ends the cable.",
+      405, "gives-up", "After the maximum number of retransmissions the accessory starts again or disconnects.",
       [.agreed],
       .warning, fix: "Count the repetitions of a packet; at the maximum of the SYN go back to detection."
     ) { run in
@@ -103,7 +103,7 @@ extension CheckCase {
       try run.expectCertificate(run.recovering(at: .linked), "With the packet sent twice", .twice)
     },
     CheckCase(
-      408, "duplicate-late", "A packet that arrives again later is not delivered again, and acknowledged again.",
+      408, "duplicate-late", "A packet that arrives again later is acknowledged again but not delivered again.",
       [.agreed], fix: "Drop packets whose sequence number was delivered before, and send an acknowledgement at once."
     ) { run in
       let device = try run.recovering(at: .linked)
@@ -127,7 +127,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      409, "corrupt-payload", "A packet with a wrong payload checksum is dropped, and its repetition is taken.",
+      409, "corrupt-payload", "A packet with a wrong payload checksum is dropped, and its retransmission is accepted.",
       [.agreed], fix: "Do not acknowledge a packet whose payload checksum is wrong; it comes again."
     ) { run in
       try run.expectRepair(.corruptPayload)
@@ -139,7 +139,7 @@ extension CheckCase {
       try run.expectRepair(.corruptHeader)
     },
     CheckCase(
-      411, "noise", "Bytes between packets that belong to nothing are skipped.", [.agreed], .warning,
+      411, "noise", "Stray bytes between packets are skipped.", [.agreed], .warning,
       fix: "Search the stream for FF 5A with a right header checksum, one byte at a time."
     ) { run in
       let device = try run.recovering(at: .linked)
@@ -158,7 +158,7 @@ extension CheckCase {
       try run.expectCertificate(device, "After an EAK")
     },
     CheckCase(
-      413, "idle-survives", "A link on which nothing is sent for 5 s stays up.", [.agreed],
+      413, "idle-survives", "An idle link stays up for 5 s.", [.agreed],
       fix: "Do not end an idle link: iAP2 has no keep-alive."
     ) { run in
       let (device, _) = try run.idle()
@@ -182,7 +182,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      415, "acknowledgements-withheld", "Data that is not acknowledged for a while arrives whole once it is.",
+      415, "acknowledgements-withheld", "Data arrives whole after acknowledgements were withheld for a while.",
       [.inferred], fix: "Keep what is not acknowledged, and go on where it stopped when acknowledgements come again."
     ) { run in
       let session = try run.echoSession()

@@ -5,7 +5,7 @@ import IAP2
 extension CheckCase {
   static let packets: [CheckCase] = [
     CheckCase(
-      301, "packet-checksums", "Every packet has a right header checksum and a right payload checksum.", [.agreed],
+      301, "packet-checksums", "Every packet has correct header and payload checksums.", [.agreed],
       fix: "Make the sum of bytes 0 to 8 zero, and the sum of the payload with its checksum, each modulo 256."
     ) { run in
       let device = try run.survey().device
@@ -25,7 +25,7 @@ extension CheckCase {
     },
     CheckCase(
       302, "packet-control",
-      "The control byte is one that an accessory sends: SYN, ACK, EAK; packets with a payload carry ACK.",
+      "The control byte contains only SYN, ACK or EAK; packets with a payload carry ACK.",
       [.agreed],
       fix: "Send 40 with data and acknowledgements and 80 with the SYN; only the device sends RST and SLP."
     ) { run in
@@ -36,7 +36,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      303, "packet-session", "Packets with a payload name a session of the SYN; those without one session 0.",
+      303, "packet-session", "Packets with a payload name a session from the SYN; packets without a payload name "
+        + "session 0.",
       [.agreed], fix: "Put the number of the session into byte 7, and 0 into packets without a payload."
     ) { run in
       let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
@@ -51,7 +52,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      304, "packet-empty", "A packet without payload has 9 bytes, without a payload checksum.", [.agreed], .warning,
+      304, "packet-empty", "A packet without payload has 9 bytes and no payload checksum.", [.agreed], .warning,
       fix: "Leave the payload checksum out when there is no payload."
     ) { run in
       try run.eachPacket { _, _, header in
@@ -59,7 +60,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      305, "packet-numbers", "Each packet with a payload has the next sequence number, beginning behind the SYN's.",
+      305, "packet-numbers", "Each packet with a payload has the next sequence number, starting after the SYN's.",
       [.agreed],
       fix: "Count by one, modulo 256, for each packet with a payload, and repeat a packet with its own number."
     ) { run in
@@ -78,7 +79,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      306, "packet-bare-number", "A packet without payload repeats the last sequence number and takes none.",
+      306, "packet-bare-number", "A packet without payload repeats the last sequence number and uses up none.",
       [.agreed, .captured], .note,
       fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
     ) { run in
@@ -98,7 +99,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      307, "packet-acknowledges", "Acknowledgement numbers are of packets that the device has sent.", [.agreed],
+      307, "packet-acknowledges", "Acknowledgement numbers refer to packets that the device has sent.", [.agreed],
       fix: "Acknowledge the last sequence number that arrived in order."
     ) { run in
       let device = try run.survey().device
@@ -165,7 +166,7 @@ extension CheckCase {
     },
     CheckCase(
       310, "packet-acknowledged-in-time",
-      "A packet is acknowledged within the cumulative acknowledgement timeout of the SYN.", [.agreed],
+      "A packet is acknowledged within the SYN's cumulative acknowledgement timeout.", [.agreed],
       fix: "Send an acknowledgement when the timeout since the first packet without one has passed."
     ) { run in
       let survey = try run.survey()
@@ -189,7 +190,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      311, "packet-no-repetition", "On a link without acknowledgements the accessory sends none and repeats nothing.",
+      311, "packet-no-repetition", "On a link without acknowledgements the accessory acknowledges and retransmits "
+        + "nothing.",
       [.seenOnce], .warning, fix: "When all four recovery values are 0 on both sides, send data alone."
     ) { run in
       let device = try run.survey().device
@@ -209,7 +211,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      312, "message-framing", "Control messages begin with 40 40 and their length, and consist of whole parameters.",
+      312, "message-framing", "Control messages begin with 40 40 and their length, and contain only complete "
+        + "parameters.",
       [.agreed, .captured],
       fix: "Send 40 40, the length of the whole message, its number; each parameter with its length, number and value."
     ) { run in
@@ -268,7 +271,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "With zero bytes before the packet")
     },
     CheckCase(
-      318, "parameter-unknown", "A parameter that the accessory does not know is ignored.", [.inferred], .warning,
+      318, "parameter-unknown", "Unknown parameters are ignored.", [.inferred], .warning,
       fix: "Step over parameters by their length, and use those that you know."
     ) { run in
       _ = try run.identification()
@@ -280,7 +283,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      319, "message-unknown", "A message that the accessory does not know is ignored.", [.inferred], .warning,
+      319, "message-unknown", "Unknown messages are ignored.", [.inferred], .warning,
       isHostile: true, fix: "Acknowledge the packet and ignore messages with unknown numbers."
     ) { run in
       let device = try run.device(at: .ready)

@@ -37,7 +37,7 @@ extension CheckCase {
       _ = try device.wait(within: .milliseconds(100)) { false }
     },
     CheckCase(
-      910, "slow-device", "A device that takes 3 s between its steps is waited for.", [.inferred], .warning,
+      910, "slow-device", "The accessory tolerates a device that pauses for 3 s between steps.", [.inferred], .warning,
       fix: "Wait for the device's next message for as long as the cable is plugged in."
     ) { run in
       _ = try run.identification()

@@ -26,7 +26,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      703, "session-status-form", "EA03 names a session that was opened, and status 0 or 1.", [.agreed],
+      703, "session-status-form", "EA03 names an opened session, and status 0 or 1.", [.agreed],
       fix: "Put the session's id from EA00 into parameter 0 of EA03, and 0 or 1 into parameter 1."
     ) { run in
       let device = try run.survey().device
@@ -43,7 +43,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      704, "session-closes", "After EA01 nothing more comes on the session.", [.agreed],
+      704, "session-closes", "After EA01 the session carries no more data.", [.agreed],
       fix: "On EA01 stop sending on the session, and drop what still waits to be sent."
     ) { run in
       let session = try run.session()
@@ -65,11 +65,11 @@ extension CheckCase {
       }
     },
     CheckCase(
-      705, "session-reopens", "A session can be opened after another one was closed.", [.agreed],
+      705, "session-reopens", "A session can be opened after another is closed.", [.agreed],
       fix: "On EA01 give the session's place back, so that the next one finds it."
     ) { run in try run.reopen(second: 2) },
     CheckCase(
-      706, "session-large-id", "The device chooses the session's id, also one above 255.", [.agreed],
+      706, "session-large-id", "The device chooses the session's id, which may exceed 255.", [.agreed],
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
@@ -96,12 +96,12 @@ extension CheckCase {
       }
     },
     CheckCase(
-      707, "session-same-id", "A session can be opened again with the id of one that was closed.", [.inferred],
+      707, "session-same-id", "A closed session's id can be used again.", [.inferred],
       .warning,
       fix: "On EA01 forget the session's id."
     ) { run in try run.reopen(second: 1) },
     CheckCase(
-      708, "session-several", "Sessions on different protocols are open at the same time.", [.agreed], .warning,
+      708, "session-several", "Sessions on different protocols can be open at the same time.", [.agreed], .warning,
       fix: "Keep a session for each protocol, and tell them apart by the id in front of their data."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
@@ -134,7 +134,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      711, "session-echoes", "The accessory sends back what it receives, as --echo yes says.", [.inferred],
+      711, "session-echoes", "The accessory sends back what it receives, as `--echo yes` states.", [.inferred],
       fix: "Send back on each session what was received on it."
     ) { run in
       guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
@@ -145,7 +145,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      712, "session-known", "Data names a session that is open.", [.agreed],
+      712, "session-known", "Data names an open session.", [.agreed],
       fix: "Put the id from EA00 in front of the data of each packet, and send nothing before EA00."
     ) { run in
       _ = try run.linkProtocol()
@@ -157,7 +157,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      713, "session-begins-empty", "A session begins without bytes of the one before.", [.seenOnce],
+      713, "session-begins-empty", "A session begins without bytes from the previous one.", [.seenOnce],
       fix: "Empty the buffers of a session when it is closed and when it is opened."
     ) { run in
       try run.needEcho()
@@ -176,7 +176,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      714, "session-stays", "A session on which nothing is sent stays open.", [.agreed], .warning,
+      714, "session-stays", "An idle session stays open.", [.agreed], .warning,
       fix: "Leave it to the device to close sessions."
     ) { run in
       let survey = try run.survey()
@@ -199,7 +199,7 @@ extension CheckCase {
       if !device.line.isOpen { throw CheckFinding("The accessory left: \(device.endText).", device.lastProof()) }
     },
     CheckCase(
-      715, "session-unknown-protocol", "A session on a protocol that is not declared does no harm.", [.inferred],
+      715, "session-unknown-protocol", "A session on an undeclared protocol does no harm.", [.inferred],
       .warning, isHostile: true, fix: "Answer EA00 with an unknown protocol by EA03, status 1, or ignore it."
     ) { run in
       let used = Set(try run.identification().protocols.map(\.id))
@@ -213,7 +213,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      716, "session-unknown-data", "Data for a session that is not open is dropped, and acknowledged.", [.seenOnce],
+      716, "session-unknown-data", "Data for a session that is not open is acknowledged and dropped.", [.seenOnce],
       .warning, isHostile: true, fix: "Acknowledge each packet that arrives whole, and drop data of unknown sessions."
     ) { run in
       _ = try run.linkProtocol()

@@ -5,7 +5,7 @@ extension CheckCase {
   static let synchronization: [CheckCase] =
     [
       CheckCase(
-        201, "syn-readable", "The SYN's payload has 10 bytes and 3 for each session.", [.agreed],
+        201, "syn-readable", "The SYN's payload has 10 bytes plus 3 for each session.", [.agreed],
         fix: "Send 10 bytes of values and, for each session, its id, type and version."
       ) { run in
         let offer = try run.offer()
@@ -29,9 +29,9 @@ extension CheckCase {
         .warning),
       value(
         .cumulativeAcknowledgements, 208, "syn-cumulative",
-        "One acknowledgement covers no more packets than may be outstanding.", [.agreed], .warning),
+        "One acknowledgement covers at most as many packets as may be outstanding.", [.agreed], .warning),
       CheckCase(
-        209, "syn-sessions", "The SYN has one control session, and each session a number of its own that is not 0.",
+        209, "syn-sessions", "The SYN has one control session, and each session has a unique nonzero number.",
         [.agreed], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
       ) { run in
         let offer = try run.offer()
@@ -56,7 +56,7 @@ extension CheckCase {
           PacketHeader.size + 10..<offer.packet.bytes.count - 1)
       },
       CheckCase(
-        211, "syn-control", "The SYN's control byte is 80, and its session 0.", [.agreed, .captured],
+        211, "syn-control", "The SYN's control byte is 80 and its session number is 0.", [.agreed, .captured],
         fix: "Send the SYN with control byte 80 and session 0."
       ) { run in
         let offer = try run.offer()
@@ -67,7 +67,7 @@ extension CheckCase {
         if header.session != 0 { throw offer.finding("Its session is \(header.session).", WirePacket.Part.session) }
       },
       CheckCase(
-        212, "syn-repeat", "An unanswered SYN is sent again, unchanged.", [.agreed],
+        212, "syn-repeat", "An unanswered SYN is retransmitted unchanged.", [.agreed],
         fix: "Send the same SYN, with the same sequence number, about every second until the SYN|ACK arrives."
       ) { run in
         let (device, all) = try run.unsynchronized()
@@ -94,7 +94,8 @@ extension CheckCase {
       },
       CheckCase(
         214, "syn-acknowledged",
-        "The SYN|ACK is answered by a packet without payload that acknowledges it and repeats the SYN's number.",
+        "The accessory answers the SYN|ACK with a packet without payload that acknowledges it and repeats the SYN's "
+          + "number.",
         [.captured],
         fix: "Answer the SYN|ACK with control byte 40, the sequence number of your SYN, and the number of the SYN|ACK."
       ) { run in
@@ -124,7 +125,7 @@ extension CheckCase {
         }
       },
       CheckCase(
-        215, "syn-acknowledged-again", "A SYN|ACK that comes again is acknowledged again.", [.inferred], .warning,
+        215, "syn-acknowledged-again", "A repeated SYN|ACK is acknowledged again.", [.inferred], .warning,
         fix: "Keep answering a repeated SYN|ACK: the device sends it again when your acknowledgement was lost."
       ) { run in
         let device = try run.device(at: .linked)
@@ -137,7 +138,7 @@ extension CheckCase {
         if !came { throw CheckFinding("It was not.", device.proof(max(0, mark - 2)..<device.record.count)) }
       },
       CheckCase(
-        216, "syn-other-number", "The device's sequence numbers may begin anywhere, also just before they wrap.",
+        216, "syn-other-number", "The device's sequence numbers may begin anywhere, including just before they wrap.",
         [.agreed], fix: "Take the device's first sequence number from its SYN|ACK, and count modulo 256."
       ) { run in
         var manner = CheckDevice.Manner()
@@ -145,7 +146,7 @@ extension CheckCase {
         try run.expectReady("With a SYN|ACK numbered FE the accessory did not become ready", manner)
       },
       CheckCase(
-        217, "syn-other-values", "A device whose SYN|ACK has another retransmission timeout gets a link.", [.agreed],
+        217, "syn-other-values", "A device whose SYN|ACK has a different retransmission timeout gets a link.", [.agreed],
         .warning, fix: "Adopt the four recovery values of the SYN|ACK, or offer them in another SYN."
       ) { run in
         let device = try run.survey().device
@@ -172,7 +173,7 @@ extension CheckCase {
       },
       CheckCase(
         219, "reset-restarts",
-        "After a reset (RST) the accessory starts anew with SYN or detection, or ends the cable.",
+        "After a reset (RST) the accessory starts again with SYN or detection, or disconnects.",
         [.agreed], fix: "On RST forget the link, and send a new SYN."
       ) { run in
         let (device, mark) = try run.afterReset()
@@ -182,7 +183,7 @@ extension CheckCase {
         }
       },
       CheckCase(
-        220, "reset-fresh-number", "The SYN after a reset has another sequence number than the one before.",
+        220, "reset-fresh-number", "The SYN after a reset has a different sequence number from the one before it.",
         [.seenOnce],
         .note, fix: "Begin each link with a sequence number that was not in use when the last one ended."
       ) { run in

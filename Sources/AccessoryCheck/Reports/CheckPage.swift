@@ -5,7 +5,7 @@ public enum CheckPage {
     CheckGroup.allCases.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in
         let sources = rule.sources.map(\.description).joined(separator: ", ")
-        let hostile = rule.isHostile ? " With `--hostile` only." : ""
+        let hostile = rule.isHostile ? " Only with `--hostile`." : ""
         return
           "| \(rule.number) | `\(rule.name)` | \(rule.sentence)\(hostile) | \(sources) | \(rule.severity.rawValue) |"
       }

@@ -15,7 +15,7 @@ extension ControlMethods {
 
   private static let adding = [
     ControlMethod(
-      "accessory.add", "Make one or several simulated accessories, not plugged in.", AddingAccessory.format,
+      "accessory.add", "Create one or more simulated accessories, unplugged.", AddingAccessory.format,
       Listed<String>.format("accessories", .text, "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
@@ -24,15 +24,15 @@ extension ControlMethods {
 
   private static let others: [ControlMethod] = [
     ControlMethod(
-      "accessory.remove", "Unplug an accessory and forget it.", OneID.accessory, Nothing.result,
+      "accessory.remove", "Unplug an accessory and remove it.", OneID.accessory, Nothing.result,
       errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
     ) { call, params in
       try call.server.accessories.find(params.id).remove()
       return Nothing()
     },
     ControlMethod(
-      "accessory.list", "List accessories with their state.", OptionalWorld.format,
-      Listed<AccessoryState>.format("accessories", AccessoryState.format.format, "in the order of their making"),
+      "accessory.list", "List accessories and their state.", OptionalWorld.format,
+      Listed<AccessoryState>.format("accessories", AccessoryState.format.format, "in order of creation"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params.world { return Listed(all: try call.server.world(world).accessories.map(\.state)) }
@@ -40,7 +40,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.quirk",
-      "Give an accessory quirks, or take them away. When it is plugged in, this applies when it is plugged in next.",
+      "Add or remove an accessory's quirks. If it is plugged in, the change applies the next time it is plugged in.",
       ChangingQuirks.format, Applied.format, errors: [.unknown, .gone],
       example: "{\"accessory\":\"a1\",\"add\":[\"no-status\"],\"remove\":[\"flicker\"]}"
     ) { call, params in
@@ -56,7 +56,7 @@ extension ControlMethods {
       return Applied(isNow: isNow, quirks: accessory.profile.quirks)
     },
     ControlMethod(
-      "accessory.behavior", "Choose what an accessory does in sessions that are opened from now on.",
+      "accessory.behavior", "Choose an accessory's behaviour in sessions opened from now on.",
       ChangingBehavior.format, Nothing.result, errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, params in
@@ -67,8 +67,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.take",
-      "Hand sessions that are opened from now on to this client, which reads and writes them at the accessory's end. Each "
-        + "comes as a notification `session` with the event `opened`.",
+      "Hand sessions opened from now on to this client, which reads and writes them at the accessory's end. The "
+        + "notification `session` with the event `opened` announces each.",
       Taking.format, Nothing.result, errors: [.unknown, .gone, .state],
       example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, params in
@@ -77,7 +77,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.release",
-      "Undo `accessory.take`: sessions are handled by the behaviour again, and those that were taken are closed.",
+      "Undo `accessory.take`: the behaviour handles sessions again, and taken sessions are closed.",
       OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       try call.server.accessories.find(params.id).release()
@@ -170,17 +170,18 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or a profile")
     Field(
       "recording", \.recording, .optional(.text),
-      "instead of a profile: the path of a capture, whose accessory this is. Its sessions answer with the recorded bytes"
+      "instead of a profile: the path of a capture, whose accessory is played back. Its sessions answer with the "
+        + "recorded bytes"
     )
     Field("world", \.world, .text, "the id of the world")
-    Field("count", \.count, .integer(1...1_000), "how many; numbered from 1 as with `easim run --count`")
-    Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks besides the profile's")
+    Field("count", \.count, .integer(1...1_000), "number of accessories; numbered from 1 as with `easim run --count`")
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks in addition to the profile's")
     Field(
       "behavior", \.behavior, .optional(Behavior.format.format), "what it does in sessions, instead of the profile's")
-    Field("faults", \.faults, .list(of: .text), "faults of its cables, or names of presets, as for --fault")
+    Field("faults", \.faults, .list(of: .text), "faults on its cables, or preset names, as for --fault")
     Field(
       "on", \.on, .optional(.text),
-      "where to plug it in instead of the world's device: every address that `easim run --on` takes")
+      "where to plug it in instead of the world's device: any address that `easim run --on` accepts")
     Field("serial", \.serial, .optional(.text), "a serial number instead of the profile's")
   }
 }
@@ -192,8 +193,8 @@ private struct ChangingQuirks: Equatable, Sendable {
 
   static let format = Record("changing quirks", "", ChangingQuirks()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; one of the same kind is replaced")
-    Field("remove", \.remove, .list(of: .text), "names of quirks to take away")
+    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; each replaces one of the same kind")
+    Field("remove", \.remove, .list(of: .text), "names of quirks to remove")
   }
 }
 
@@ -202,7 +203,7 @@ private struct Applied: Equatable, Sendable {
   var quirks: [Quirk] = []
 
   static let format = Record("applied", "", Applied()) {
-    Field("now", \.isNow, .boolean, "whether it applies now; otherwise when it is plugged in next", isRequired: true)
+    Field("now", \.isNow, .boolean, "whether the change applies now, or the next time it is plugged in", isRequired: true)
     Field("quirks", \.quirks, .list(of: Quirk.format.format), "all of its quirks", isRequired: true)
   }
 }
@@ -215,8 +216,8 @@ private struct ChangingBehavior: Equatable, Sendable {
   static let format = Record("changing behavior", "", ChangingBehavior()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
-      "behavior", \.behavior, .optional(Behavior.format.format), "the behaviour; the profile's own when left out")
-    Field("protocol", \.protocolName, .optional(.text), "for sessions of this protocol only; for all when left out")
+      "behavior", \.behavior, .optional(Behavior.format.format), "the behaviour (default: the profile's)")
+    Field("protocol", \.protocolName, .optional(.text), "only for sessions of this protocol (default: all)")
   }
 }
 
@@ -227,6 +228,6 @@ private struct Taking: Equatable, Sendable {
   static let format = Record("taking", "", Taking()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
-      "protocols", \.protocols, .optional(.list(of: .text)), "the protocols whose sessions it takes; all when left out")
+      "protocols", \.protocols, .optional(.list(of: .text)), "the protocols whose sessions it takes (default: all)")
   }
 }

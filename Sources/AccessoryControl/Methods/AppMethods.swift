@@ -8,7 +8,7 @@ extension ControlMethods {
   private static let launching = [
     ControlMethod(
       "app.launch",
-      "Launch an app on a world's device. From now on the notification `app` reports each accessory that connects or "
+      "Launch an app on a world's device. The notification `app` then reports each accessory that connects or "
         + "disconnects. When this client's connection ends, the app ends as if it had been killed.",
       AppChoices.format, Made.format("app"), errors: [.unknown, .gone, .limit],
       example: "{\"protocols\":[\"com.lawaken.iap2\"]}"
@@ -20,8 +20,8 @@ extension ControlMethods {
       return Made(id: id)
     },
     ControlMethod(
-      "app.list", "List the apps with their state.", OptionalWorld.format,
-      Listed<RemoteAppState>.format("apps", RemoteAppState.format.format, "in the order of their launch"),
+      "app.list", "List apps and their state.", OptionalWorld.format,
+      Listed<RemoteAppState>.format("apps", RemoteAppState.format.format, "in order of launch"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params.world { return Listed(all: try call.server.world(world).apps.map(\.state)) }
@@ -30,7 +30,7 @@ extension ControlMethods {
     ControlMethod(
       "app.accessories", "List the accessories that an app sees: its `connectedAccessories`.", OneID.app,
       Listed<ConnectedAccessory>.format(
-        "accessories", ConnectedAccessory.format.format, "in the order in which they connected"),
+        "accessories", ConnectedAccessory.format.format, "in the order they connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, params in
       Listed(all: try call.server.apps.find(params.id).running().accessories.map(ConnectedAccessory.init))
@@ -60,7 +60,7 @@ private struct Opening: Equatable, Sendable {
     Field("protocol", \.protocolName, .text, "the protocol", isRequired: true)
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "the accessory's connection ID; the first accessory that offers the protocol when left out")
+      "the accessory's connection ID (default: the first accessory that offers the protocol)")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory, instead of its connection ID")
   }
 

@@ -6,19 +6,19 @@ extension ControlMethods {
   static let captures: [ControlMethod] = [
     ControlMethod(
       "capture.start",
-      "Record the cables of a world, of an accessory, or to an address: every byte both ways with its time. Cables that are "
-        + "plugged in are recorded from now on, others when they are plugged in.",
+      "Record the cables of a world, of an accessory, or to an address: every byte in both directions with its time. "
+        + "Present cables are recorded from now on, later ones from when they are plugged in.",
       CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
     ) { call, params in Made(id: try start(params, call)) },
     ControlMethod(
       "capture.list", "List the captures.", Nothing.params,
-      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order in which they were started"),
+      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order they were started"),
       effect: .reads
     ) { call, _ in Listed(all: call.server.captures.all.map(\.state)) },
     ControlMethod(
       "capture.read",
-      "Read the bytes of a capture from an offset on. By HTTP, `GET /captures/ID.pcapng` or `ID.txt` gets all of it.",
+      "Read the bytes of a capture from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` gets all of it.",
       CaptureReading.format, CaptureBytes.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
     ) { call, params in
@@ -30,7 +30,7 @@ extension ControlMethods {
         isOver: !capture.isRecording && end == capture.bytes.count)
     },
     ControlMethod(
-      "capture.stop", "End a capture. What it has recorded can be read until it is removed.", oneCapture,
+      "capture.stop", "End a capture. It can be read until it is removed.", oneCapture,
       CaptureState.format, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, params in
       let capture = try call.server.captures.find(params.id)
@@ -38,7 +38,7 @@ extension ControlMethods {
       return capture.state
     },
     ControlMethod(
-      "capture.remove", "End a capture and drop what it has recorded. A file in the folder of --keep stays.",
+      "capture.remove", "End a capture and delete its recording. A file in the --keep folder stays.",
       oneCapture, Nothing.result, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, params in
       let capture = try call.server.captures.find(params.id)
@@ -88,7 +88,7 @@ private struct CaptureReading: Equatable, Sendable {
   static let format = Record("reading a capture", "", CaptureReading()) {
     Field("capture", \.capture, .text, "the id of the capture", isRequired: true)
     Field("from", \.from, .integer(0...Int.max), "the offset of the first byte")
-    Field("limit", \.limit, .integer(1...(2 << 20)), "at most so many bytes")
+    Field("limit", \.limit, .integer(1...(2 << 20)), "maximum number of bytes")
   }
 }
 
@@ -101,6 +101,6 @@ private struct CaptureBytes: Equatable, Sendable {
     Field("data", \.data, .text, "the bytes, base64", isRequired: true)
     Field("next", \.next, .integer(0...Int.max), "the offset after these bytes", isRequired: true)
     Field(
-      "over", \.isOver, .boolean, "whether the capture has ended and nothing comes after these bytes", isRequired: true)
+      "over", \.isOver, .boolean, "whether the capture has ended and these are its last bytes", isRequired: true)
   }
 }

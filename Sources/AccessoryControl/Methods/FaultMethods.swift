@@ -6,9 +6,9 @@ extension ControlMethods {
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
-      "Add a fault to the cable of an accessory, now and for later cables. Its times count from now, and later from each "
-        + "plug. It sits at the accessory's end: `in` is what the accessory receives.",
-      FaultMethods.Adding.format, Listed<String>.format("faults", .text, "the ids; a preset has several faults"),
+      "Add a fault to an accessory's present and later cables. Its times count from now, and on later cables from "
+        + "each plug-in. It sits at the accessory's end: `in` is what the accessory receives.",
+      FaultMethods.Adding.format, Listed<String>.format("faults", .text, "their ids; a preset adds several faults"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
@@ -17,7 +17,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.change",
-      "Replace a fault by another. Bytes that it holds are passed on at its pace, and the new one affects those that follow.",
+      "Replace a fault with another. Bytes that it holds are passed on at its pace; the new one affects later bytes.",
       FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
     ) { call, params in
@@ -27,8 +27,9 @@ extension ControlMethods {
       return FaultMethods.state(fault)
     },
     ControlMethod(
-      "fault.list", "List the faults of an accessory's cable, and what they have done.", OneID.accessory,
-      Listed<FaultMethods.State>.format("faults", FaultMethods.State.format.format, "in the order in which bytes pass"),
+      "fault.list", "List the faults on an accessory's cable and their effects so far.", OneID.accessory,
+      Listed<FaultMethods.State>.format("faults", FaultMethods.State.format.format, "in the order in which bytes pass "
+        + "them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
@@ -79,7 +80,7 @@ enum FaultMethods {
 
     static let format = Record("adding a fault", "", Adding()) {
       Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-      Field("fault", \.fault, .text, "the fault, or the name of a preset, as for --fault", isRequired: true)
+      Field("fault", \.fault, .text, "the fault or preset, as for --fault", isRequired: true)
     }
   }
 
@@ -102,8 +103,8 @@ enum FaultMethods {
     static let format = Record("fault state", "a fault and what it has done", State()) {
       Field("fault", \.fault, .text, "its id", isRequired: true)
       Field("text", \.text, .text, "the fault as for --fault", isRequired: true)
-      Field("hits", \.hits, .integer(0...Int.max), "how often it took effect on the present cable", isRequired: true)
-      Field("bytes", \.bytes, .integer(0...Int.max), "on how many bytes", isRequired: true)
+      Field("hits", \.hits, .integer(0...Int.max), "how many times it took effect on the present cable", isRequired: true)
+      Field("bytes", \.bytes, .integer(0...Int.max), "how many bytes it affected", isRequired: true)
     }
   }
 }

@@ -9,8 +9,8 @@ extension ControlMethods {
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",
-      "Run a load test with an accessory of a world, as `easim burst` does: an app of its own opens sessions, sends bursts "
-        + "and verifies what comes back.",
+      "Run a load test with an accessory of a world, as `easim burst` does: a separate app opens sessions, sends "
+        + "bursts and verifies the replies.",
       BurstChoices.format, Made.format("job"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\",\"bursts\":20}"
     ) { call, params in
@@ -25,7 +25,7 @@ extension ControlMethods {
       return Made(id: job.id)
     },
     ControlMethod(
-      "scenario.run", "Play a scenario in virtual time, in a world of its own, as `easim scenario run` does.",
+      "scenario.run", "Run a scenario in virtual time in a separate world, as `easim scenario run` does.",
       ScenarioChoices.format, Made.format("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
     ) { call, params in
       let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
@@ -40,7 +40,7 @@ extension ControlMethods {
       return Made(id: job.id)
     },
     ControlMethod(
-      "soak.run", "Play random worlds from seeds, with every rule checked, as `easim soak` does.", SoakChoices.format,
+      "soak.run", "Run random worlds from seeds and check every rule, as `easim soak` does.", SoakChoices.format,
       Made.format("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
     ) { call, params in
       let title = params.seeds.counted("world")
@@ -49,7 +49,7 @@ extension ControlMethods {
       return Made(id: job.id)
     },
     ControlMethod(
-      later: "job.wait", "Wait until a job is over; in a world with virtual time, time passes until then.",
+      later: "job.wait", "Wait until a job ends; in a world with virtual time, time passes until then.",
       JobWaiting.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
     ) { call, params, answer in
@@ -66,13 +66,13 @@ extension ControlMethods {
     ) { call, params in try call.server.jobs.find(params.job).state },
     ControlMethod(
       "job.list",
-      "List the jobs, also those that are over: the last \(ControlledJob.mostKept) are kept with their reports.",
+      "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) with their reports.",
       Nothing.params,
-      Listed<JobState>.format("jobs", JobState.format.format, "in the order in which they were started"),
+      Listed<JobState>.format("jobs", JobState.format.format, "in the order they were started"),
       effect: .reads
     ) { call, _ in Listed(all: call.server.jobs.all.map(\.state)) },
     ControlMethod(
-      "job.cancel", "Stop a job; its report has what was done so far.", JobID.format, JobState.format,
+      "job.cancel", "Stop a job; its report covers what was done so far.", JobID.format, JobState.format,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
     ) { call, params in
       let job = try call.server.jobs.find(params.job)
@@ -81,8 +81,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.report",
-      "Get the report of a job that is over. The form json is the one of `--report FILE.json` for bursts and seeded "
-        + "worlds, and the lines of `--json` for scenarios; xml is JUnit.",
+      "Get the report of a finished job. The form json is that of `--report FILE.json` for bursts and seeded worlds, "
+        + "and of `--json` for scenarios; xml is JUnit.",
       JobReporting.format, JobReported.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
@@ -91,8 +91,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.kept",
-      "List the runs in the folder of `easim serve --keep DIR`, also those of earlier servers; the last "
-        + "\(KeptRuns.mostListed).",
+      "List the last \(KeptRuns.mostListed) runs in the folder of `easim serve --keep DIR`, including those of "
+        + "earlier servers.",
       Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
@@ -136,19 +136,20 @@ private struct BurstChoices: Equatable, Sendable {
 
   static let format = Record("burst", "", BurstChoices()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory; the first that connects when left out")
-    Field("protocol", \.protocolName, .optional(.text), "the protocol; needed when the accessory offers several")
-    Field("bursts", \.bursts, .integer(1...100_000_000), "how many bursts")
-    Field("size", \.size, .integer(1...16_777_216), "bytes of each burst")
-    Field("sessions", \.sessions, .integer(1...256), "how many sessions")
-    Field("inFlight", \.inFlight, .integer(1...1_024), "at most so many bursts on the way on each session")
-    Field("rate", \.rate, .optional(.number(0.001...1_000_000)), "bursts per second; as fast as possible when left out")
-    Field("verify", \.verification, .choice, "echo: every byte comes back; none: nothing is waited for")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory (default: the first that connects)")
+    Field("protocol", \.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
+    Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
+    Field("size", \.size, .integer(1...16_777_216), "bytes per burst")
+    Field("sessions", \.sessions, .integer(1...256), "number of sessions")
+    Field("inFlight", \.inFlight, .integer(1...1_024), "maximum number of bursts in flight on each session")
+    Field("rate", \.rate, .optional(.number(0.001...1_000_000)), "bursts per second (default: as fast as possible)")
+    Field("verify", \.verification, .choice, "echo: every byte must come back; none: replies are not expected")
     Field(
       "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
-      "how long a burst may take, and how long an accessory may be disconnected")
-    Field("reconnects", \.reconnects, .boolean, "whether the run goes on when the accessory disconnects and comes back")
-    Field("allowLost", \.allowsLost, .boolean, "with reconnects: whether the run may pass though bursts were lost")
+      "maximum duration of a burst, and of a disconnect")
+    Field("reconnects", \.reconnects, .boolean, "whether the run continues when the accessory disconnects and comes "
+      + "back")
+    Field("allowLost", \.allowsLost, .boolean, "with reconnects: whether the run may pass even if bursts were lost")
   }
 
   var plan: BurstPlan {
@@ -171,8 +172,8 @@ private struct ScenarioChoices: Equatable, Sendable {
 
   static let format = Record("scenario choices", "", ScenarioChoices()) {
     Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
-    Field("client", \.client, .text, "the app that plays it: `naive` for the one that it breaks, or a name")
-    Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed; the scenario's own when left out")
+    Field("client", \.client, .text, "the app that runs it: `naive` for the one that it breaks, or a name")
+    Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed (default: the scenario's)")
   }
 }
 
@@ -182,7 +183,7 @@ private struct SoakChoices: Equatable, Sendable {
 
   static let format = Record("soak choices", "", SoakChoices()) {
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "the first seed")
-    Field("seeds", \.seeds, .integer(1...100_000_000), "how many seeds, each a world")
+    Field("seeds", \.seeds, .integer(1...100_000_000), "number of seeds, one world each")
   }
 }
 

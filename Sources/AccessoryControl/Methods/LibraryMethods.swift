@@ -9,7 +9,7 @@ extension ControlMethods {
   static let library: [ControlMethod] = [
     ControlMethod(
       "library.list",
-      "List the profiles, the scenarios, and the presets of faults that other methods take by their names.",
+      "List the profiles, scenarios and fault presets that other methods accept by name.",
       Nothing.params, Library.format,
       effect: .reads,
       exampleResult:
@@ -35,8 +35,8 @@ private struct Library: Equatable, Sendable {
   static let format = Record("library", "", Library()) {
     Field(
       "profiles", \.profiles, .list(of: .raw("a profile")),
-      "each with `profile`, `summary`, `name`, `manufacturer`, `protocols`, and whether it is `yours`; one that cannot be used "
-        + "has its `problem`", isRequired: true)
+      "each with `profile`, `summary`, `name`, `manufacturer`, `protocols`, and whether it is `yours`; an unusable "
+        + "one has a `problem`", isRequired: true)
     Field(
       "scenarios", \.scenarios, .list(of: .raw("a scenario")),
       "each with `scenario`, `summary`, `seconds`, and the `naive` client that it breaks", isRequired: true)

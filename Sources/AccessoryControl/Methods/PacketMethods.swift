@@ -7,7 +7,7 @@ extension ControlMethods {
   static let packets: [ControlMethod] = [
     ControlMethod(
       "packet.record",
-      "Write down every packet on the cables of a world, or only the first ones of each cable, which are always kept.",
+      "Record every packet on a world's cables, or only the first ones on each cable, which are always kept.",
       PacketRecording.format, PacketRange.format, errors: [.unknown, .gone], example: "{\"recording\":true}"
     ) { call, params in
       let world = try call.server.world(params.world)
@@ -16,7 +16,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "packet.list",
-      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as the "
+      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as "
+        + "the "
         + "accessory does. The last \(PacketLog.Limits().packets) are kept.",
       PacketListing.format, PacketPage.format, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:
@@ -39,7 +40,7 @@ extension ControlMethods {
         })
     },
     ControlMethod(
-      "packet.get", "Get a packet with its bytes, and its fields with the places of their bytes.",
+      "packet.get", "Get a packet with its bytes, and its fields with their offsets.",
       PacketNumber.format, OnePacket.format, effect: .reads, errors: [.unknown, .gone], example: "{\"number\":1}",
       exampleResult:
         "{\"packet\":{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\",\"event\":\"detection\",\"length\":6,"
@@ -94,7 +95,7 @@ private struct PacketRecording: Equatable, Sendable {
 
   static let format = Record("recording packets", "", PacketRecording()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("recording", \.isRecording, .boolean, "whether every packet is written down")
+    Field("recording", \.isRecording, .boolean, "whether every packet is recorded")
   }
 }
 
@@ -108,11 +109,11 @@ private struct PacketListing: Equatable, Sendable {
   static let format = Record("listing packets", "", PacketListing()) {
     Field("world", \.world, .text, "the id of the world")
     Field("after", \.after, .integer(0...Int.max), "only packets with greater numbers")
-    Field("limit", \.limit, .integer(1...5_000), "at most so many")
+    Field("limit", \.limit, .integer(1...5_000), "maximum number")
     Field(
       "wait", \.wait, .duration(.zero ... .seconds(3_600)),
-      "how long to wait for the first one, on the world's clock")
-    Field("bytes", \.isWhole, .boolean, "whether each has its bytes, as `hex`")
+      "how long to wait for the first packet, on the world's clock")
+    Field("bytes", \.isWhole, .boolean, "whether to include each packet's bytes as `hex`")
   }
 }
 
@@ -136,9 +137,9 @@ private struct PacketRange: Equatable, Sendable {
   init(_ log: PacketLog) { (isRecording, first, last) = (log.isRecording, log.firstNumber, log.lastNumber) }
 
   static let format = Record("range of packets", "", PacketRange()) {
-    Field("recording", \.isRecording, .boolean, "whether every packet is written down", isRequired: true)
-    Field("first", \.first, .integer(0...Int.max), "the number of the oldest that is kept", isRequired: true)
-    Field("last", \.last, .integer(0...Int.max), "the number of the newest", isRequired: true)
+    Field("recording", \.isRecording, .boolean, "whether every packet is recorded", isRequired: true)
+    Field("first", \.first, .integer(0...Int.max), "the number of the oldest packet kept", isRequired: true)
+    Field("last", \.last, .integer(0...Int.max), "the number of the newest packet", isRequired: true)
   }
 }
 
@@ -147,13 +148,15 @@ private struct PacketPage: Equatable, Sendable {
   var packets: [JSON5Value] = []
 
   static let format = Record("packets", "", PacketPage()) {
-    Field("recording", \.range.isRecording, .boolean, "whether every packet is written down", isRequired: true)
-    Field("first", \.range.first, .integer(0...Int.max), "the number of the oldest that is kept", isRequired: true)
-    Field("last", \.range.last, .integer(0...Int.max), "the number of the newest", isRequired: true)
+    Field("recording", \.range.isRecording, .boolean, "whether every packet is recorded", isRequired: true)
+    Field("first", \.range.first, .integer(0...Int.max), "the number of the oldest packet kept", isRequired: true)
+    Field("last", \.range.last, .integer(0...Int.max), "the number of the newest packet", isRequired: true)
     Field(
       "packets", \.packets, .list(of: .raw("a packet")),
-      "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and `text`; a packet "
-        + "of the link also with `control`, `seq`, `ack`, `session`, and where they apply `messages` and `repeated`; a transfer on a "
+      "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and "
+        + "`text`; a link packet also with `control`, `seq`, `ack`, `session`, and where applicable `messages` and "
+        + "`repeated`; "
+        + "a transfer on a "
         + "native channel with `channel`", isRequired: true)
   }
 }

@@ -14,7 +14,7 @@ extension ControlMethods {
       exampleResult: "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…]}"
     ) { call, _ in OpenRPC.document(version: call.server.settings.version) },
     ControlMethod(
-      "server.info", "Get the version of the server, and how much there is in it.", Nothing.params, ServerInfo.format,
+      "server.info", "Get the server's version and the number of its objects.", Nothing.params, ServerInfo.format,
       effect: .reads,
       exampleResult:
         "{\"version\":\"…\",\"protocol\":1,\"worlds\":1,\"accessories\":0,\"apps\":0,\"sessions\":0,\"clients\":1}"
@@ -26,7 +26,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "client.detach",
-      "Let what this client launches from now on live on without it. A client that is detached gets no notifications of it.",
+      "Keep apps that this client launches from now on running after it disconnects. A detached client gets no "
+        + "notifications from them.",
       Nothing.params, Nothing.result, effect: .reads, exampleResult: "{}"
     ) { call, _ in
       call.client.detach()
@@ -34,8 +35,9 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.subscribe",
-      "Send every event of a world to this client as the notification `event`, and every request that changes something as "
-        + "`change`; with `after` first those that are past. Notifications of the client's own apps and sessions come without a subscription.",
+      "Send this client every event of a world as the notification `event`, and every request that changes something "
+        + "as `change`; with `after`, past ones first. Notifications of the client's own apps and sessions need no "
+        + "subscription.",
       Subscribing.format, LastNumber.format, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
@@ -61,7 +63,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.list",
-      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
+      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and "
+        + "sessions. The last \(ControlWorld.mostNotices) are kept.",
       Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
@@ -84,12 +87,12 @@ private struct ServerInfo: Equatable, Sendable {
     Field("version", \.version, .text, "of easim", isRequired: true)
     Field(
       "protocol", \.revision, .integer(1...Int.max),
-      "of this protocol: within a number methods and keys are added, and none is changed or removed", isRequired: true)
-    Field("worlds", \.worlds, .integer(0...Int.max), "how many worlds there are", isRequired: true)
-    Field("accessories", \.accessories, .integer(0...Int.max), "how many accessories", isRequired: true)
-    Field("apps", \.apps, .integer(0...Int.max), "how many apps", isRequired: true)
-    Field("sessions", \.sessions, .integer(0...Int.max), "how many sessions", isRequired: true)
-    Field("clients", \.clients, .integer(0...Int.max), "how many clients", isRequired: true)
+      "of this protocol; a version may gain methods and keys, but never changes or loses any", isRequired: true)
+    Field("worlds", \.worlds, .integer(0...Int.max), "number of worlds", isRequired: true)
+    Field("accessories", \.accessories, .integer(0...Int.max), "number of accessories", isRequired: true)
+    Field("apps", \.apps, .integer(0...Int.max), "number of apps", isRequired: true)
+    Field("sessions", \.sessions, .integer(0...Int.max), "number of sessions", isRequired: true)
+    Field("clients", \.clients, .integer(0...Int.max), "number of clients", isRequired: true)
   }
 }
 
@@ -98,10 +101,10 @@ private struct Subscribing: Equatable, Sendable {
   var after: Int?
 
   static let format = Record("subscribing", "", Subscribing()) {
-    Field("world", \.world, .optional(.text), "the id of a world; all worlds, also those to come, when left out")
+    Field("world", \.world, .optional(.text), "the id of a world (default: all worlds, including future ones)")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
-      "send past events with greater numbers first; only those to come when left out")
+      "first send past events with greater numbers (default: only new events)")
   }
 }
 
@@ -113,7 +116,7 @@ private struct Listing: Equatable, Sendable {
   static let format = Record("listing", "", Listing()) {
     Field("world", \.world, .text, "the id of the world")
     Field("after", \.after, .integer(0...Int.max), "only notices with greater numbers")
-    Field("limit", \.limit, .integer(1...10_000), "at most so many")
+    Field("limit", \.limit, .integer(1...10_000), "maximum number")
   }
 }
 
@@ -121,6 +124,6 @@ private struct LastNumber: Equatable, Sendable {
   var number = 0
 
   static let format = Record("last number", "", LastNumber()) {
-    Field("number", \.number, .integer(0...Int.max), "the number of the last notice so far", isRequired: true)
+    Field("number", \.number, .integer(0...Int.max), "the number of the latest notice", isRequired: true)
   }
 }

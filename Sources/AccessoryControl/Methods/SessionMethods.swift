@@ -6,7 +6,7 @@ extension ControlMethods {
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
-      "Write bytes. The answer comes when all of them are taken, the wait is over, or the session has ended.",
+      "Write bytes. The response arrives when all are accepted, the wait ends, or the session ends.",
       Writing.format, Written.format, effect: .reads, errors: [.unknown, .gone, .state, .limit],
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
     ) { call, params, answer in
@@ -23,7 +23,7 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "session.read",
-      "Read what has arrived; with a wait, wait for the first byte, or for the end of the session.", Reading.format,
+      "Read what has arrived; with `wait`, wait for the first byte or the end of the session.", Reading.format,
       ReadBytes.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
     ) { call, params, answer in
@@ -55,7 +55,7 @@ extension ControlMethods {
           }))
     },
     ControlMethod(
-      "session.close", "Close a session from this end. What was written is still sent.", Closing.format,
+      "session.close", "Close a session from this end. Bytes already written are still sent.", Closing.format,
       SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
     ) { call, params in
       let session = try call.server.sessions.find(params.session)
@@ -68,9 +68,9 @@ extension ControlMethods {
     ) { call, params in try call.server.sessions.find(params.id).state },
     ControlMethod(
       "session.port",
-      "Open a byte port for a session: a socket that carries its bytes at full speed. Connect to the address, send the token "
-        + "and a line break as the first line, and after that the connection is the session, in both directions. The port "
-        + "takes one connection, and closes when no connection comes within 30 seconds.",
+      "Open a byte port for a session: a socket that carries its bytes at full speed. Connect to the address and send "
+        + "the token and a line break; after that the connection carries the session in both directions. The port "
+        + "accepts one connection, and closes if none arrives within 30 seconds.",
       PortChoices.format, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"address\":\"tcp:127.0.0.1:40123\",\"token\":\"5f0c…\"}"
@@ -133,7 +133,7 @@ private struct Written: Equatable, Sendable {
   var count = 0
 
   static let format = Record("written", "", Written()) {
-    Field("written", \.count, .integer(0...Int.max), "how many bytes the session took", isRequired: true)
+    Field("written", \.count, .integer(0...Int.max), "how many bytes were accepted", isRequired: true)
   }
 }
 
@@ -144,7 +144,7 @@ private struct Reading: Equatable, Sendable {
 
   static let format = Record("reading", "", Reading()) {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("limit", \.limit, .integer(1...1_048_576), "at most so many bytes")
+    Field("limit", \.limit, .integer(1...1_048_576), "maximum number of bytes")
     Field("wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait, on the world's clock")
   }
 }
@@ -159,11 +159,12 @@ private struct ReadBytes: Equatable, Sendable {
   static let format = Record("read bytes", "", ReadBytes()) {
     Field("data", \.data, .text, "the bytes in base64", isRequired: true)
     Field("bytes", \.count, .integer(0...Int.max), "how many", isRequired: true)
-    Field("ended", \.isOver, .boolean, "whether the session has ended and everything was read", isRequired: true)
+    Field("ended", \.isOver, .boolean, "whether the session has ended and all bytes have been read", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it has ended")
     Field(
       "stopped", \.stopped, .optional(.text),
-      "why no bytes came: `limit`: the wait is over; `attention`: a session that this client has taken needs it first")
+      "why no bytes arrived: `limit`: the wait is over; `attention`: a session that this client has taken needs the "
+        + "client first")
   }
 }
 
@@ -173,7 +174,7 @@ private struct Closing: Equatable, Sendable {
 
   static let format = Record("closing", "", Closing()) {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "a reason for the timeline")
+    Field("reason", \.reason, .optional(.text), "the reason that the timeline shows")
   }
 }
 
@@ -184,7 +185,7 @@ private struct PortChoices: Equatable, Sendable {
   static let format = Record("byte port", "", PortChoices()) {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
     Field(
-      "path", \.path, .optional(.text), "the path of a unix socket; a TCP port of 127.0.0.1 when left out")
+      "path", \.path, .optional(.text), "the path of a unix socket (default: a TCP port on 127.0.0.1)")
   }
 }
 

@@ -48,7 +48,7 @@ struct OptionalWorld: Equatable, Sendable {
   var world: String?
 
   static let format = Record("maybe a world", "", OptionalWorld()) {
-    Field("world", \.world, .optional(.text), "the id of a world; all worlds when left out")
+    Field("world", \.world, .optional(.text), "the id of a world (default: all)")
   }
 }
 

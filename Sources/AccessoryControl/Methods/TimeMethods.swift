@@ -7,7 +7,7 @@ extension ControlMethods {
   static let time: [ControlMethod] = [
     ControlMethod(
       later: "time.advance",
-      "Let virtual time pass. It stops early when a session that this client has taken needs it.", Advancing.format,
+      "Let virtual time pass. Time stops early when a session that this client has taken needs the client.", Advancing.format,
       Waited.format, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
     ) { call, params, answer in
       let world = try call.server.world(params.world)
@@ -20,7 +20,7 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "time.runUntil",
-      "Wait for a notice, and in a world with virtual time let time pass until then.", Waiting.format, Waited.format,
+      "Wait for a notice; in a world with virtual time, let time pass until then.", Waiting.format, Waited.format,
       effect: .passesTime, errors: [.unknown, .gone],
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
     ) { call, params, answer in
@@ -74,7 +74,7 @@ private struct Waiting: Equatable, Sendable {
 
   static let format = Record("waiting", "", Waiting()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("event", \.event, .text, "the name of the event; any when left out")
+    Field("event", \.event, .text, "the name of the event (default: any)")
     Field(
       "side", \.side,
       .optional(
@@ -82,13 +82,13 @@ private struct Waiting: Equatable, Sendable {
           ["accessory", "cable", "device", "app"].map { ($0, TimelineEvent.Side(rawValue: $0)) }.compactMap {
             word, side in side.map { (word, $0) }
           })),
-      "where a line of the timeline happened; anywhere when left out")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that it is about")
+      "the side where the event happened (default: any)")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory concerned")
     Field("app", \.app, .optional(.text), "the id of an app: wait for an event of the app")
     Field("session", \.session, .optional(.text), "the id of a session: wait for its notifications")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
-      "also take a past notice with a greater number; only those to come when left out")
+      "also accept a past notice with a greater number (default: only new notices)")
     Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the world's clock")
   }
 
@@ -116,12 +116,13 @@ private struct Waited: Equatable, Sendable {
   }
 
   static let format = Record("waited", "", Waited()) {
-    Field("reached", \.isReached, .boolean, "whether what was waited for has come", isRequired: true)
+    Field("reached", \.isReached, .boolean, "whether the expected notice has arrived", isRequired: true)
     Field(
       "stopped", \.stopped, .text,
-      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken needs it",
+      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken "
+        + "needs it",
       isRequired: true)
-    Field("notice", \.notice, .optional(.raw("a notice")), "what has come, with its `method` and `params`")
+    Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }

@@ -5,7 +5,7 @@ extension ControlMethods {
   static let worlds: [ControlMethod] = [
     ControlMethod(
       "world.create",
-      "Make a world: an Apple device, and nothing plugged in. The world `main` is there from the start.",
+      "Create a world: an Apple device with nothing plugged in. The world `main` exists from the start.",
       WorldChoices.format, Made.format("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
     ) { call, choices in
       if let flicker = choices.deviceFlicker, case .flicker = flicker {
@@ -24,7 +24,7 @@ extension ControlMethods {
       Listed(all: call.server.worlds.all.map(\.state))
     },
     ControlMethod(
-      "world.remove", "Remove a world: its apps end, its accessories are unplugged, and its ids are gone.", OneID.world,
+      "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", OneID.world,
       Nothing.result, errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
     ) { call, params in
       let world = try call.server.world(params.id)

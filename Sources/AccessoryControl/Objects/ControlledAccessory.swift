@@ -233,7 +233,7 @@ struct AccessoryState: Equatable, Sendable {
     Field("name", \.name, .text, "its name", isRequired: true)
     Field("serial", \.serial, .text, "its serial number", isRequired: true)
     Field("protocols", \.protocols, .list(of: .text), "its protocols", isRequired: true)
-    Field("on", \.on, .optional(.text), "the address where it is plugged in; left out for the world's own device")
+    Field("on", \.on, .optional(.text), "the address where it is plugged in; omitted for the world's own device")
     Field("plugged", \.isPlugged, .boolean, "whether it is plugged in", isRequired: true)
     Field(
       "whole", \.isWhole, .boolean, "whether it is plugged in with its protocols, after any flicker", isRequired: true)

@@ -137,14 +137,14 @@ struct AppChoices: Equatable, Sendable {
 
   static let format = Record("launch", "", AppChoices()) {
     Field("world", \.world, .text, "the world whose device it runs on")
-    Field("name", \.name, .optional(.text), "a name for people; its id when left out")
+    Field("name", \.name, .optional(.text), "a readable name (default: its id)")
     Field(
       "protocols", \.protocols, .optional(.list(of: .text)),
-      "UISupportedExternalAccessoryProtocols; every protocol counts as declared when left out")
+      "UISupportedExternalAccessoryProtocols (default: every protocol counts as declared)")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
-      "UIBackgroundModes: with external-accessory among them it keeps its accessories in the background")
-    Field("registered", \.isRegistered, .boolean, "whether it has registered for notifications when it is launched")
+      "UIBackgroundModes; with external-accessory it keeps its accessories in the background")
+    Field("registered", \.isRegistered, .boolean, "whether it registers for notifications at launch")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -172,10 +172,10 @@ struct RemoteAppState: Equatable, Sendable {
     Field("app", \.app, .text, "its id", isRequired: true)
     Field("world", \.world, .text, "the id of its world", isRequired: true)
     Field("name", \.name, .text, "its name", isRequired: true)
-    Field("state", \.state, .choice, "whether it is on the screen", isRequired: true)
+    Field("state", \.state, .choice, "whether it is in the foreground", isRequired: true)
     Field(
-      "registrations", \.registrations, .integer(0...Int.max), "registrations that were not undone", isRequired: true)
+      "registrations", \.registrations, .integer(0...Int.max), "registrations not yet undone", isRequired: true)
     Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions", isRequired: true)
-    Field("misuses", \.misuses, .list(of: .text), "what it did wrong, a sentence each", isRequired: true)
+    Field("misuses", \.misuses, .list(of: .text), "what it did wrong, one sentence each", isRequired: true)
   }
 }

@@ -179,13 +179,13 @@ struct CaptureChoices: Equatable, Sendable {
   var limit = 16 << 20
 
   static let format = Record("capture choices", "", CaptureChoices()) {
-    Field("world", \.world, .text, "record every cable of this world, also those to come")
+    Field("world", \.world, .text, "record every cable of this world, including later ones")
     Field("accessory", \.accessory, .optional(.text), "record the cables of this accessory only")
     Field("host", \.host, .optional(.text), "record the cables to this address only (`host.add`)")
     Field("form", \.form, .choice, "pcapng: for Wireshark and `easim decode`; transcript: one line per packet")
     Field(
       "limit", \.limit, .integer(1_024...ControlledCapture.mostBytes),
-      "bytes that are kept; the recording does not go on beyond them")
+      "bytes to keep; recording ends at this limit")
   }
 }
 
@@ -206,15 +206,15 @@ struct CaptureState: Equatable, Sendable {
   static let format = Record("capture state", "a capture and its state", CaptureState()) {
     Field("capture", \.capture, .text, "its id", isRequired: true)
     Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("accessory", \.accessory, .optional(.text), "the only accessory that it records")
-    Field("host", \.host, .optional(.text), "the only address that it records")
+    Field("accessory", \.accessory, .optional(.text), "the accessory, if it records only one")
+    Field("host", \.host, .optional(.text), "the address, if it records only one")
     Field("form", \.form, .choice, "its form", isRequired: true)
-    Field("recording", \.isRecording, .boolean, "whether it goes on", isRequired: true)
-    Field("bytes", \.bytes, .integer(0...Int.max), "how many bytes it has", isRequired: true)
-    Field("limit", \.limit, .integer(0...Int.max), "how many it may have", isRequired: true)
+    Field("recording", \.isRecording, .boolean, "whether it is still recording", isRequired: true)
+    Field("bytes", \.bytes, .integer(0...Int.max), "bytes recorded", isRequired: true)
+    Field("limit", \.limit, .integer(0...Int.max), "maximum number of bytes", isRequired: true)
     Field(
-      "lost", \.lost, .integer(0...Int.max), "packets or lines beyond the limit, which are missing", isRequired: true)
-    Field("path", \.path, .text, "where `GET` finds it by HTTP", isRequired: true)
-    Field("failure", \.failure, .optional(.text), "why its file in the folder of --keep is not complete")
+      "lost", \.lost, .integer(0...Int.max), "packets or lines dropped beyond the limit", isRequired: true)
+    Field("path", \.path, .text, "its path for an HTTP `GET`", isRequired: true)
+    Field("failure", \.failure, .optional(.text), "why its file in the --keep folder is incomplete")
   }
 }

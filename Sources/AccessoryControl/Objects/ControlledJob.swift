@@ -60,7 +60,7 @@ final class ControlledJob {
     return job
   }
 
-  /// Reports how far it has come, from 0 to 1.
+  /// Reports progress from 0 to 1.
   func progress(_ fraction: Double) {
     guard outcome == nil else { return }
     self.fraction = min(max(fraction, 0), 1)
@@ -148,16 +148,16 @@ struct JobState: Equatable, Sendable {
 
   static let format = Record("job state", "a run and its state", JobState()) {
     Field("job", \.job, .text, "its id", isRequired: true)
-    Field("kind", \.kind, .choice, "what is run", isRequired: true)
-    Field("title", \.title, .text, "what is run, in a few words", isRequired: true)
-    Field("world", \.world, .text, "the world in which it runs, or on whose clock it is waited for", isRequired: true)
-    Field("state", \.state, .choice, "whether it runs, and how it ended", isRequired: true)
-    Field("fraction", \.fraction, .number(0...1), "how far it has come, from 0 to 1", isRequired: true)
+    Field("kind", \.kind, .choice, "the kind of run", isRequired: true)
+    Field("title", \.title, .text, "a short description", isRequired: true)
+    Field("world", \.world, .text, "the world in which it runs, or whose clock limits `job.wait`", isRequired: true)
+    Field("state", \.state, .choice, "whether it is running, or how it ended", isRequired: true)
+    Field("fraction", \.fraction, .number(0...1), "progress from 0 to 1", isRequired: true)
     Field(
       "figures", \.figures, .optional(.raw("figures")),
       "of bursts: `bursts`, `bytes`, `errors`, `reconnections`, `seconds`, and `latency` with `p50`, `p95`, `p99` and "
         + "`maximum` in seconds")
-    Field("text", \.text, .optional(.text), "how it ended, in a sentence")
-    Field("keepFailure", \.keepFailure, .optional(.text), "why its reports are not in the folder of --keep")
+    Field("text", \.text, .optional(.text), "the result in one sentence")
+    Field("keepFailure", \.keepFailure, .optional(.text), "why its reports are not in the --keep folder")
   }
 }

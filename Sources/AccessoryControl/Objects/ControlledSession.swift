@@ -141,7 +141,7 @@ struct SessionState: Equatable, Sendable {
     Field("accessory", \.accessory, .optional(.text), "the accessory whose end it is")
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "of an app's end: the connection ID of the accessory it was opened with")
+      "at an app's end: the connection ID of the accessory it was opened with")
     Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
     Field("open", \.isOpen, .boolean, "whether it is open", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it ended")

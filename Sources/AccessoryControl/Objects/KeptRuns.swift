@@ -60,6 +60,6 @@ struct KeptRun: Equatable, Sendable {
     Field("kind", \.state.kind, .choice, "what was run", isRequired: true)
     Field("title", \.state.title, .text, "what was run, in a few words", isRequired: true)
     Field("state", \.state.state, .choice, "how it ended", isRequired: true)
-    Field("text", \.state.text, .optional(.text), "how it ended, in a sentence")
+    Field("text", \.state.text, .optional(.text), "the result in one sentence")
   }
 }

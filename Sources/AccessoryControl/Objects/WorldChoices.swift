@@ -27,7 +27,7 @@ struct WorldChoices: Equatable, Sendable {
   static let format = Record("world", "", WorldChoices()) {
     Field(
       "time", \.time, .choice,
-      "real: time passes by itself; virtual: it passes only while a client waits, and as fast as the machine can")
+      "real: time passes by itself; virtual: time passes only while a client waits, as fast as the machine allows")
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "random seed; the same seed gives the same run")
     Field(
       "authentication", \.authentication, .optional(.choice),
@@ -38,12 +38,12 @@ struct WorldChoices: Equatable, Sendable {
       "whether apps see accessories, without protocols, before they are authenticated")
     Field(
       "deviceFlicker", \.deviceFlicker, .optional(Quirk.format.format),
-      "a flicker that the device makes, as in the quirk `flicker`")
-    Field("latency", \.latency, .duration(.zero ... .seconds(60)), "delay of each byte on cables in memory")
+      "a flicker caused by the device; parameters as in the quirk `flicker`")
+    Field("latency", \.latency, .duration(.zero ... .seconds(60)), "delay of each byte on in-memory cables")
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-      "rate of cables in memory, each way; unlimited when left out")
-    Field("messages", \.tellsMessages, .boolean, "whether each control message of iAP2 is an event")
+      "rate of in-memory cables in each direction (default: unlimited)")
+    Field("messages", \.tellsMessages, .boolean, "whether each iAP2 control message is reported as an event")
   }
 
   func world(_ report: @escaping (TimelineEvent) -> Void) -> World.Settings {

@@ -17,9 +17,9 @@ extension Fault {
     static let directions = [Directions.out, .in, .both]
 
     static let format = Record("collapse", "slows down writes above a size", Collapse()) {
-      Field("above", \.above, .integer(1...65_536), "the largest write that is not slowed down, in bytes")
+      Field("above", \.above, .integer(1...65_536), "size in bytes above which writes are slow")
       Field("rate", \.rate, .integer(1...1_000_000_000), "rate of larger writes, in bytes per second")
-      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
+      Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")
     }.example("collapse,above=512,rate=1000")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

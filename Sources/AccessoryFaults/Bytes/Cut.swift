@@ -17,10 +17,10 @@ extension Fault {
     ) {
       Field(
         "bytes", \.bytes, .integer(0...1_000_000_000),
-        "cut after N bytes in one direction; 0 for no limit")
+        "cut after N bytes in one direction; 0 means no limit")
       Field(
         "packets", \.packets, .integer(0...1_000_000_000),
-        "cut after N packets in one direction; 0 for no limit")
+        "cut after N packets in one direction; 0 means no limit")
     }.example("cut,packets=20,out")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { CutStage(bytes: bytes, packets: packets, unit: unit) }

@@ -14,7 +14,7 @@ extension Fault {
 
     static let format = Record("glue", "joins chunks into large ones", Glue()) {
       Field("size", \.size, .integer(1...65_536), "pass on after collecting N bytes")
-      Field("wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "pass on after TIME, also with fewer bytes")
+      Field("wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "pass on after TIME even with fewer bytes")
     }.example("glue,size=8192")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { GlueStage(size: size, wait: wait) }

@@ -8,7 +8,7 @@ extension Fault {
 
     static let directions = [Directions.out, .in]
 
-    static let format = Record("half-dead", "loses everything that is sent in one direction", HalfDead()) {}.example(
+    static let format = Record("half-dead", "loses everything sent in one direction", HalfDead()) {}.example(
       "half-dead,in,after=2s")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { HalfDeadStage() }

@@ -16,9 +16,9 @@ extension Fault {
     }
 
     static let format = Record("latency", "delays bytes, in order", Latency()) {
-      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how long each byte is delayed", isRequired: true)
-      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "add a random delay of up to TIME")
-      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
+      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of each byte", isRequired: true)
+      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "maximum additional random delay")
+      Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")
     }.example("latency,delay=20ms,jitter=10ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

@@ -15,7 +15,7 @@ extension Fault {
 
     static let format = Record("rate", "limits the throughput", Rate()) {
       Field("bytes", \.bytes, .integer(1...1_000_000_000), "bytes per second")
-      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
+      Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")
     }.example("rate,bytes=7500")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { RateStage(bytesPerSecond: bytes, capacity: capacity) }

@@ -15,8 +15,8 @@ extension Fault {
     static let directions = [Directions.in, .out, .both]
 
     static let format = Record("slow-reader", "reads a few bytes at a time, with pauses", SlowReader()) {
-      Field("bytes", \.bytes, .integer(1...1_048_576), "how many bytes are read at a time")
-      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "pause between two reads")
+      Field("bytes", \.bytes, .integer(1...1_048_576), "bytes per read")
+      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "pause between reads")
     }.example("slow-reader,bytes=100,every=50ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SlowReaderStage(bytes: bytes, every: every) }

@@ -15,9 +15,9 @@ extension Fault {
     public init() {}
 
     static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
-      Field("size", \.size, .integer(1...65_536), "the largest piece, in bytes")
-      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "time between two pieces")
-      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
+      Field("size", \.size, .integer(1...65_536), "size of the largest piece, in bytes")
+      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "time between pieces")
+      Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")
     }.example("split,size=20")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SplitStage(size: size, gap: gap, capacity: capacity) }

@@ -12,7 +12,7 @@ extension Fault {
     static let format = Record(
       "stall", "passes nothing while it lasts, and everything afterwards", Stall()
     ) {
-      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
+      Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")
     }.example("stall,after=1s,for=3s")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { StallStage(capacity: capacity) }

@@ -15,7 +15,7 @@ extension Fault {
 
     static let format = Record("noise", "puts random bytes before packets", Noise()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("bytes", \.bytes, .integer(1...65_536), "how many bytes before each")
+      Field("bytes", \.bytes, .integer(1...65_536), "bytes before each packet")
     }.example("noise,chance=5%,bytes=20")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(NoiseStrike(bytes: bytes), packets, unit) }

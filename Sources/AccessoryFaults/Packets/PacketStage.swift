@@ -98,9 +98,9 @@ public struct StruckPackets: Equatable, Sendable {
   public init() {}
 
   static let format = Record("packets", "which packets are affected", StruckPackets()) {
-    Field("chance", \.chance, .chance, "share of the packets that are affected")
+    Field("chance", \.chance, .chance, "share of packets affected")
     Field("kind", \.kind, .choice, "which packets can be affected")
-    Field("burst", \.burst, .integer(1...1_000), "number of packets in a row")
+    Field("burst", \.burst, .integer(1...1_000), "number of consecutive packets affected")
   }
 }
 

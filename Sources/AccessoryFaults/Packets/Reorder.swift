@@ -17,9 +17,9 @@ extension Fault {
 
     static let format = Record("reorder", "delivers packets after later ones", Reorder()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("by", \.by, .integer(1...127), "how many later packets come first")
+      Field("by", \.by, .integer(1...127), "number of later packets that overtake it")
       Field(
-        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "deliver after TIME, also when fewer packets came"
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "deliver after TIME even if fewer packets came"
       )
     }.example("reorder,chance=10%,by=3")
 

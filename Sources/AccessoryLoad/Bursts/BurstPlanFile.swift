@@ -93,30 +93,32 @@ public struct BurstPlanFile: Equatable, Sendable {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
       "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50),
-      "its parts, one after the other; each burst is due at a time")
+      "its phases, in order; each burst has a due time")
     Field(
       "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
-      "without `phases`: bursts follow each other for so long")
+      "without `phases`: how long to send bursts, one after the other")
     Field(
-      "count", \.count, .optional(.integer(1...1_000_000_000)), "without `phases`: so many bursts follow each other")
-    Field("size", \.sizes, .sizes, "bytes of a burst, or their distribution")
+      "count", \.count, .optional(.integer(1...1_000_000_000)), "without `phases`: number of bursts to send, one "
+        + "after the other")
+    Field("size", \.sizes, .sizes, "bytes per burst, or their distribution")
     Field(
       "payloads", \.payloads, .list(of: .object(BurstRequest.mixFormat), count: 1...100),
-      "instead of `size`: several kinds of bursts, of which each burst is one by chance")
+      "instead of `size`: several kinds of bursts, chosen at random")
     Field(
       "script", \.script, .list(of: .object(BurstRequest.scriptFormat), count: 1...1_000),
-      "instead of `size`: requests that each session sends in their order, over and over")
-    Field("think", \.think, .optional(.times), "the pause of a session after each burst, or its distribution")
+      "instead of `size`: requests that each session sends in order, repeatedly")
+    Field("think", \.think, .optional(.times), "a session's pause after each burst, or its distribution")
     Field(
       "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
-      "by name, serial number or address: how many times the rate of the phases each gets; `'*'` for the others")
+      "by name, serial number or address: the factor by which each multiplies the phases' rate; `'*'` for the others")
     Field("sessions", \.sessions, .integer(1...1_000), "sessions with each accessory")
-    Field("inFlight", \.inFlight, .integer(1...10_000), "most unanswered bursts on each session")
-    Field("warmUp", \.warmUp, .duration, "how long bursts are verified and not measured, at the start of the phases")
-    Field("reconnect", \.reconnects, .boolean, "continue when an accessory comes back")
-    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: let the run pass though bursts were lost")
-    Field("allowOverdue", \.allowsOverdue, .boolean, "let the run pass though bursts did not begin in time")
-    Field("failIf", \.limits, .list(of: .limit, count: 0...100), "fail when one of these holds: `p99>50ms`")
+    Field("inFlight", \.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session")
+    Field("warmUp", \.warmUp, .duration, "time at the start of the phases during which bursts are verified but not "
+      + "measured")
+    Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory comes back")
+    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run may pass even if bursts were lost")
+    Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run may pass even if bursts began late")
+    Field("failIf", \.limits, .list(of: .limit, count: 0...100), "fail if one of these holds, such as `p99>50ms`")
   }.checked { file, object in
     checkExtent(file, object)
     checkBursts(file, object)
@@ -162,11 +164,11 @@ public struct BurstPlanFile: Equatable, Sendable {
 extension BurstPhase {
   /// The format of a phase.
   package static let format = Record("phase", "a part of a load test", BurstPhase()) {
-    Field("name", \.name, .text(TextShape(length: 0...40)), "what reports call it")
-    Field("for", \.length, .duration(.milliseconds(1)...DurationText.longest), "how long it takes", isRequired: true)
+    Field("name", \.name, .text(TextShape(length: 0...40)), "its name in reports")
+    Field("for", \.length, .duration(.milliseconds(1)...DurationText.longest), "its duration", isRequired: true)
     Field(
       "from", \.from, .optional(.number(0...1e6)),
-      "bursts a second at its start, from where it changes evenly; as `rate` when left out")
-    Field("rate", \.rate, .number(0...1e6), "bursts a second, at its end; 0 for a pause", isRequired: true)
+      "bursts per second at its start, changing linearly to `rate`; default: `rate`")
+    Field("rate", \.rate, .number(0...1e6), "bursts per second at its end; 0 for a pause", isRequired: true)
   }
 }

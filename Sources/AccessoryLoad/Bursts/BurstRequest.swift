@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// One kind of burst of a load test: what is sent, and what must come back.
+/// One kind of burst of a load test: what to send, and what must come back.
 package struct BurstRequest: Equatable, Sendable {
   /// What must come back.
   package enum Reply: Equatable, Sendable {
@@ -144,27 +144,27 @@ package struct ReplyExtent: Equatable, Sendable {
 
 extension BurstRequest {
   private static let parts: [Field<Self>] = [
-    Field("name", \.name, .text(TextShape(length: 0...40)), "what reports call it"),
-    Field("size", \.sizes, .optional(.sizes), "unique bytes: how many, or a distribution"),
+    Field("name", \.name, .text(TextShape(length: 0...40)), "its name in reports"),
+    Field("size", \.sizes, .optional(.sizes), "number of unique bytes, or a distribution"),
     Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: these bytes"),
     Field(
       "expect", \.expected, .optional(.expectedReply),
-      "what must come back, as `send --expect` has it: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or `regex:…`",
-      standardText: "`echo`; with `read` anything"),
+      "what must come back, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or `regex:…`",
+      standardText: "`echo`; with `read`, anything"),
     Field(
       "read", \.extent, .optional(.replyExtent),
-      "how much of the reply is read, as `send --read` has it: bytes, a time or `until:…`",
-      standardText: "as much as it takes to judge"),
-    Field("think", \.think, .optional(.times), "the pause after it, instead of the plan's"),
+      "how much of the reply to read, as for `send --read`: bytes, a time or `until:…`",
+      standardText: "as much as needed to verify it"),
+    Field("think", \.think, .optional(.times), "the pause after it, overriding the plan's"),
   ]
 
   /// A request of a script.
-  static let scriptFormat = Record("request", "what is sent, and what must come back", Self()) { parts }
+  static let scriptFormat = Record("request", "what to send, and what must come back", Self()) { parts }
     .checked(check)
 
   /// One of several payloads.
   static let mixFormat = Record("payload", "one of several kinds of bursts", Self()) {
-    Field("weight", \.weight, .weight, "how often it comes, beside the others")
+    Field("weight", \.weight, .weight, "relative weight")
     parts
   }.checked(check)
 

@@ -13,7 +13,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   case fixed(Value)
   /// Each one between two as often as any other.
   case uniform(Uniform)
-  /// The bell curve around a mean.
+  /// A normal distribution around a mean.
   case normal(Normal)
   /// Many around a median, and a few that are much greater.
   case lognormal(Lognormal)
@@ -230,37 +230,37 @@ extension Distribution {
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
-        Field("least", \.least, value, "smaller ones count as this")
-        Field("most", \.most, value, "greater ones count as this")
+        Field("least", \.least, value, "minimum; smaller values are raised to it")
+        Field("most", \.most, value, "maximum; larger values are lowered to it")
       }.fields(at: path)
     }
-    let uniform = Record("uniform", "each value between two as often as any other", Uniform()) {
-      Field("from", \.from, value, "the least", isRequired: true)
-      Field("to", \.to, value, "the greatest", isRequired: true)
+    let uniform = Record("uniform", "all values between two limits are equally likely", Uniform()) {
+      Field("from", \.from, value, "the minimum", isRequired: true)
+      Field("to", \.to, value, "the maximum", isRequired: true)
     }.checked { range, object in
       if object.value("from") != nil, object.value("to") != nil, range.from > range.to {
         object.error("to", "is less than 'from'")
       }
     }
-    let normal = Record("normal", "the bell curve", Normal()) {
+    let normal = Record("normal", "a normal distribution", Normal()) {
       Field("mean", \.mean, value, "the mean", isRequired: true)
       Field("deviation", \.deviation, value, "the standard deviation", isRequired: true)
       bounds(\Normal.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let lognormal = Record(
-      "lognormal", "many around a median and a few much greater, as files and replies are", Lognormal()
+      "lognormal", "most values near the median and a few much larger, like the sizes of files and replies", Lognormal()
     ) {
-      Field("median", \.median, value, "half of the values are below", isRequired: true)
+      Field("median", \.median, value, "the median", isRequired: true)
       Field("sigma", \.sigma, .number(0...10), "the standard deviation of the natural logarithm")
       bounds(\Lognormal.bounds)
     }.checked { Self.check($0.bounds, $1) }
-    let exponential = Record("exponential", "as the times between independent events", Exponential()) {
+    let exponential = Record("exponential", "like the times between independent events", Exponential()) {
       Field("mean", \.mean, value, "the mean", isRequired: true)
       bounds(\Exponential.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let choice = Record("\(name) of a list", "a value with its weight", Choice()) {
       Field("value", \.value, value, "the value", isRequired: true)
-      Field("weight", \.weight, .weight, "how often it comes, beside the others")
+      Field("weight", \.weight, .weight, "relative weight")
     }
     let list = Record("list", "one of several values", Choices()) {
       Field("values", \.values, .list(of: .object(choice), count: 1...100), "the values", isRequired: true)

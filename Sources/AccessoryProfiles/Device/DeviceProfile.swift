@@ -73,13 +73,14 @@ public struct DeviceProfile: Equatable, Sendable {
       case full
     }
 
-    static let format = Record("power", "what the device says of power (AE01)", Self()) {
-      Field("maximumCurrent", \.maximumCurrent, .integer(0...65_535), "the most that the accessory may draw, in mA")
-      Field("willCharge", \.willCharge, .boolean, "whether the battery charges when there is power")
+    static let format = Record("power", "what the device reports about power (AE01)", Self()) {
+      Field("maximumCurrent", \.maximumCurrent, .integer(0...65_535), "maximum current that the accessory may draw, "
+        + "in mA")
+      Field("willCharge", \.willCharge, .boolean, "whether the battery charges when power is available")
       Field("mode", \.mode, .integer(0...255), "the accessory's power mode")
       Field("externalCharger", \.externalCharger, .boolean, "whether an external charger is connected")
-      Field("charging", \.charging, .choice, "how far charging is")
-      Field("battery", \.battery, .integer(0...100), "the battery's level in percent")
+      Field("charging", \.charging, .choice, "the charging state")
+      Field("battery", \.battery, .integer(0...100), "the battery level in percent")
     }
   }
 
@@ -94,13 +95,13 @@ public struct DeviceProfile: Equatable, Sendable {
     /// The number of the name's parameter; the passphrase has the next.
     public var ssidParameter: UInt16 = 1
 
-    static let format = Record("wifi", "what the device says of its Wi-Fi network (5701)", Self()) {
+    static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
       Field("status", \.status, .integer(0...255), "the status")
       Field("ssid", \.ssid, .text, "the network's name")
       Field("passphrase", \.passphrase, .text, "its passphrase")
       Field(
         "ssidParameter", \.ssidParameter, .integer(1...2),
-        "the number of the name's parameter; the passphrase has the next. Public sources disagree about it")
+        "the number of the name's parameter; the passphrase has the next number. Public sources disagree")
     }
   }
 
@@ -125,12 +126,12 @@ public struct DeviceProfile: Equatable, Sendable {
       Field("title", \.title, .text, "the title")
       Field("artist", \.artist, .text, "the artist")
       Field("album", \.album, .text, "the album")
-      Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "how long it is")
+      Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "its duration")
       Field("playing", \.isPlaying, .boolean, "whether it is playing, or paused")
       Field("app", \.app, .text, "the app's name")
       Field(
         "artwork", \.artwork, .optional(.text),
-        "a file with the artwork, relative to this file; it goes by file transfer to accessories that ask for it")
+        "a file with the artwork, relative to this file; sent by file transfer to accessories that ask for it")
     }
   }
 
@@ -160,8 +161,10 @@ extension DeviceProfile {
   /// The file's format.
   public static let format = Record(
     "device",
-    "a device profile of easim: what the Apple device that it plays tells accessories about itself, and what it answers. "
-      + "Files are JSON5. What a schema cannot say is checked by the reader: ranges of durations, names of messages and of "
+    "a device profile of easim: what the Apple device that it plays tells accessories about itself, and what it "
+      + "answers. "
+      + "Files are JSON5. What a schema cannot say is checked by the reader: ranges of durations, names of messages "
+      + "and of "
       + "their parameters", DeviceProfile()
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
@@ -178,20 +181,21 @@ extension DeviceProfile {
     Field("nowPlaying", \.nowPlaying, NowPlaying.format)
     Field(
       "hidReport", \.hidReport, .nullable(.bytes),
-      "the report that a HID accessory gets once it has started (6801); null for none", standardText: "one byte of 0")
-    Field("location", \.location, .list(of: .choice), "what it asks a location receiver for (FFFA)")
+      "the report sent to a HID accessory once it has started (6801); null for none", standardText: "one byte of 0")
+    Field("location", \.location, .list(of: .choice), "the data it requests from a location receiver (FFFA)")
     Field(
-      "linkKey", \.linkKey, .bytes, "the key that it gives in out-of-band pairing (00B2)",
+      "linkKey", \.linkKey, .bytes, "the key for out-of-band pairing (00B2)",
       standardText: "16 bytes of EA")
     Field(
       "audioRate", \.audioRate, .integer(8_000...48_000),
       "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
     Field(
       "answers", \.answers, .boolean,
-      "whether it answers by itself what it understands, and tells what accessories declare to receive")
+      "whether it automatically answers messages it understands, and sends information that accessories declare they "
+        + "can receive")
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "messages that it sends besides; one that is sent on the same occasion as a ready-made answer replaces it")
+      "additional messages to send; one sent on the same occasion as a ready-made answer replaces it")
   }.checked { profile, object in
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
   }

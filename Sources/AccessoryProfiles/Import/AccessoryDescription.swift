@@ -20,7 +20,7 @@ public struct AccessoryDescription: Equatable, Sendable {
     case c
   }
 
-  /// What the accessory says of itself.
+  /// The accessory's identity.
   public var identity: Profile.Identity
   /// The protocols it can be used with at the moment; none during the flicker.
   public var protocols: [String]

@@ -8,11 +8,11 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back what it receives.
   case echo
-  /// Takes what it receives and counts it; checks, if asked, that it is what `easim burst` or EADemo sends.
+  /// Counts and discards what it receives; checks, if asked, that it is what `easim burst` or EADemo sends.
   case sink(check: Bool)
   /// Talks by itself.
   case source(Source)
-  /// Answers requests by rules.
+  /// Answers requests according to rules.
   case script(Script)
   /// Passes the bytes to a program's standard input, and sends its output.
   case exec(Program)
@@ -24,8 +24,8 @@ public enum Behavior: Equatable, Sendable {
   ) {
     Kind("echo", "sends back what it receives", Behavior.echo)
     Kind(
-      Record("sink", "takes what it receives and counts it", false) {
-        Field("check", \.self, .boolean, "whether to report bytes that are not those of easim burst or of EADemo")
+      Record("sink", "counts and discards what it receives", false) {
+        Field("check", \.self, .boolean, "whether to report bytes that neither easim burst nor EADemo sends")
       }, Behavior.sink(check:)
     ) { if case .sink(let check) = $0 { check } else { nil } }
     Kind(Source.format, Behavior.source) { if case .source(let source) = $0 { source } else { nil } }
@@ -86,15 +86,15 @@ public enum Behavior: Equatable, Sendable {
       self.total = total
     }
 
-    static let format = Record("source", "talks by itself, as a sensor does", Source()) {
+    static let format = Record("source", "sends unprompted, as a sensor does", Source()) {
       Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second")
-      Field("chunk", \.chunk, .integer(1...1_048_576), "bytes at a time; with the rate this makes the interval")
-      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random ones of the seed")
+      Field("chunk", \.chunk, .integer(1...1_048_576), "bytes per write; together with the rate it sets the interval")
+      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes from the seed")
       Field(
-        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "a text that is sent over and over instead")
+        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "a text to send repeatedly instead")
       Field(
         "total", \.total, .optional(.integer(1...1_000_000_000_000)),
-        "bytes in all; as long as the session lasts when left out")
+        "total bytes; default: unlimited")
     }.checked(schema: [
       .init("not", .object([.init("required", .array([.text("pattern"), .text("text")]))]))
     ]) { source, object in

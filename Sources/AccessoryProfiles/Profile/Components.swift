@@ -52,7 +52,7 @@ extension Profile {
     static let format = Record(
       "hid", "a HID function that the accessory declares", HID(id: 0, name: "HID", function: .keyboard)
     ) {
-      Field("id", \.id, .integer(0...65_535), "its number; its place in the list when left out")
+      Field("id", \.id, .integer(0...65_535), "its number; default: its position in the list")
       Field("name", \.name, .text, "its name")
       Field("function", \.function, .choice, "what it is")
     }
@@ -73,7 +73,7 @@ extension Profile {
     static let format = Record("location", "the location receiver that the accessory declares", Location()) {
       Field("id", \.id, .integer(0...65_535), "its number")
       Field("name", \.name, .text, "its name")
-      Field("provides", \.provides, .list(of: .choice), "what it has")
+      Field("provides", \.provides, .list(of: .choice), "what data it provides")
     }
   }
 }

@@ -49,33 +49,33 @@ extension Profile {
     }
 
     static let format = Record(
-      "accessory", "what the accessory says of itself",
+      "accessory", "the accessory's identity",
       Identity(name: "", manufacturer: "", modelNumber: "", serialNumber: "")
     ) {
       texts.map(\.field)
       Field(
         "supportedLanguages", \.supportedLanguages, .list(of: .identification(mayBeBlank: true), count: 1...Int.max),
-        "the languages it can speak", isAlwaysWritten: true,
+        "its supported languages", isAlwaysWritten: true,
         standard: Standard("the current language alone") { [$0.currentLanguage] })
       Field(
         "appMatchTeamID", \.appMatchTeamID, .optional(.identification(mayBeBlank: false)),
-        "the team whose app belongs to the accessory: AppMatchTeamID in its identification")
+        "the developer team of the accessory's app: AppMatchTeamID in its identification")
     }
 
     /// The texts, in the order in which they are written. Each may hold `{index}`.
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the maker"),
       Text("modelNumber", \.modelNumber, "the model"),
-      Text("serialNumber", \.serialNumber, "the serial number, by which apps recognise one accessory"),
+      Text("serialNumber", \.serialNumber, "the serial number, by which apps recognise the accessory"),
       Text("ppid", \.productPlanUID, "the MFi product plan: 16 hex digits or NNNNNN-NNNN"),
       Text("regionCode", \.regionCode, "the region code"),
-      Text("firmwareRevision", \.firmwareRevision, "the firmware that runs"),
-      Text("firmwareRevisionPending", \.firmwareRevisionPending, "firmware that is staged and not yet active"),
+      Text("firmwareRevision", \.firmwareRevision, "the firmware version in use"),
+      Text("firmwareRevisionPending", \.firmwareRevisionPending, "firmware version staged but not yet active"),
       Text("hardwareRevision", \.hardwareRevision, "the hardware revision"),
       Text(
-        "dockType", \.dockType, "the 30-pin dock's kind; empty on everything modern", hasDefault: true, mayBeBlank: true
+        "dockType", \.dockType, "the type of 30-pin dock; empty for modern accessories", hasDefault: true, mayBeBlank: true
       ),
-      Text("currentLanguage", \.currentLanguage, "the language it speaks now", hasDefault: true),
+      Text("currentLanguage", \.currentLanguage, "its current language", hasDefault: true),
     ]
 
     /// A text of the identity: its key, and what puts an instance's number into it.

@@ -37,42 +37,42 @@ extension Profile {
     }
 
     /// How it is written.
-    static let format = Record("link", "what the accessory asks for when the link is set up", Link()) {
+    static let format = Record("link", "what the accessory requests during link setup", Link()) {
       Field(
         "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),
-        "how many packets it takes before it acknowledges one")
+        "maximum number of unacknowledged packets it accepts")
       Field(
         "maximumPacketLength", \.maximumPacketLength, .integer(24...65_535),
-        "the longest packet it takes, header and checksums included")
+        "the longest packet it accepts, including header and checksums")
       Field(
         "retransmissionTimeout", \.retransmissionTimeout, .duration(.milliseconds(20) ... .milliseconds(65_535)),
-        "when an unacknowledged packet is sent again")
+        "how long to wait before retransmitting an unacknowledged packet")
       Field(
         "cumulativeAcknowledgementTimeout", \.cumulativeAcknowledgementTimeout,
-        .duration(.milliseconds(10) ... .milliseconds(32_767)), "how long an acknowledgement may be held back")
+        .duration(.milliseconds(10) ... .milliseconds(32_767)), "maximum delay of an acknowledgement")
       Field(
         "maximumRetransmissions", \.maximumRetransmissions, .integer(1...30),
-        "how often a packet is sent again before the link is given up")
+        "number of retransmissions before the link is given up")
       Field(
         "maximumCumulativeAcknowledgements", \.maximumCumulativeAcknowledgements, .integer(0...127),
-        "how many packets one acknowledgement may confirm; at most maximumOutstandingPackets",
+        "maximum number of packets that one acknowledgement confirms; at most maximumOutstandingPackets",
         standard: Standard("8, or maximumOutstandingPackets if that is less") { link in
           min(Link().maximumCumulativeAcknowledgements, link.maximumOutstandingPackets)
         })
       Field(
         "zeroAcknowledgement", \.zeroAcknowledgement, .boolean,
-        "whether the link does without acknowledgements; counts and timeouts are then zero on the wire")
+        "whether the link works without acknowledgements; counts and timeouts are then zero on the wire")
       Field(group: "sessions", "the numbers of the link's sessions, all different") {
         Field("control", \.controlSession, .integer(1...255), "the session that carries control messages")
         Field(
           "controlVersion", \.controlSessionVersion, .integer(1...2),
-          "the version of the control session; what 2 changes is not public")
+          "the version of the control session; no public source describes 2")
         Field(
           "externalAccessory", \.externalAccessorySession, .integer(1...255), "the session that carries the apps' bytes"
         )
         Field(
           "fileTransfer", \.fileTransferSession, .optional(.integer(1...255)),
-          "the session that carries file transfers; none when left out")
+          "the session that carries file transfers; default: none")
       }
     }
   }

@@ -19,7 +19,7 @@ public struct Profile: Equatable, Sendable {
   public var name: String
   /// One sentence for `easim profile list`.
   public var summary: String
-  /// What the accessory says of itself.
+  /// The accessory's identity.
   public var identity: Identity
   /// The External Accessory protocols it offers, in the order it declares them.
   public var protocols: [SessionProtocol]
@@ -80,7 +80,8 @@ extension Profile {
   /// The file's format: every key with its default and its meaning.
   public static let format = Record(
     "profile",
-    "a profile of easim: what an accessory is and what it does. Files are JSON5. What a schema cannot say is checked by "
+    "a profile of easim: what an accessory is and what it does. Files are JSON5. What a schema cannot say is checked "
+      + "by "
       + "the reader: ids and protocols that occur twice, ranges of durations, parameters in the text forms, references "
       + "between sections", Profile(name: "", identity: Identity.format.base)
   ) {
@@ -88,7 +89,7 @@ extension Profile {
     Field(constant: "version", formatVersion, "the version of this format")
     Field("description", \.summary, .text, "one sentence for 'easim profile list'")
     Field(
-      passing: "extends", .text, "the name of a profile, or a path relative to this file, over which this one is laid")
+      passing: "extends", .text, "the base profile: its name, or its path relative to this file")
     Field(group: "accessory", Identity.format.summary, isRequired: true) {
       Identity.format.fields(at: \.identity)
       Field(
@@ -112,8 +113,8 @@ extension Profile {
     Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "the control messages that it sends by itself: answers, at connection, or again and again")
-    Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "oddities of its conduct, each kind at most once")
+      "the control messages that it sends automatically: as answers, on connecting, or repeatedly")
+    Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, each kind at most once")
   }.checked { profile, object in
     guard case .object? = object.value("accessory")?.content else { return }
     ProfileCheck.run(profile, object)

@@ -28,17 +28,17 @@ extension Behavior {
     }
 
     static let format = Record(
-      "exec", "hands the bytes to a program's standard input, and sends back what it prints", Program("")
+      "exec", "passes the bytes to a program's standard input, and sends back what it prints", Program("")
     ) {
       Field(
         "command", \.command, .text(TextShape(length: 1...Int.max)),
-        "the program: a path, or a name; a relative one is first looked for beside the file that names it",
+        "the program: a path or a name; a relative path is first resolved against the file that contains it",
         isRequired: true)
       Field("arguments", \.arguments, .list(of: .text), "its arguments")
       Field(
         "environment", \.environment, .list(of: .variable),
-        "variables that the program gets beside the short list of docs/profiles.md: NAME passes easim's own on, NAME=VALUE "
-          + "sets it")
+        "variables for the program, in addition to those in docs/profiles.md: NAME passes easim's value on, "
+          + "NAME=VALUE sets one")
     }.checked { _, object in
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }

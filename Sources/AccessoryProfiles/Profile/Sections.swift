@@ -47,18 +47,19 @@ extension Profile {
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
-    static let format = Record("authentication", "how the accessory proves to be licensed", Authentication()) {
+    static let format = Record("authentication", "how the accessory proves that it is licensed", Authentication()) {
       Field(
         "generation", \.generation, .choice,
         "the coprocessor: 3.0 with P-256 (current), or 2.0B and 2.0C with RSA-1024 over SHA-1 (older)")
       Field(
         "challenge", \.challenge, .choice,
-        "whether the challenge is the digest that is signed, or is hashed first; public sources disagree")
+        "whether the challenge is signed as the digest, or hashed first; public sources disagree")
       Field(
-        "certSerial", \.certSerial, .integer(certSerialRange), "bytes of the certificate's serial number in dumps",
+        "certSerial", \.certSerial, .integer(certSerialRange), "number of bytes of the certificate's serial number in "
+          + "dumps",
         standard: Standard("16, or 15 for the older generation") { $0.generation.certSerial })
       Field(
-        "certData", \.certData, .integer(certDataRange), "bytes of the certificate in dumps",
+        "certData", \.certData, .integer(certDataRange), "number of bytes of the certificate in dumps",
         standard: Standard("607, or 908 for the older generation") { $0.generation.certData })
     }
   }
@@ -94,13 +95,13 @@ extension Profile {
     /// No power either way.
     public init() {}
 
-    static let format = Record("power", "what the accessory says about power", Power()) {
+    static let format = Record("power", "what the accessory declares about power", Power()) {
       Field(
         "capability", \.capability, .choice,
-        "whether it can feed the Apple device: not at all, the reserved value 1, or feed and charge it")
+        "whether it can power the Apple device: no, the reserved value 1, or power and charge it")
       Field(
         "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
-        "the most it draws from the Apple device, in milliamperes")
+        "maximum current it draws from the Apple device, in milliamperes")
     }
   }
 }
@@ -120,10 +121,10 @@ extension Profile {
     static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
       Field(
         "sent", \.sent, .list(of: MessageName.format),
-        "those it sends, each by number or by name; by default the status of a session")
+        "messages it sends, by number or name; default: the session status")
       Field(
         "received", \.received, .list(of: MessageName.format),
-        "those it receives; by default the start and the stop of a session")
+        "messages it receives; default: session start and stop")
     }
   }
 
@@ -227,16 +228,16 @@ extension Profile {
     /// The defaults.
     public init() {}
 
-    static let format = Record("usb", "what the accessory is as a USB device", USB()) {
-      Field("vendor", \.vendor, .hex16, "vendor id; by default that of pid.codes, for tests")
+    static let format = Record("usb", "the accessory's USB device descriptor", USB()) {
+      Field("vendor", \.vendor, .hex16, "vendor id; default: that of pid.codes, for tests")
       Field("product", \.product, .hex16, "product id")
       Field(
         "manufacturerString", \.manufacturerString, .optional(.text),
-        "manufacturer string; the accessory's manufacturer when left out")
-      Field("productString", \.productString, .optional(.text), "product string; the accessory's name when left out")
+        "manufacturer string; default: the accessory's manufacturer")
+      Field("productString", \.productString, .optional(.text), "product string; default: the accessory's name")
       Field(
         "serialString", \.serialString, .optional(.text),
-        "serial string; the accessory's serial number when left out")
+        "serial string; default: the accessory's serial number")
       Field("speed", \.speed, .choice, "12 Mbit/s, 480 Mbit/s or 5 Gbit/s")
     }
   }

@@ -29,15 +29,15 @@ extension Profile {
 
     static let format = Record("protocol", "an External Accessory protocol", SessionProtocol("", id: 0)) {
       Field("name", \.name, nameFormat, "its name, in reverse DNS", isRequired: true)
-      Field("id", \.id, .integer(0...255), "its number on the wire; its place in the list when left out")
+      Field("id", \.id, .integer(0...255), "its number on the wire; default: its position in the list")
       Field(
-        "matchAction", \.matchAction, MatchAction.format, "what the Apple device does when no app for it is installed")
+        "matchAction", \.matchAction, MatchAction.format, "what the Apple device does if no app for it is installed")
       Field(
         "behavior", \.behavior, .optional(.oneOf(Behavior.format)),
-        "what the accessory does with this protocol's bytes; the profile's behavior when left out")
+        "what the accessory does with this protocol's bytes; default: the profile's behavior")
       Field(
         "nativeTransportComponent", \.nativeTransportComponent, .optional(.integer(0...65_535)),
-        "the id of a transport on USB whose own endpoints carry the sessions, instead of the link")
+        "the id of a USB transport whose own endpoints carry the sessions instead of the link")
     }
 
     private static let nameFormat = Format<String>.parsed(

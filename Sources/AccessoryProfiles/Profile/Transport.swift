@@ -70,8 +70,8 @@ extension Profile {
       "transport", "a transport component that the accessory declares", Transport(.usbHost, id: 0, name: "")
     ) {
       Field(
-        "kind", \.word, .choice, "what it is; the USB modes are named from the Apple device's side", isRequired: true)
-      Field("id", \.id, .integer(0...65_535), "its number; its place in the list when left out")
+        "kind", \.word, .choice, "its kind; the USB modes are named from the Apple device's side", isRequired: true)
+      Field("id", \.id, .integer(0...65_535), "its number; default: its position in the list")
       Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.word.rawValue })
       Field("mac", \.mac, .optional(.mac), "the address of a Bluetooth transport, which must have one")
       Field("supportsIAP2", \.supportsIAP2, .boolean, "whether iAP2 runs over it")

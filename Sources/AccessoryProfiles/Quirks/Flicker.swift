@@ -38,17 +38,18 @@ public struct Flicker: Equatable, Sendable {
 
   static let format = Record(
     "flicker",
-    "connects with no protocols, disconnects, and connects again with all; the default times are easim's choice",
+    "connects with no protocols, disconnects, and connects again with all of them; the default times are easim's "
+      + "choice",
     Flicker()
   ) {
-    Field("maker", \.maker, .choice, "what causes it: the accessory, which detaches, or the device by itself")
+    Field("maker", \.maker, .choice, "what causes it: the accessory by detaching, or the device")
     Field(
-      "cycles", \.cycles, .integer(1...10_000), "how often it connects with no protocols before it connects with all")
-    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long it is connected with no protocols")
-    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long it is disconnected afterwards")
+      "cycles", \.cycles, .integer(1...10_000), "number of connects with no protocols before one with all of them")
+    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long it stays connected with no protocols")
+    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long it then stays disconnected")
     Field(
       "jitter", \.jitter, .duration(.zero ... .seconds(60)),
-      "change each of these times at random by up to so much")
+      "largest random change of each of these times")
     Field(
       "auth", \.answersAuthentication, .words([("answer", true), ("never", false)]),
       "whether the accessory authenticates while it has no protocols")

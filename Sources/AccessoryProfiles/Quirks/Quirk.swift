@@ -48,8 +48,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     Kind(OddSession.format, Quirk.session) { if case .session(let odd) = $0 { odd } else { nil } }
     Kind("no-status", "never sends the status of a session (0xEA03)", Quirk.noStatus)
     Kind(
-      Record("stale-bytes", "sends bytes of the previous session at the start of each session but the first", 64) {
-        Field("count", \.self, .integer(1...65_536), "the largest number of bytes")
+      Record("stale-bytes", "sends bytes of the previous session at the start of each session except the first", 64) {
+        Field("count", \.self, .integer(1...65_536), "maximum number of bytes")
       }.example("stale-bytes,count=16"), Quirk.staleBytes
     ) { if case .staleBytes(let count) = $0 { count } else { nil } }
     Kind(EndedSessions.format, Quirk.endsSessions) { if case .endsSessions(let odd) = $0 { odd } else { nil } }
@@ -103,10 +103,11 @@ public struct OddAuthentication: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("authentication", "fails at the authentication, or is slow", OddAuthentication()) {
+  static let format = Record("authentication", "fails authentication, or is slow at it", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late"
+      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs "
+        + "wrongly, or answers late"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of the certificate, and again of the signature")
@@ -135,7 +136,7 @@ public struct OddIdentification: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("identification", "identifies itself late, or never", OddIdentification()) {
+  static let format = Record("identification", "identifies itself late or never", OddIdentification()) {
     Field("answer", \.answer, .choice, "whether the accessory identifies itself late or never")
     Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of a slow answer")
   }.example("identification,never")
@@ -175,13 +176,15 @@ public struct OddSession: Equatable, Sendable {
   static let format = Record("session", "refuses, ignores or breaks sessions", OddSession()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: refuses with a status; ignore: does not answer the start; silent: reads and never sends; close: closes later; detach: unplugs itself later"
+      "refuse: refuses with a status; ignore: does not answer the request to start; silent: reads but never sends; "
+        + "close: closes later; detach: unplugs itself later"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)),
       "time from the start of a session until it closes or detaches")
     Field(
-      "times", \.times, .integer(0...1_000_000), "number of sessions before they work normally; 0 for all")
+      "times", \.times, .integer(0...1_000_000), "number of affected sessions, after which they work normally; 0 for "
+        + "all")
   }.example("session,close,delay=2s,times=1")
 }
 

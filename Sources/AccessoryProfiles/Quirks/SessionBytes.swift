@@ -26,14 +26,14 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   static let format = Record(
     "busy-after-cancel",
-    "waits for a person's touch before it replies; if the session ends before the touch, it ignores requests for a while "
-      + "and then sends the old reply", BusyAfterCancel()
+    "waits for the user's touch before it replies; if the session ends first, it ignores requests for a while and "
+      + "then sends the old reply", BusyAfterCancel()
   ) {
-    Field("touch", \.touch, .ofSessions, "how long a request waits for the touch")
-    Field("busy", \.busy, .ofSessions, "how long it ignores requests, from the request that was cancelled")
+    Field("touch", \.touch, .ofSessions, "time from a request to the touch")
+    Field("busy", \.busy, .ofSessions, "how long it ignores requests, counted from the cancelled one")
     Field(
       "reply", \.reply, .choice,
-      "late: the reply to the cancelled request is sent then, in the session that is open or opens next; none: it is lost"
+      "late: then sends the reply to the cancelled request, in the open or next session; none: that reply is lost"
     )
   }.example("busy-after-cancel,touch=5s")
 }
@@ -51,10 +51,10 @@ public struct SmallBuffer: Equatable, Sendable {
   }
 
   static let format = Record(
-    "drops-beyond", "reads slowly into a small buffer and drops what does not fit, without a word", SmallBuffer()
+    "drops-beyond", "reads slowly into a small buffer and silently drops what does not fit", SmallBuffer()
   ) {
     Field("bytes", \.bytes, .integer(1...1_048_576), "the size of the buffer")
-    Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second that it works off")
+    Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second that it processes")
   }.example("drops-beyond,bytes=64")
 }
 
@@ -85,16 +85,16 @@ public struct ReplyChunking: Equatable, Sendable {
   }
 
   static let format = Record(
-    "reply-chunking", "sends its replies byte by byte, several at once, or split anywhere", ReplyChunking()
+    "reply-chunking", "sends replies byte by byte, several at once, or split at random", ReplyChunking()
   ) {
     Field(
       "pieces", \.pieces, .choice,
-      "bytes: one byte at a time; glued: everything of `gap` at once; split: pieces of random length")
+      "bytes: one byte at a time; glued: everything within `gap` at once; split: pieces of random length")
     Field(
       "gap", \.gap, .duration(.zero ... .seconds(60)),
-      "pause between two pieces; for `glued`, how long it gathers bytes")
-    Field("size", \.size, .integer(1...65_536), "the largest piece of `split`, in bytes")
-    Field("seed", \.seed, .quirkSeed, "random seed of the pieces; 0 to take that of the run")
+      "pause between pieces; for `glued`, how long it collects bytes")
+    Field("size", \.size, .integer(1...65_536), "for `split`, size of the largest piece in bytes")
+    Field("seed", \.seed, .quirkSeed, "random seed of the pieces; 0 means the run's seed")
   }.example("reply-chunking,split,gap=20ms")
 }
 
@@ -126,9 +126,9 @@ public struct FirstSettingsOnly: Equatable, Sendable {
     "obeys-first-settings-only", "obeys the first settings command of each session and ignores the others",
     FirstSettingsOnly()
   ) {
-    Field("prefix", \.prefix, .text, "how a settings command begins; when empty, every command is one")
+    Field("prefix", \.prefix, .text, "prefix of a settings command; if empty, every command is one")
     Field("end", \.end, .choice, "what ends a command: a pause, a line feed or a carriage return")
-    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "how long a pause is that ends a command")
+    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "length of a pause that ends a command")
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
@@ -158,10 +158,10 @@ public struct FailingTransactions: Equatable, Sendable {
     "fails-after-first-transaction", "serves the first transaction and fails at every later one, until it is replugged",
     FailingTransactions()
   ) {
-    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions that are served")
-    Field("answer", \.answer, .choice, "how the later ones fail: silence, no reply; close, the session ends")
+    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions served")
+    Field("answer", \.answer, .choice, "how later ones fail: silence: no reply; close: the session ends")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
-      "a request after a pause of TIME, or in another session, begins another transaction")
+      "a request after this pause, or in another session, begins a new transaction")
   }.example("fails-after-first-transaction,close")
 }

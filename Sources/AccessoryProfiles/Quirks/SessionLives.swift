@@ -13,8 +13,8 @@ extension Format<Duration> {
 }
 
 enum QuirkText {
-  static let seed = "random seed of these times; 0 to take that of the run"
-  static let rest = "how long it must be unplugged for a power cycle, after which it works as new"
+  static let seed = "random seed of these times; 0 means the run's seed"
+  static let rest = "how long it must stay unplugged for a power cycle, which resets it"
 }
 
 /// Ends sessions by itself, in episodes (field failure W23).
@@ -41,13 +41,13 @@ public struct EndedSessions: Equatable, Sendable {
 
   static let format = Record(
     "ends-sessions",
-    "ends each session by itself after a random time, in episodes; the first begins with the first session",
+    "ends each session after a random time, in episodes; the first begins with the first session",
     EndedSessions()
   ) {
-    Field("min", \.shortest, .ofSessions, "how long a session lasts at least")
-    Field("max", \.longest, .ofSessions, "how long it lasts at most")
-    Field("episode", \.episode, .ofSessions, "how long an episode lasts; 0ms for one without end")
-    Field("calm", \.calm, .ofSessions, "how long all is well between two episodes; 0ms for a single episode")
+    Field("min", \.shortest, .ofSessions, "the shortest session")
+    Field("max", \.longest, .ofSessions, "the longest session")
+    Field("episode", \.episode, .ofSessions, "length of an episode; 0ms means forever")
+    Field("calm", \.calm, .ofSessions, "normal time between two episodes; 0ms means a single episode")
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("ends-sessions,min=130ms,max=300ms,episode=30s").checked { quirk, object in
     guard quirk.longest < quirk.shortest else { return }
@@ -74,13 +74,13 @@ public struct WedgedByOpens: Equatable, Sendable {
 
   static let format = Record(
     "wedges-after",
-    "stops answering in all sessions, open and new ones, when too many are opened in a short time; a power cycle helps",
+    "stops answering in open and new sessions when too many are opened in a short time, until a power cycle",
     WedgedByOpens()
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "the open that is one too many: it gets no answer, and neither does anything after it")
-    Field("within", \.within, .ofSessions, "the time in which so many opens are too many")
+      "the open at which it wedges; this one and everything later get no answer")
+    Field("within", \.within, .ofSessions, "the window in which opens are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
 }
@@ -111,13 +111,13 @@ public struct GoesSilent: Equatable, Sendable {
 
   static let format = Record(
     "goes-silent",
-    "stops sending after a while and leaves the session open; a new session works again, for a while", GoesSilent()
+    "stops sending after a while but leaves the session open; a new session works, again for a while", GoesSilent()
   ) {
     Field("after", \.after, .ofSessions, "how long the first session works")
     Field("restart", \.restart, .ofSessions, "how long the second session works")
     Field("later", \.later, .ofSessions, "how long each session after these works")
     Field(
-      "jitter", \.jitter, .duration(.zero ... .seconds(60)), "change each of these times at random by up to so much")
+      "jitter", \.jitter, .duration(.zero ... .seconds(60)), "largest random change of each of these times")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("goes-silent,after=5s,restart=20s,later=2s")
@@ -143,12 +143,11 @@ public struct PhantomSession: Equatable, Sendable {
 
   static let format = Record(
     "phantom-session",
-    "does not notice when a session is cut off in the middle of its bytes, and from then on ends every new session; a power "
-      + "cycle helps", PhantomSession()
+    "does not notice that a session was cut off mid-transfer, and then ends every new session until a power cycle", PhantomSession()
   ) {
     Field(
-      "within", \.within, .ofSessions, "how recent the last byte of a session must be for its end to count as cut off")
-    Field("ends", \.ends, .ofSessions, "the longest time until a new session is ended; the actual time is random")
+      "within", \.within, .ofSessions, "a session counts as cut off if its last byte is no older than this")
+    Field("ends", \.ends, .ofSessions, "maximum time until it ends a new session; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("phantom-session,rest=45s")

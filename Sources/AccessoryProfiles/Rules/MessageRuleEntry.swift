@@ -32,30 +32,31 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   /// How it is written.
   public static let format = Record(
-    "message rule", "a control message that is sent by itself: as an answer, at connection, or again and again",
+    "message rule", "a control message that is sent automatically: as an answer, on connecting, or repeatedly",
     Self(send: .unread)
   ) {
-    Field("on", \.on, .optional(MessageName.format), "the message that is answered; the connection when left out")
+    Field("on", \.on, .optional(MessageName.format), "the message to answer; default: send on connecting")
     Field(
       "with", \.with, MessageValue.parameters,
-      "what parameters of that message must be, by name or number; true for any value")
-    Field("after", \.after, .duration(.zero...longest), "how long after that message, or after the connection")
+      "required parameters of that message, by name or number; true for any value")
+    Field("after", \.after, .duration(.zero...longest), "delay after that message, or after connecting")
     Field(
       "every", \.every, .optional(.duration(.milliseconds(10)...longest)),
-      "how often it is sent again; once when left out")
-    Field("until", \.until, .optional(MessageName.format), "the message of the other end that ends it")
-    Field("send", \.send, MessageName.format, "the message that is sent", isRequired: true)
+      "the interval at which it is sent again; default: sent once")
+    Field("until", \.until, .optional(MessageName.format), "the message from the other end that stops the repetition")
+    Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
     Field(
       "parameters", \.parameters, MessageValue.parameters,
-      "its parameters, by name or number: a text, a number, true where there is no value, hex for bytes and for what has "
-        + "no name, an object for a group; '=name' copies one of the message that is answered, '=time' is the time")
+      "its parameters, by name or number: a text, a number, true for a parameter without a value, hex for bytes and "
+        + "unnamed parameters, an object for a group; '=name' copies one from the message being answered, '=time' is "
+        + "the time")
     Field(
       "select", \.selects, .boolean,
-      "whether only those parameters are sent that the message asks for by empty ones of the same numbers, as "
-        + "subscriptions do")
+      "whether to send only the parameters that the message requests with empty ones of the same numbers, as in "
+        + "subscriptions")
     Field(
       "undeclared", \.ignoresDeclaration, .boolean,
-      "of a device's rules: whether it is sent to accessories that do not declare to receive it, too")
+      "in a device's rules: whether to send it also to accessories that do not declare they can receive it")
   }.checked { entry, object in
     entry.check(object)
     if object.value("on") == nil {

@@ -46,22 +46,22 @@ public struct Script: Equatable, Sendable {
       + [("wrongChecksum", wrongChecksum)]
   }
 
-  static let format = Record("script", "answers requests by rules", Script(rules: [])) {
+  static let format = Record("script", "answers requests according to rules", Script(rules: [])) {
     Field(
       "framing", \.framing, .framing,
-      "how requests are told apart: 'any' is complete as soon as it is the request of a rule")
-    Field("rules", \.rules, .list(of: .object(Rule.format)), "the first that fits answers", isRequired: true)
-    Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; none when left out")
+      "how requests are separated; with 'any', a request is complete as soon as it matches a rule")
+    Field("rules", \.rules, .list(of: .object(Rule.format)), "the first matching rule answers", isRequired: true)
+    Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; default: none")
     Field(
       "wrongChecksum", \.wrongChecksum, .answers,
-      "the answers to a frame with a wrong checksum; none when left out")
+      "the answers to a frame with a wrong checksum; default: none")
     Field(
       "states", \.states, .list(of: .stateName, count: 0...64),
-      "the states of the accessory, the first one at the beginning; one script declares them for all")
-    Field("timers", \.timers, .list(of: .object(Timer.format)), "what is sent without a request")
+      "the accessory's states, starting with the initial one; one script declares them for all")
+    Field("timers", \.timers, .list(of: .object(Timer.format)), "what to send without a request")
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-      "how fast it reads; as fast as bytes come when left out")
+      "how fast it reads; default: as fast as bytes arrive")
   }
 }
 
@@ -109,7 +109,7 @@ private struct FramingParts: Equatable {
   static let format = Record("framing", "what ends a request", FramingParts()) {
     Field(
       "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
-    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "how many bytes each request has")
+    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "number of bytes in each request")
     Field("frame", \.frame, .optional(.object(Script.Frame.format)), Script.Frame.format.summary)
   }.checked(schema: [.init("minProperties", .number(1)), .init("maxProperties", .number(1))]) { _, object in
     guard case .object(let members) = object.tree.content else { return }

@@ -32,21 +32,22 @@ extension Script {
     /// An answer that sends.
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
-    static let format = Record("answer", "an answer, or its text alone; with several keys, in this order", Answer()) {
-      Field("after", \.after, .duration(.zero ... .seconds(3600)), "the pause before it, after the answer before it")
+    static let format = Record("answer", "an answer, or just its text; several keys take effect in this order", Answer()) {
+      Field("after", \.after, .duration(.zero ... .seconds(3600)), "the pause after the previous answer")
       Field(
-        "send", \.send, .optional(.template), "what is sent: a text with inserted values, or { hex: … }")
+        "send", \.send, .optional(.template), "what to send: a text with inserted values, or { hex: … }")
       Field(
         "to", \.protocolName, .optional(.text),
-        "the protocol in whose open sessions it is sent; the session that asked when left out")
-      Field("unframed", \.isUnframed, .boolean, "whether it is sent as it is, and not as a frame")
-      Field("goto", \.next, .optional(.stateName), "the state that follows now")
-      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk that the accessory has from now on")
+        "the protocol whose open sessions receive it; default: the session that asked")
+      Field("unframed", \.isUnframed, .boolean, "whether to send it as it is, without a frame")
+      Field("goto", \.next, .optional(.stateName), "the next state")
+      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk that the accessory has from then on")
       Field(
         "close", \.close, .optional(.text),
         "closes the session; the text is the reason on the timeline")
       Field(
-        "unplug", \.unplug, .optional(.absence), "unplugs the accessory for a time, or until it is plugged in (stay)")
+        "unplug", \.unplug, .optional(.absence), "unplugs the accessory for a time, or until it is plugged in again "
+          + "(stay)")
     }.checked { answer, object in
       let actions = ["send", "goto", "quirk", "close", "unplug"]
       if !actions.contains(where: { object.value($0) != nil }), object.value("after") == nil {

@@ -49,28 +49,29 @@ extension Script {
     /// How many bytes a frame has at least.
     package var shortest: Int { lengthAt + lengthWidth + (checksum?.width ?? 0) }
 
-    static let format = Record("frame", "frames that say their length", Frame()) {
-      Field("header", \.header, .bytes, "the bytes that each frame begins with; what comes before them is skipped")
+    static let format = Record("frame", "frames that contain their length", Frame()) {
+      Field("header", \.header, .bytes, "the bytes at the start of each frame; anything before them is skipped")
       Field(
-        "lengthAt", \.lengthAt, .integer(0...255), "where the length is, in bytes from the beginning of the frame",
-        standard: Standard("behind the header") { $0.header.count })
-      Field("lengthWidth", \.lengthWidth, .integer(1...4), "how many bytes the length has")
-      Field("order", \.order, .choice, "which of its bytes is first: the highest (big) or the lowest (little)")
+        "lengthAt", \.lengthAt, .integer(0...255), "offset of the length from the start of the frame",
+        standard: Standard("after the header") { $0.header.count })
+      Field("lengthWidth", \.lengthWidth, .integer(1...4), "size of the length field in bytes")
+      Field("order", \.order, .choice, "its byte order: big-endian or little-endian")
       Field(
         "counts", \.counts, .choice,
-        "what the length counts: rest: everything behind it; payload: that without the checksum; frame: the whole frame"
+        "what the length counts: rest: everything after it; payload: the same without the checksum; frame: the whole "
+          + "frame"
       )
       Field(
         "checksum", \.checksum, .optional(.checksum),
-        "what the last bytes are; none when left out. CRCs have the names of the catalogue of CRC algorithms")
+        "the checksum at the end; default: none. CRCs are named as in the catalogue of CRC algorithms")
       Field(
-        "checksumOrder", \.checksumOrder, .choice, "which byte of the checksum is first",
+        "checksumOrder", \.checksumOrder, .choice, "the checksum's byte order",
         standard: Standard("as `order`") { $0.order })
       Field(
         "checksumFrom", \.checksumFrom, .integer(0...255),
-        "the first byte that the checksum covers; the last is the one before it")
+        "the first byte that the checksum covers; the last is the byte before the checksum")
       Field(
-        "longest", \.longest, .integer(1...65_536), "the longest frame in bytes; one that claims more is dropped")
+        "longest", \.longest, .integer(1...65_536), "maximum frame length in bytes; longer frames are dropped")
     }.checked { frame, object in
       if frame.lengthAt < frame.header.count {
         object.error("lengthAt", "the length would be within the header of \(frame.header.count.counted("byte"))")

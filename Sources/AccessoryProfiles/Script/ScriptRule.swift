@@ -48,21 +48,22 @@ extension Script {
     private static let kinds = ["request", "prefix", "regex"]
 
     static let format = Record("rule", "a request and its answer", Rule()) {
-      Field("request", \.request, .optional(.bytes), "the request, whole, without the delimiter")
-      Field("prefix", \.prefix, .optional(.bytes), "instead: what the request begins with; the rest is `${1}`")
+      Field("request", \.request, .optional(.bytes), "the whole request, without the delimiter")
+      Field("prefix", \.prefix, .optional(.bytes), "instead: the start of the request; the rest is `${1}`")
       Field(
         "regex", \.regex, .optional(.bytePattern),
         "instead: a regular expression that the whole request matches; its groups are `${1}`, `${2}`, … or `${name}`")
       Field(
-        "in", \.states, .stateNames, "the state, or the list of states, in which the rule counts; all when left out")
+        "in", \.states, .stateNames, "the state or states in which the rule applies; default: all")
       Field(
         "times", \.times, .optional(.integer(1...1_000_000)),
-        "how often it answers until the next `goto`; then the rules below it do. Any number when left out")
-      Field("response", \.response, .bytes, "the answer as it is, with its delimiter; none when left out")
+        "how many times it answers until the next `goto`, after which later rules apply; default: unlimited")
+      Field("response", \.response, .bytes, "the answer, sent as it is, including any delimiter; default: none")
       Field(
-        "delay", \.delay, .duration(.zero ... .seconds(3600)), "how long after the request the response goes out")
-      Field("answers", \.answers, .answers, "instead of `response`: several, with inserted values, pauses and actions")
-      Field("goto", \.next, .optional(.stateName), "the state that follows, before anything is sent")
+        "delay", \.delay, .duration(.zero ... .seconds(3600)), "time from the request to the response")
+      Field("answers", \.answers, .answers, "instead of `response`: several answers, with inserted values, pauses and "
+        + "actions")
+      Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
       .init("anyOf", .array(kinds.map { .object([.init("required", .array([.text($0)]))]) }))
     ]) { rule, object in
@@ -100,17 +101,17 @@ extension Script {
       (self.after, self.every, self.answers) = (after, every, answers)
     }
 
-    static let format = Record("timer", "something that happens without a request, in each session", Timer()) {
-      Field("in", \.states, .stateNames, "the state, or the list of states, in which it runs; all when left out")
+    static let format = Record("timer", "something that happens in each session without a request", Timer()) {
+      Field("in", \.states, .stateNames, "the state or states in which it runs; default: all")
       Field(
         "after", \.after, .optional(.duration(.zero ... .seconds(86_400))),
-        "when it fires, counted from the opening of the session, or from the beginning of the state; by default `every`"
+        "when it first fires, counted from the start of the session or state; default: `every`"
       )
       Field(
         "every", \.every, .optional(.duration(.milliseconds(1) ... .seconds(86_400))),
-        "how often it fires after that; once when left out")
-      Field("answers", \.answers, .answers, "what is sent and done")
-      Field("goto", \.next, .optional(.stateName), "the state that follows, before anything is sent")
+        "the interval at which it fires again; default: it fires once")
+      Field("answers", \.answers, .answers, "what to send and do")
+      Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
       .init(
         "anyOf",

@@ -73,14 +73,15 @@ public struct ScenarioWithApps: Equatable, Sendable {
       }
       Field("apps", \.plan.apps, .apps, "the apps, by the name that steps use", isRequired: true)
       Field(
-        "steps", \.plan.steps, .steps(of: SoakPlan.Step.format(names)) { $0.at }, "what happens, in the order of time",
+        "steps", \.plan.steps, .steps(of: SoakPlan.Step.format(names)) { $0.at }, "what happens, in chronological "
+          + "order",
         isRequired: true)
       Field(
         "tail", \.tail, .duration(.zero...Scenario.longest), "how long the world continues after the last step",
         isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })
       Field(
         "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
-        "what must not happen, by the words of `easim soak --forbid`")
+        "what must not happen, as for `easim soak --forbid`")
       Field.refused(
         ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
     }
@@ -130,7 +131,7 @@ private struct SoakPartSection: Equatable {
       Field("link", \.link, SoakLinkChoices.format)
       Field(
         "streams", \.streams, .optional(.list(of: SoakStreamPlan.format, count: 1...Int.max)),
-        "what it does with its sessions, one after the other and from the start again; an echo when left out")
+        "what it does with its sessions, in rotation; default: echo")
     }
   }
 

@@ -16,15 +16,15 @@ extension SoakPlan.App {
       isAlwaysWritten: true)
     Field(
       "patience", \.patience, .duration(.zero...Scenario.longest),
-      "how long after an appearance, and after each session, it opens the next")
-    Field("rude", \.isRude, .boolean, "whether it also asks accessories without protocols")
+      "pause after an accessory appears, and after each session, before it opens the next")
+    Field("rude", \.isRude, .boolean, "whether it also tries to open sessions with accessories that have no protocols")
   }
 }
 
 extension SoakLinkChoices {
   /// As scenarios write them.
   static let format = Record(
-    "link", "with apps: choices of a link that no profile has", SoakLinkChoices()
+    "link", "with apps: link settings that profiles do not offer", SoakLinkChoices()
   ) {
     Field(
       "initialSequence", \.initialSequence, .integer(0...255),
@@ -35,7 +35,7 @@ extension SoakLinkChoices {
       "which extended acknowledgement it sends")
     Field(
       "cumulativeAcknowledgements", \.cumulativeAcknowledgements, .optional(.integer(0...127)),
-      "how many packets one acknowledgement may cover, where it differs from the profile")
+      "maximum packets per acknowledgement, if different from the profile's")
     Field(
       "repeatsOldestOnly", \.repeatsOldestOnly, .boolean,
       "whether a timeout retransmits only the oldest packet")
@@ -52,10 +52,10 @@ extension SoakLinkChoices {
       "whether a device answers with its own recovery values")
     Field(
       "receiveBound", \.receiveBound, .integer(1...amounts.upperBound),
-      "how many bytes of a session may be unread")
+      "maximum unread bytes of a session")
     Field(
       "sendBound", \.sendBound, .integer(1...amounts.upperBound),
-      "how many bytes of a session may wait to be sent")
+      "maximum unsent bytes of a session")
   }
 }
 
@@ -73,34 +73,34 @@ struct StreamSection: Equatable {
   private var resumesAfter: Duration?
 
   static let format = Record(
-    "stream", "what one end of a session does with it; every byte that it reads is checked",
+    "stream", "what one end of a session sends and reads; easim checks every byte it reads",
     StreamSection()
   ) {
     Field(
       "protocol", \.whole.protocolNumber, .integer(0...254),
-      "the index of the accessory's protocol that an app opens it for, modulo their number")
+      "the index of the protocol that an app opens, modulo the accessory's number of protocols")
     Field(
-      "bytes", \.whole.bytes, .integer(amounts), "how many bytes it writes", isAlwaysWritten: true)
+      "bytes", \.whole.bytes, .integer(amounts), "number of bytes it writes", isAlwaysWritten: true)
     Field(
-      "chunk", \.whole.chunk, .integer(1...amounts.upperBound), "the most bytes per write",
+      "chunk", \.whole.chunk, .integer(1...amounts.upperBound), "maximum bytes per write",
       standard: Standard("all") { max(1, $0.whole.bytes) })
     Field(
-      "think", \.whole.think, .duration(.zero...Scenario.longest), "the pause between two writes")
+      "think", \.whole.think, .duration(.zero...Scenario.longest), "pause between writes")
     Field(
       "readBytes", \.readBytes, .optional(.integer(1...amounts.upperBound)),
       "a slow reader: this many bytes at a time")
     Field(
       "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...Scenario.longest)),
-      "the pause of a slow reader")
+      "a slow reader's pause between reads")
     Field(
       "stopsAfter", \.stopsAfter, .optional(.integer(amounts)),
       "a reader that stops after this many bytes")
     Field(
       "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
-      "when a reader that stopped goes on; at the end when left out")
+      "when a stopped reader continues; default: at the end")
     Field(
       "closes", \.whole.closing, .closing,
-      "when it closes the session: afterWriting, or after a time; never when left out")
+      "when it closes the session: afterWriting, or after a time; default: never")
   }.checked { section, object in
     let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
     if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' need each other") }

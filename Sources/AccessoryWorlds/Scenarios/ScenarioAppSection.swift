@@ -11,24 +11,24 @@ struct ScenarioAppSection: Equatable {
   var rules = AppRules()
 
   static let format = Record(
-    "app", "the app: what its Info.plist declares, and how the system treats it", Self()
+    "app", "the app: its Info.plist, and how the system treats it", Self()
   ) {
     Field(
       "protocols", \.protocols, .optional(.list(of: .text)),
-      "UISupportedExternalAccessoryProtocols; every protocol counts as declared when left out")
+      "UISupportedExternalAccessoryProtocols; default: every protocol counts as declared")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
-      "UIBackgroundModes: with external-accessory among them it keeps its accessories in the background"
+      "UIBackgroundModes; with external-accessory it keeps its accessories in the background"
     )
     Field(
       "registered", \.startsRegistered, .boolean,
-      "whether an object in its process has registered for notifications when it is launched")
+      "whether an object in its process registers for notifications at launch")
     Field(
       "payload", \.payload, .integer(1...1_000_000),
-      "how many bytes it sends over each session and expects back")
+      "bytes it sends over each session and expects back")
     Field(
       "every", \.interval, .optional(.duration(.seconds(1)...Scenario.longest)),
-      "how often it does so while a session is open; once when left out")
+      "the interval at which it repeats this while a session is open; default: once")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -55,7 +55,7 @@ struct ScenarioAppSection: Equatable {
 extension AppRules {
   /// As scenarios and the control protocol write them.
   package static let format = Record(
-    "rules", "how the system treats the app, where systems differ or nothing is documented",
+    "rules", "how the system treats the app where systems differ or behaviour is undocumented",
     AppRules()
   ) {
     Field(
@@ -64,35 +64,35 @@ extension AppRules {
     Field(
       "undeclaredSessions", \.undeclaredSessions,
       .words([("refused", .refused), ("allowed", .allowed)]),
-      "a session for a protocol that is not declared")
+      "what happens to a session for an undeclared protocol")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
-      "whether the background mode counts: since iOS 5")
+      "whether the background mode has an effect, as since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .words([("closesFirst", .closesFirst), ("refused", .refused), ("sideBySide", .sideBySide)]),
-      "a second session for one protocol of one accessory")
+      "what happens to a second session for the same protocol of an accessory")
     Field(
       "otherApps", \.otherApps,
       .words([("shared", .shared), ("refused", .refused), ("interrupted", .interrupted)]),
-      "a session for a protocol for which another app has one")
+      "what happens to a session for a protocol that another app has open")
     Field(
       "reattachment", \.reattachment,
       .words([("both", .both), ("nothing", .nothing), ("connectOnly", .connectOnly)]),
-      "which notifications it gets of an accessory that left and came back while it was suspended")
+      "which notifications it gets for an accessory that left and came back while the app was suspended")
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
-      "for how long after its connect an accessory gives no sessions")
-    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake it when it is suspended")
+      "how long after connecting an accessory refuses sessions")
+    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake it from suspension")
     Field(
       "wakeTime", \.wakeTime, .duration(.zero...Scenario.longest),
-      "how long it runs when bytes have woken it")
+      "how long it runs after bytes wake it")
     Field(
       "lostConnects", \.lostConnects,
       .words([("none", .none), ("all", .all), ("outsideForeground", .outsideForeground)]),
       "which connect notifications are lost")
     Field(
       "announcesBytesOnce", \.announcesBytesOnce, .boolean,
-      "whether a session announces bytes once and never again")
+      "whether a session announces bytes only once")
   }
 }

@@ -23,25 +23,25 @@ extension Scenario {
       Field(
         "naive", \.naiveClient, .optional(.words(ScenarioClients.naive.map { ($0.name, $0.name) })),
         "the client that it breaks")
-      Field("seed", \.seed, .optional(.seed), "the random seed; that of the command when left out")
+      Field("seed", \.seed, .optional(.seed), "the random seed; default: the command's")
       Field(
         "accessories", \.accessories, .accessories(names.profiles),
         "the accessories, by the name that steps use", isRequired: true)
       Field.cable(\.line, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker)
-        Field("auth", \.authentication, .choice, "what becomes of an accessory that does not authenticate")
+        Field("auth", \.authentication, .choice, "how it treats an accessory that does not authenticate")
         Field.refused(
           ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
       }
       Field("app", \.appSection, .object(ScenarioAppSection.format), ScenarioAppSection.format.summary)
       Field(
-        "steps", \.steps, .steps(of: Step.format(names)) { $0.at }, "what happens, in the order of time",
+        "steps", \.steps, .steps(of: Step.format(names)) { $0.at }, "what happens, in chronological order",
         isRequired: true)
       Field("tail", \.tail, .duration(.zero...longest), "how long the world continues after the last step")
       Field(
         "expect", \.expectations, .list(of: .object(Expectation.format(names))),
-        "what the app sees, all of it, in order",
+        "everything that the app must see, in order",
         isRequired: true)
       Field.refused(["apps", "forbid"], "only a scenario with 'apps'")
     }
@@ -111,9 +111,9 @@ extension Scenario.About {
     Field("description", \.summary, .text, "one sentence: what it reproduces", isRequired: true)
     Field(
       "reproduces", \.reproduces, .list(of: .text), "the numbers of the behaviours and failures that it reproduces")
-    Field("source", \.source, .text, "where that is known from")
-    Field("story", \.story, .text, "what happened to which product")
-    Field("survival", \.survival, .text, "how an app survives it")
+    Field("source", \.source, .text, "where this was reported")
+    Field("story", \.story, .text, "what happened, and to which product")
+    Field("survival", \.survival, .text, "how an app can survive it")
   }
 }
 
@@ -138,9 +138,9 @@ package struct PartSection: Equatable, Sendable {
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
-        "profile", \.profile, .reference(named: name, profiles), "its profile: a name, a path, or all of it",
+        "profile", \.profile, .reference(named: name, profiles), "its profile: a name, a path, or the profile itself",
         isRequired: true)
-      Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, beside those of the profile")
+      Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, in addition to the profile's")
       Field("serial", \.serial, .optional(.text), "its serial number, instead of the profile's")
     }
   }
@@ -191,14 +191,14 @@ extension Field {
   ) -> Field {
     let lineFormat = Record("line", "", World.Settings.Line()) {
       Field<World.Settings.Line>(
-        "latency", \.latency, .duration(.zero ... .seconds(60)), "how long each byte is under way")
+        "latency", \.latency, .duration(.zero ... .seconds(60)), "propagation delay")
       Field<World.Settings.Line>(
         "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-        "how many bytes pass in a second each way; any number when left out")
+        "rate in bytes per second in each direction; default: unlimited")
     }
     return Field(group: "cable", "the cables") {
       lineFormat.fields(at: line)
-      Field("faults", faults, .cableFaults, "the faults on each cable; bytes pass them in this order")
+      Field("faults", faults, .cableFaults, "the faults on each cable, in the order bytes pass them")
     }
   }
 
@@ -209,10 +209,10 @@ extension Field {
     [
       Field(
         "policy", policy, .words([("ready", .ready), ("early", .early)]),
-        "when it publishes an accessory to apps: when it is ready, or before"),
+        "when it publishes an accessory to apps: once it is ready, or earlier"),
       Field(
         "flicker", flicker, .optional(.deviceFlicker),
-        "a flicker that the device makes: the parameters of the quirk, such as `cycles=2`; may be empty"),
+        "a flicker caused by the device: the quirk's parameters, such as `cycles=2`; may be empty"),
     ]
   }
 }
@@ -235,9 +235,9 @@ private struct FaultSection: Equatable {
   var faults: [Fault] = []
   var end = Cable.End.device
 
-  static let format = Record("cable fault", "a fault, and the end of the cable that it is at", FaultSection()) {
-    Field("fault", \.faults, .faults, "the fault, or a name that stands for several", isRequired: true)
-    Field("at", \.end, .words([("device", .device), ("accessory", .accessory)]), "the end that it is at")
+  static let format = Record("cable fault", "a fault, and its end of the cable", FaultSection()) {
+    Field("fault", \.faults, .faults, "the fault, or a preset name", isRequired: true)
+    Field("at", \.end, .words([("device", .device), ("accessory", .accessory)]), "its end of the cable")
   }
 }
 
@@ -269,9 +269,8 @@ extension Scenario.Expectation {
     Record("expectation", "one thing that the app must see", Self("connect")) {
       Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "which event", isRequired: true)
       Field(
-        "of", \.accessory, .optional(.name("accessory", among: names.accessories)),
-        "of which accessory; of any when left out")
-      Field("protocols", \.protocols, .optional(.list(of: .text)), "the protocols it offers; any when left out")
+        "of", \.accessory, .optional(.name("accessory", among: names.accessories)), "which accessory; default: any")
+      Field("protocols", \.protocols, .optional(.list(of: .text)), "the protocols it offers; default: any")
       Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "not before this time")
       Field("before", \.before, .optional(.duration(.zero...Scenario.longest)), "not after this time")
     }

@@ -29,7 +29,7 @@ import Testing
     let presets = FaultPreset.all.map { preset in
       "| `\(preset.name)` | \(preset.summary) | \(preset.faults.map { "`\($0)`" }.joined(separator: ", ")) |\n"
     }
-    try check("quirks-and-faults", "presets", "| name | what it is like | faults |\n|---|---|---|\n" + presets.joined())
+    try check("quirks-and-faults", "presets", "| name | link | faults |\n|---|---|---|\n" + presets.joined())
   }
 
   @Test func everyKeyOfAProfileAndOfAScenario() throws {
