@@ -84,7 +84,7 @@ extension CheckCase {
       .unreadableParameter, 622, "Each parameter is valid for its type.", [.agreed],
       "Correct the parameter's length and content."),
     rule(
-      .repeatedParameter, 623, "A parameter that may appear only once does.", [.inferred], "Send the parameter once."),
+      .repeatedParameter, 623, "Parameters that may appear only once are not repeated.", [.inferred], "Send the parameter once."),
     rule(
       .blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
     rule(

@@ -3,27 +3,27 @@ import IAP2
 
 extension CheckCase {
   static let plugging: [CheckCase] = [
-    replug(901, "replug-at-once", "right after it was plugged in") { run in
+    replug(901, "replug-at-once", "immediately after being plugged in") { run in
       _ = try run.device(at: .attached)
     },
-    replug(902, "replug-in-detection", "when detection was answered") { run in
+    replug(902, "replug-in-detection", "right after the answer to detection") { run in
       var manner = CheckDevice.Manner()
       manner.answersSynchronization = false
       let device = try run.device(at: .attached, manner)
       _ = try device.wait(within: run.stepLimit) { device.offer != nil }
     },
-    replug(903, "replug-linked", "when the link has just come up") { run in _ = try run.device(at: .linked) },
-    replug(904, "replug-in-authentication", "in the middle of authentication") { run in
+    replug(903, "replug-linked", "just after the link came up") { run in _ = try run.device(at: .linked) },
+    replug(904, "replug-in-authentication", "during authentication") { run in
       let device = try run.device(at: .linked)
       let certificate = try run.orSkip { try device.certificate(within: run.stepLimit) }
       let challenge = device.challenge(for: certificate.bytes, run.verifier)
       try device.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
     },
-    replug(905, "replug-in-identification", "in the middle of identification") { run in
+    replug(905, "replug-in-identification", "during identification") { run in
       try run.device(at: .authenticated).send(ControlMessage(.startIdentification))
     },
-    replug(906, "replug-ready", "when it was ready") { run in _ = try run.device(at: .ready) },
-    replug(907, "replug-in-session", "with an open session and data under way") { run in
+    replug(906, "replug-ready", "when ready") { run in _ = try run.device(at: .ready) },
+    replug(907, "replug-in-session", "with data in flight in an open session") { run in
       let session = try run.session()
       for _ in 0..<4 { try session.send(CheckBytes.mixed(min(50, run.largestPiece(session.device)))) }
     },
@@ -57,7 +57,7 @@ extension CheckCase {
     _ number: Int, _ name: String, _ phase: String, _ script: @escaping @Sendable (CheckRun) throws -> Void
   ) -> CheckCase {
     CheckCase(
-      number, name, "Unplugged \(phase), the accessory works when it is plugged in again.", [.inferred],
+      number, name, "If unplugged \(phase), the accessory works when plugged in again.", [.inferred],
       fix: "When the cable is pulled, forget the link, its sessions and half packets, and begin with detection."
     ) { run in
       _ = try run.identification()
