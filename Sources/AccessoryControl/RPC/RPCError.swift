@@ -58,18 +58,18 @@ public struct RPCError: Error, Equatable, Sendable {
     public var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
-      case .request: "the line is JSON, but no request of JSON-RPC 2.0"
+      case .request: "the line is JSON, but not a JSON-RPC 2.0 request"
       case .method: "there is no such method"
       case .params: "a parameter is unknown, missing or wrong; `problems` has each with its `path`"
-      case .server: "easim made a mistake; please report it"
-      case .unknown: "there never was such an object"
-      case .gone: "the object existed, and is gone"
-      case .state: "this cannot be done in the state in which the object is"
+      case .server: "a bug in easim; please report it"
+      case .unknown: "no such object ever existed"
+      case .gone: "the object no longer exists"
+      case .state: "the object's state does not allow this"
       case .refused: "the session was refused"
-      case .time: "the world's time is real, or virtual, and the method needs the other"
+      case .time: "the method needs virtual time and the world has real time, or the reverse"
       case .address: "the address cannot be used"
       case .limit: "a limit of the server is reached"
-      case .notAllowed: "the server was started without the option that this needs"
+      case .notAllowed: "the server was started without the option required for this"
       }
     }
   }

@@ -53,35 +53,35 @@ public struct AddressForm: Equatable, Sendable {
       [
         AddressForm(
           "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
-          simulator: "makes a pseudo terminal, and a link to it at PATH")
+          simulator: "creates a pseudo terminal and a link to it at PATH")
       ]
     case .serial:
       [
         AddressForm(
           "serial:PATH", "serial:/dev/ttyUSB0", host: "the serial line, opened raw",
-          simulator: "speaks on the serial line"),
+          simulator: "uses the serial line"),
         AddressForm(
           "serial:PATH,BAUD", "serial:/dev/ttyUSB0,115200", host: "the serial line at this speed",
-          simulator: "speaks on the serial line at this speed"),
+          simulator: "uses the serial line at this speed"),
       ]
     case .usb:
       [
         AddressForm("usb:", "usb:", host: "every accessory on USB", simulator: nil),
-        AddressForm("usb:VID:PID", "usb:1209:0001", host: "those with these ids, in hex", simulator: nil),
-        AddressForm("usb:serial=S", "usb:serial=EW1-0001", host: "the one with this serial string", simulator: nil),
-        AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the one at this port", simulator: nil),
+        AddressForm("usb:VID:PID", "usb:1209:0001", host: "accessories with these ids, in hex", simulator: nil),
+        AddressForm("usb:serial=S", "usb:serial=EW1-0001", host: "the accessory with this serial string", simulator: nil),
+        AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the accessory at this port", simulator: nil),
       ]
     case .usbip:
       [
         AddressForm(
           "usbip:HOST:PORT", "usbip:127.0.0.1:3240", host: nil,
-          simulator: "is a USB device that 'easim plug' attaches to a kernel")
+          simulator: "is a USB device for 'easim plug' to attach to a kernel")
       ]
     case .gadget:
       [
         AddressForm("gadget:", "gadget:", host: nil, simulator: "is this machine's own USB device port"),
         AddressForm(
-          "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port of this name"),
+          "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port with this name"),
       ]
     case .bt:
       [
@@ -89,13 +89,13 @@ public struct AddressForm: Equatable, Sendable {
           "bt:", "bt:", host: "every paired accessory on Bluetooth",
           simulator: "is a Bluetooth device, on the first adapter"),
         AddressForm(
-          "bt:ADAPTER", "bt:hci1", host: "those that are paired with this adapter",
+          "bt:ADAPTER", "bt:hci1", host: "every accessory paired with this adapter",
           simulator: "is a Bluetooth device on this adapter"),
         AddressForm(
           "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
         ),
         AddressForm(
-          "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "this device, by this adapter",
+          "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "the same, through this adapter",
           simulator: nil),
         AddressForm(
           "bt:ADAPTER,dial=AA:BB:CC:DD:EE:FF", "bt:hci1,dial=AA:BB:CC:DD:EE:FF", host: nil,

@@ -14,7 +14,7 @@ extension CommandSpec {
       are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
       instead; {index} in it is replaced by the number of the accessory.
 
-      At usbip:HOST:PORT the accessory is a USB device that 'easim plug' attaches to a kernel; several share one port. At
+      At usbip:HOST:PORT the accessory is a USB device for 'easim plug' to attach to a kernel; several share one port. At
       gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
       only one.
 
