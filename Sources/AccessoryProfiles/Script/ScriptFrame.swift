@@ -58,8 +58,8 @@ extension Script {
       Field("order", \.order, .choice, "its byte order: big-endian or little-endian")
       Field(
         "counts", \.counts, .choice,
-        "what the length counts: rest: everything after it; payload: the same without the checksum; frame: the whole "
-          + "frame"
+        "what the length counts: rest (everything after the length), payload (the rest without the checksum) or frame "
+          + "(the whole frame)"
       )
       Field(
         "checksum", \.checksum, .optional(.checksum),
