@@ -102,6 +102,6 @@ private struct LampOptions: CommandOptions {
   }
 
   @Test func aWrongDescriptionIsFound() {
-    #expect(Flawed.flaws == ["--on stands twice", "-h stands twice", "a rule names --off, which is no option"])
+    #expect(Flawed.flaws == ["--on stands twice", "-h stands twice", "a rule names --off, which is not an option"])
   }
 }

@@ -29,8 +29,8 @@ import Testing
     let file = profile("{ type: 'exec', command: 'cat', arguments: ['-u'] }")
     let check = try Program.run("profile", "check", file)
     #expect(check.ending == .exit(0))
-    #expect(check.outLines == ["\(file):2:38 runs for each session: cat -u", "mine is in order"])
-    #expect(try Program.run("profile", "check", "echo").outLines == ["echo is in order"])
+    #expect(check.outLines == ["\(file):2:38 runs for each session: cat -u", "mine is valid"])
+    #expect(try Program.run("profile", "check", "echo").outLines == ["echo is valid"])
   }
 
   @Test func runAnnouncesAProgramAndFindsItBesideTheProfile() throws {

@@ -38,7 +38,7 @@ import Testing
     let checked = try Program.run("profile", "check", path)
     #expect(checked.err == "")
     // A program that it runs is announced before.
-    #expect(checked.out.hasSuffix("my-lamp is in order\n"))
+    #expect(checked.out.hasSuffix("my-lamp is valid\n"))
     #expect(checked.out.contains("runs for each session: cat") == (behavior == "exec"))
   }
 }

@@ -164,7 +164,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--for", "50ms")
     let run = try accessory.program.wait()
     #expect(run.ending == .exit(0))
-    #expect(run.out.contains("unplugged: the time of --for is over"))
+    #expect(run.out.contains("unplugged: the --for time is over"))
     #expect(!place.has("glasses.sock"))
   }
 }

@@ -24,7 +24,7 @@ import Testing
     #expect(alone.out == together.out)
     #expect(alone.outLines.last?.hasPrefix("40 worlds, seeds 900 to 939: every rule held; hash ") == true)
     #expect(alone.out.contains("  link came up\n"))
-    #expect(alone.err.contains(" worlds a second with 1 jobs"))
+    #expect(alone.err.contains(" worlds per second with 1 jobs"))
   }
 
   @Test func aFailureIsMadeSmallAndItsFileAndItsCommandFailLikewise() throws {

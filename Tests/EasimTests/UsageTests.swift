@@ -158,7 +158,7 @@ import Testing
     #expect(easim.ending == .exit(2))
     #expect(
       easim.err == """
-        easim: argument 4 is not UTF-8: bytes for an accessory can be given with --hex or --file
+        easim: argument 4 is not UTF-8: pass bytes for an accessory with --hex or --file
 
         """)
   }

@@ -74,7 +74,7 @@ class Simulator(Context):
     ) -> None:
         """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
 
-        ``allow_exec`` lets it run the programs of profiles that other users can write, and ``allow_remote`` connect
+        ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
         with other machines.
         """
         self.aio = aio.Simulator(program, allow_exec=allow_exec, allow_remote=allow_remote)

@@ -150,7 +150,7 @@ class Simulator:
     ) -> None:
         """Choose the program; it is started by ``open``, or by ``async with``.
 
-        ``allow_exec`` lets it run the programs of profiles that other users can write, and ``allow_remote`` connect
+        ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
         with other machines.
         """
         self._program = program

@@ -146,7 +146,7 @@ extension ControlMethods {
         advice: "leave out 'on', or use a world that was made with time: real")
     }
     guard count == 1 || pattern.contains("{index}") || !pattern.hasPrefix("unix:") else {
-      throw RPCError(.params, "on: put {index} into the address: it is replaced by the number of the accessory")
+      throw RPCError(.params, "on: put {index} into the address: it is replaced by the accessory's number")
     }
     do {
       let address = try Address(parsing: pattern.replacing("{index}", with: "\(number)"))

@@ -16,8 +16,7 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "packet.list",
-      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as "
-        + "the "
+      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as the "
         + "accessory does. The last \(PacketLog.Limits().packets) are kept.",
       PacketListing.format, PacketPage.format, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:

@@ -106,8 +106,7 @@ public struct OddAuthentication: Equatable, Sendable {
   static let format = Record("authentication", "fails authentication, or is slow at it", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs "
-        + "wrongly, or answers late"
+      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of the certificate, and again of the signature")

@@ -47,7 +47,7 @@ extension CommandOptions {
       "\($0.element) stands twice"
     }
     return twice
-      + rules.flatMap(\.names).filter { !names.contains($0) }.map { "a rule names \($0), which is no option" }
+      + rules.flatMap(\.names).filter { !names.contains($0) }.map { "a rule names \($0), which is not an option" }
   }
 }
 

@@ -6,7 +6,7 @@ enum CommandWords {
     let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
     for (index, word) in words.enumerated() {
       guard let word, String(validatingCString: word) == nil else { continue }
-      return "argument \(index) is not UTF-8: bytes for an accessory can be given with --hex or --file"
+      return "argument \(index) is not UTF-8: pass bytes for an accessory with --hex or --file"
     }
     return nil
   }

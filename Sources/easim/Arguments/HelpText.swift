@@ -2,7 +2,7 @@
 enum HelpText {
   /// What easim is, in one sentence.
   static let purpose =
-    "easim simulates MFi accessories, and the Apple device that talks to them, down to the bytes of iAP2."
+    "easim simulates MFi accessories and the Apple device that talks to them, down to the bytes of iAP2."
 
   static func overview(_ commands: [CommandSpec]) -> String {
     let width = commands.map(\.name.count).max() ?? 0

@@ -5,7 +5,7 @@ enum ManualPage {
   /// easim(1).
   static func overview(_ commands: [CommandSpec]) -> String {
     """
-    \(head("easim", "simulate MFi accessories, and the Apple device that talks to them"))
+    \(head("easim", "simulate MFi accessories and the Apple device that talks to them"))
     .SH SYNOPSIS
     .B easim
     .I COMMAND

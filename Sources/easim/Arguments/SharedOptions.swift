@@ -57,7 +57,7 @@ extension Option {
   static var json: Option { Option("--json", \.shared.isJSON, "print one JSON object per line on stdout") }
 
   static var quietMessages: Option {
-    Option("--quiet-messages", \.shared.hidesMessages, "leave out the lines of control messages")
+    Option("--quiet-messages", \.shared.hidesMessages, "omit the lines about control messages")
   }
 
   static var timeout: Option {
@@ -102,11 +102,11 @@ extension Option {
   }
 
   static var anyUser: Option {
-    Option("--any-user", \.shared.takesAnyUser, "also trust sockets of other users of this machine")
+    Option("--any-user", \.shared.takesAnyUser, "also trust other users' sockets on this machine")
   }
 
   static var allowExec: Option {
-    Option("--allow-exec", \.shared.allowsExec, "run the programs of profiles that other users can write")
+    Option("--allow-exec", \.shared.allowsExec, "run programs of profiles that other users can modify")
   }
 
   static var seed: Option {
@@ -117,7 +117,7 @@ extension Option {
 
   /// ``RunOutput`` chooses, where there is none.
   static var shard: Option {
-    Option("--shard", \.shared.shard, as: "I/N", "do part I of N, and write a report of it (docs/scale.md)") {
+    Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)
     }
     .standard("from the job's environment")
@@ -125,7 +125,7 @@ extension Option {
 
   /// Commands whose result is that something was compared.
   static var allowEmpty: Option {
-    Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 also when there was nothing to compare")
+    Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 even if there was nothing to compare")
   }
 
   static var report: Option {
@@ -154,7 +154,7 @@ extension Option {
   static var protocolName: Option {
     Option(
       "--protocol", \.shared.protocolName, .optional(.text), as: "P",
-      "protocol of the session; needed when the accessory offers several")
+      "protocol of the session; required if the accessory offers several")
   }
 
   static var infoPlist: Option {
@@ -166,13 +166,13 @@ extension Option {
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "wrong authentication: refuse it, only warn, or skip authentication")
+      "if authentication fails: refuse, only warn; or skip authentication")
   }
 
   static var judge: Option {
     Option(
       "--judge", \.shared.tolerance.judge, .choice,
-      "an identification that iPhones refuse: refuse it, or only warn")
+      "if iPhones would refuse the identification: refuse it, or only warn")
   }
 
   static var settle: Option {
@@ -186,23 +186,23 @@ extension Option {
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
-      "fail on bytes that come within TIME after the last expected one")
+      "fail on bytes that arrive within TIME after the last expected one")
   }
 
   static var deviceProfile: Option {
     Option(
       "--device-profile", \.shared.conduct.deviceProfile, .optional(.text), as: "FILE",
-      "what the Apple device tells accessories and answers; see docs/messages.md")
+      "what the Apple device sends and answers; see docs/messages.md")
   }
 
   static var saveFiles: Option {
     Option(
       "--save-files", \.shared.conduct.savedFiles, .optional(.text), as: "DIR",
-      "save the files that arrive by file transfer in DIR")
+      "save files received by file transfer in DIR")
   }
 
   static var allProtocols: Option {
-    Option("--all-protocols", \.shared.ignoresInfoPlist, "ignore the declarations of the Info.plist")
+    Option("--all-protocols", \.shared.ignoresInfoPlist, "ignore the Info.plist's declarations")
   }
 }
 

@@ -34,8 +34,8 @@ struct BurstOptions: CommandOptions {
     Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
     Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
-    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "most unanswered bursts on each session"),
-    Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (a second), 7500B/s, 100kB/s") {
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session"),
+    Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (per second), 7500B/s, 100kB/s") {
       do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
     },
     Option(
@@ -45,19 +45,19 @@ struct BurstOptions: CommandOptions {
     Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
     Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
     Option(
-      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between two pauses",
+      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
       standard: "1"),
     Option(
-      "--verify", \.verification, .optional(.choice), "what each burst is answered with", standard: "echo; see --probe"),
+      "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"),
     Option(
       "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
-    Option("--allow-lost", \.plan.allowsLost, "let a run with --reconnect pass though bursts were lost"),
+    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: let the run pass even if bursts were lost"),
     Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
-    Option("--allow-overdue", \.plan.allowsOverdue, "let the run pass though bursts of --rate did not begin in time"),
+    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: let the run pass even if bursts began late"),
     Option(
-      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there while the run lasts"
+      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
     ) { place, word in
       guard let address = try? Address(parsing: word), case .tcp = address else {
         throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
@@ -66,7 +66,7 @@ struct BurstOptions: CommandOptions {
     },
     Option(
       "--start-at", \.start, as: "TIME",
-      "begin at TIME, on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
+      "begin at TIME on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
     ) {
       $0 = try StartTime($1)
     },
@@ -82,7 +82,7 @@ struct BurstOptions: CommandOptions {
     .tolerance,
     .settleAfter, .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote,
     .anyUser,
-    .timeout.described("time limit to find the accessories, for each burst, and to come back"),
+    .timeout.described("time limit for finding accessories, each burst, and reconnecting"),
     .json, .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
@@ -132,7 +132,7 @@ struct BurstOptions: CommandOptions {
       let file = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile)
       if file.saysReplies, verification != nil || reply != nil {
         let option = verification == nil ? "--expect-reply" : "--verify"
-        throw UsageError("\(option): \(planFile) says with 'expect' what each of its bursts is answered with")
+        throw UsageError("\(option): \(planFile) defines the expected answers with 'expect'")
       }
       plan = file.laid(over: plan)
     }

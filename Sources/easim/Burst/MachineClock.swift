@@ -29,8 +29,8 @@ struct MachineClock {
   /// What is known of its error.
   var text: String {
     guard let error else {
-      return "nothing synchronises the clock of this machine (no NTP), so others may begin at other times"
+      return "nothing synchronises this machine's clock (no NTP), so other machines may begin at other times"
     }
-    return "the clock of this machine is off by at most \(BurstReport.timeText(error * 1_000))"
+    return "this machine's clock is off by at most \(BurstReport.timeText(error * 1_000))"
   }
 }

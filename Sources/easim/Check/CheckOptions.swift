@@ -18,9 +18,9 @@ struct CheckOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
     Option("--only", \.selection, .optional(.text), as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
-    Option("--list", \.lists, "list the cases and connect to nothing"),
-    Option("--echo", \.echo, .choice, "whether sessions send back what they receive; try finds out"),
-    Option("--pace", \.pace, .duration, "wait TIME between two attachments"),
+    Option("--list", \.lists, "list the cases without connecting"),
+    Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),
+    Option("--pace", \.pace, .duration, "wait TIME before plugging in again"),
     Option("--timeout", \.stepLimit, .someTime, "time limit for each step of the accessory"),
     Option("--hostile", \.isHostile, "add cases and attacks that no phone would make"),
     Option("--attacks", \.attacks, .integer(0...1_000_000), "number of hostile attacks"),

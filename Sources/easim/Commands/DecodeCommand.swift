@@ -48,11 +48,11 @@ private struct DecodeOptions: CommandOptions {
     Option("--verbose", short: "-v", \.wish.isVerbose, "show every parameter of control messages, and every byte"),
     Option(
       "--sessions", \.wish.sessions, .optional(.text), as: "FOLDER|-",
-      "write the bytes of each session to files in FOLDER, or with - print them in hex"),
+      "write each session's bytes to files in FOLDER, or with - print them in hex"),
     Option(
       "--stats", \.wish.wantsStatistics,
-      "print rates, retransmissions, round trips and gaps of each cable and direction"),
-    Option("--check", \.wish.checks, "print the rules that either end broke, each with its packet"),
+      "print rates, retransmissions, round trips and gaps for each cable and direction"),
+    Option("--check", \.wish.checks, "print rules that either end broke, each with its packet"),
     .json,
   ]
 }

@@ -25,7 +25,7 @@ private struct ListOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--protocol", \.protocolName, .optional(.text), as: "P",
-      "list only accessories that offer the protocol P, or whose protocols are not known yet"),
+      "list only accessories that offer the protocol P, or whose protocols are still unknown"),
     .json,
   ]
 }

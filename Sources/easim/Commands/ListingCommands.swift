@@ -14,7 +14,7 @@ extension CommandSpec {
 
   /// `easim fault`.
   static let fault = CommandSpec(
-    name: "fault", summary: "list the faults that cables can have",
+    name: "fault", summary: "list the faults of cables",
     details: """
       list            each fault with its parameters, their defaults and an example for --fault
       """,

@@ -7,7 +7,7 @@ import Glibc
 extension CommandSpec {
   /// `easim pair`.
   static let pair = CommandSpec(
-    name: "pair", summary: "find Bluetooth devices, and pair this machine with one",
+    name: "pair", summary: "find Bluetooth devices and pair this machine with one",
     details: """
       Without a device, scan for --timeout and list the devices as they are seen: address, name, signal strength, and whether
       the device is an accessory (many say so only once they are paired). With bt:AA:BB:CC:DD:EE:FF, pair with that device and
@@ -41,9 +41,9 @@ private struct PairOptions: CommandOptions {
     Operand(placeholder: "[bt:DEVICE]", 0...1, \.address) { $0 = try Address(typed: $1) }
   ]
   static let options: [Option<Self>] = [
-    Option("--timeout", \.timeout, .someTime, "how long to scan, and at most to wait for the device"),
+    Option("--timeout", \.timeout, .someTime, "how long to scan, and time limit for the device"),
     Option("--pin", \.pin, .optional(.text), as: "PIN", "the PIN that the device asks for"),
-    Option("--yes", \.isYes, "answer every question of the pairing with yes"), .json,
+    Option("--yes", \.isYes, "answer every pairing question with yes"), .json,
   ]
 }
 
@@ -184,7 +184,7 @@ private final class PairingAnswers {
   func answer(_ question: PairingAgent.Question) {
     switch question {
     case .authorization(let device, let answer):
-      decide("Pair with \(name(device)) without a number to compare?", answer)
+      decide("Pair with \(name(device)) without comparing a number?", answer)
     case .confirmation(let device, let number, let answer):
       decide("Does \(name(device)) show \(PairingAgent.digits(number))?", answer)
     case .service(let device, _, let answer): decide("May \(name(device)) connect?", answer)

@@ -8,7 +8,7 @@ import LinuxIO
 extension CommandSpec {
   /// `easim plug`.
   static let plug = CommandSpec(
-    name: "plug", summary: "attach USB/IP accessories to this machine's kernel, and again after each flicker",
+    name: "plug", summary: "attach USB/IP accessories to this machine's kernel, again after each flicker",
     details: """
       Attach the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
       devices, until Ctrl-C. An accessory that is unplugged is attached again when it returns, which 'usbip attach' leaves
@@ -34,8 +34,8 @@ private struct PlugOptions: CommandOptions {
   static let options: [Option<Self>] = [
     .timeout.described("how long to wait for the first accessory"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
-    Option("--any-device", \.takesAnyDevice, "attach devices that are not accessories, too"),
-    Option("--any-user", \.takesAnyUser, "attach from servers of other users of this machine, too"),
+    Option("--any-device", \.takesAnyDevice, "also attach devices that are not accessories"),
+    Option("--any-user", \.takesAnyUser, "also attach from other users' servers on this machine"),
     .allowRemote, .json,
   ]
 }
@@ -106,7 +106,7 @@ extension TrustedUsers {
       return .refused(
         "the server belongs to user \(user), and only servers of \(trusted) may attach devices to this kernel")
     case .unknown:
-      return .unknown("the system does not show whose server it is, and only servers of \(trusted) may attach devices")
+      return .unknown("the system does not show who owns the server, and only servers of \(trusted) may attach devices")
     }
   }
 }

@@ -95,12 +95,12 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
       console.isJSON ? console.show(event: "note", line) : console.out(line)
     }
     let warnings = template.warnings.count
-    let text = "\(template.profile.name) is in order" + (warnings == 0 ? "" : ", with \(warnings.counted("warning"))")
+    let text = "\(template.profile.name) is valid" + (warnings == 0 ? "" : ", with \(warnings.counted("warning"))")
     console.isJSON ? console.show(event: "result", text, passed: true) : console.out(text)
     return .done
   } catch let error as SourceProblems where console.isJSON {
     console.show(error.problems)
-    console.show(event: "result", "\(reference) is not in order", passed: false)
+    console.show(event: "result", "\(reference) has errors", passed: false)
     return .usage
   }
 }
@@ -159,19 +159,19 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   if let recording = try recording(in: bytes, path) {
     let other = try second.map { second throws in
       guard let other = try easim.recording(in: InputFile.read(second), second) else {
-        throw UsageError("\(second): not a capture; the second file is another capture of the same run")
+        throw UsageError("\(second): not a capture; the second file must be another capture of the same run")
       }
       return other
     }
     let (profile, notes) = try Profile.imported(from: recording, and: other)
-    let made = second.map { "Made of the captures \(path) and \($0)." } ?? "Made of the capture \(path)."
-    let comment = ([made] + notes + ["A start to edit: docs/profiles.md describes scripts."])
+    let made = second.map { "Made from the captures \(path) and \($0)." } ?? "Made from the capture \(path)."
+    let comment = ([made] + notes + ["Edit it as needed: docs/profiles.md describes scripts."])
       .joined(separator: "\n")
     for problem in recording.problems { console.err("easim: \(path): \(problem)") }
     try console.show(file: profile.text(comment: comment), as: "profile", profile.name)
     return .done
   }
-  if second != nil { throw UsageError("\(path): not a capture; only captures are imported in pairs") }
+  if second != nil { throw UsageError("\(path): not a capture; only captures can be imported in pairs") }
   let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
   console.show(result.problems)
   guard !result.accessories.isEmpty else {

@@ -55,13 +55,13 @@ enum Machine {
       finding =
         watch == nil
         ? .limited(
-          "the kernel does not report the end of a process, so easim polls once a second",
+          "the kernel does not report when a process ends, so easim polls once a second",
           remedy: "use Linux 5.3 or later")
         : .works("process descriptors")
     } catch {
       finding = .fails("\(error)", remedy: "ulimit -n 4096")
     }
-    return Examination(name: "processes", purpose: "noticing that a simulator has died", finding: finding)
+    return Examination(name: "processes", purpose: "detecting that a simulator has died", finding: finding)
   }
 
   private static var descriptors: Examination {

@@ -75,7 +75,7 @@ struct EADemoApp: Equatable {
 
   /// Does a command.
   mutating func perform(_ command: EADemoCommand, now: Instant) -> [Action] {
-    precondition(mayPerform(command), "a command waits for the one before it")
+    precondition(mayPerform(command), "a command waits for the previous one")
     switch command {
     case .list: return EADemoList.lines(accessories, place: place).map(say)
     case .show(let number): return show(number)
@@ -195,7 +195,7 @@ struct EADemoApp: Equatable {
   private mutating func save(_ path: String) -> [Action] {
     guard let session else { return fail(.checkFailed, "no session is open") }
     let dropped = session.received.first
-    let missing = dropped > 0 ? [say("the first \(dropped.counted("byte")) are not kept any more")] : []
+    let missing = dropped > 0 ? [say("the first \(dropped.counted("byte")) are no longer kept")] : []
     return missing + [.save(session.received.bytes, path: path)]
   }
 

@@ -132,7 +132,7 @@ final class EADemoScreenFront: EADemoFront {
     if driver.app.mayPerform(command) {
       driver.perform(command)
     } else {
-      screen.tell(EADemoApp.Line(text: "busy: the command before is not finished", isError: true))
+      screen.tell(EADemoApp.Line(text: "busy: the previous command is not finished", isError: true))
     }
   }
 

@@ -5,7 +5,7 @@ import Glibc
 extension CommandSpec {
   /// `easim extcap`.
   static let extcap = CommandSpec(
-    name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
+    name: "extcap", summary: "let Wireshark list and record cables of running easim programs",
     details: """
       Lets Wireshark record the cables of running easim programs. Wireshark calls it by its interface for capture programs
       ("extcap"): 'Scripts/install' puts a program there, easim-extcap, that calls this command. Wireshark then lists each
@@ -34,15 +34,15 @@ private struct ExtcapOptions: CommandOptions {
 
   static let options: [Option<Self>] = [
     Option("--extcap-interfaces", \.lists, "list the interfaces"),
-    Option("--extcap-version", \.version, .optional(.text), as: "V", "the version of Wireshark; not used"),
-    Option("--extcap-interface", \.interface, .optional(.text), as: "NAME", "the interface that is meant"),
-    Option("--extcap-dlts", \.wantsTypes, "list the link types of the interface"),
-    Option("--extcap-config", \.wantsSettings, "list the settings of the interface, of which there are none"),
+    Option("--extcap-version", \.version, .optional(.text), as: "V", "Wireshark's version (unused)"),
+    Option("--extcap-interface", \.interface, .optional(.text), as: "NAME", "the interface to use"),
+    Option("--extcap-dlts", \.wantsTypes, "list the interface's link types"),
+    Option("--extcap-config", \.wantsSettings, "list the interface's settings (there are none)"),
     Option("--capture", \.captures, "record the interface to --fifo until it is closed"),
     Option("--fifo", \.fifo, .optional(.text), as: "FILE", "the named pipe, or the file, to write pcapng to"),
     Option(
       "--extcap-capture-filter", \.filter, .optional(.text), as: "FILTER",
-      "refused unless empty: filter in Wireshark's window instead"),
+      "must be empty: filter in Wireshark's window instead"),
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--extcap-interfaces", "--extcap-dlts", "--extcap-config", "--capture"])

@@ -65,7 +65,7 @@ final class PipeAccessory: PipeRole {
     guard isListening, sessions.count < Self.mostSessions else {
       context.warn(
         isListening
-          ? "\(sessions.count) sessions wait for a connection, the most at a time"
+          ? "\(sessions.count) sessions wait for a connection, the maximum"
           : "stdin and stdout have a session, so this one is closed")
       context.loop.schedule(after: .zero) { session.close("nothing to connect it with") }
       return Discarder()

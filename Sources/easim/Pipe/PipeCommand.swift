@@ -7,7 +7,7 @@ import IAP2
 extension CommandSpec {
   /// `easim pipe`.
   static let pipe = CommandSpec(
-    name: "pipe", summary: "connect stdin and stdout, or sockets, with a session, as netcat does",
+    name: "pipe", summary: "connect stdin and stdout, or sockets, to a session, as netcat does",
     details: """
       Connect to the accessory at ADDR (default: the only one on the bench that offers the protocol) as an Apple device
       would, wait for its protocol (through a flicker, if there is one) and open a session. Stdin is sent, and what the
@@ -55,11 +55,12 @@ struct PipeOptions: CommandOptions {
       default: throw UsageError("--listen \(word): expected unix:PATH or tcp:HOST:PORT")
       }
     },
-    Option("--as-accessory", \.profile, .optional(.text), as: "PROFILE", "be this accessory, instead of the device"),
-    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where it is plugged in, as for easim run")
+    Option("--as-accessory", \.profile, .optional(.text), as: "PROFILE", "act as this accessory instead of as the "
+      + "device"),
+    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
       .standard("bench:"),
-    Option("--reconnect", \.reconnects, "when the other end comes back, continue with a new session"),
-    Option("--linger", \.linger, .duration, "after the end of the input, close the session when nothing came for TIME"),
+    Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),
+    Option("--linger", \.linger, .duration, "after the end of input, close the session once nothing arrives for TIME"),
     .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .allowExec,
     .timeout.described("time limit for finding the accessory and opening a session"),
     Option("--verbose", short: "-v", \.isVerbose, "print all events to stderr, not only warnings"),
@@ -70,7 +71,7 @@ struct PipeOptions: CommandOptions {
     [.needs("--on", "--as-accessory"), .needs("--allow-exec", "--as-accessory")]
     + ["--auth", "--judge", "--settle", "--info-plist", "--all-protocols"].map {
       .exclusive([$0, "--as-accessory"], because: "it is about the device")
-    } + [.exclusive(["--timeout", "--as-accessory"], because: "an accessory waits until a device comes")]
+    } + [.exclusive(["--timeout", "--as-accessory"], because: "an accessory waits until a device connects")]
 }
 
 private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitCode {

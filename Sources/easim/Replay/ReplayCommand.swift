@@ -10,7 +10,7 @@ import AccessorySimulator
 extension CommandSpec {
   /// `easim replay`.
   static let replay = CommandSpec(
-    name: "replay", summary: "play a recording: its accessory, or its app against an accessory",
+    name: "replay", summary: "replay a recording: its accessory, or its app against an accessory",
     details: """
       FILE is a capture that begins before the accessory was plugged in: one written with --capture, or any other that
       'easim decode' reads and that contains every byte. Link and authentication are live; the sessions are those of the
@@ -67,15 +67,15 @@ private struct ReplayOptions: CommandOptions {
     Option(
       "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in there, as for easim run",
       standard: "bench:"),
-    Option("--at", \.address, as: "ADDR", "play the recorded app with the accessory at ADDR") {
+    Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
       $0 = try Address(typed: $1)
     },
-    Option("--speed", \.speed, as: "N|max", "play the delays N times as fast, or without any") {
+    Option("--speed", \.speed, as: "N|max", "replay the delays N times as fast, or not at all (max)") {
       $0 = try SpeedWord.read($1)
     },
     Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes in this list"),
     Option(
-      "--learn", \.learn, .optional(.text), as: "FIRST", "print the mask of the bytes in which two recordings differ"),
+      "--learn", \.learn, .optional(.text), as: "FIRST", "print a mask of the bytes in which two recordings differ"),
     Option(
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),

@@ -12,7 +12,7 @@ extension CommandSpec {
     details: """
       Run one accessory for each PROFILE (a name, or a path to a file). Any host can connect to it. By default accessories
       are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
-      instead; {index} in it is replaced by the number of the accessory.
+      instead; {index} in it is replaced by the accessory's number.
 
       At usbip:HOST:PORT the accessory is a USB device for 'easim plug' to attach to a kernel; several share one port. At
       gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
@@ -71,14 +71,14 @@ private struct RunOptions: CommandOptions {
     ) { $0.append(try Quirk(option: $1)) },
     Option(
       "--scenario", \.scenario, .optional(.text), as: "NAME",
-      "play the accessories and cables of a scenario (see above)"),
+      "simulate a scenario's accessories and cables (see above)"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
     Option(
       "--patience", \.patience, .duration,
-      "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
+      "disconnect hosts that are silent for TIME during the handshake; 0s for never"),
     Option(
       "--control", \.control, .optional(.text), as: "PATH",
-      "let programs control the accessories at this unix socket, as with 'easim serve --control'"),
+      "let programs control the accessories through this unix socket, as with 'easim serve --control'"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
     .capture,
   ]
@@ -148,7 +148,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   for accessory in accessories {
     accessory.unplug(
       runtime.signal.map { _ in runtime.signalName }
-        ?? (terminal?.isOver == true ? "q was pressed" : "the time of --for is over"))
+        ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
   // Programs of the last sessions get the time that they are promised.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)

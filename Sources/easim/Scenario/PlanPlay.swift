@@ -19,7 +19,7 @@ struct PlanPlay {
     ]
     for (option, _) in unfit.filter(\.1) {
       throw UsageError(
-        "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'")
+        "\(option) is for scenarios with one app and expectations, and this one has 'apps'")
     }
     self.plan = plan
     self.console = console

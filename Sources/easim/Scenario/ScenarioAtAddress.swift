@@ -96,7 +96,7 @@ enum ScenarioAddresses {
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
         "\(option) \(pattern) is one address, but the scenario has \(count) accessories: put {index} into the address; "
-          + "it is replaced by the number of the accessory")
+          + "it is replaced by the accessory's number")
     }
     return addresses
   }

@@ -10,7 +10,7 @@ import LinuxIO
 extension CommandSpec {
   /// `easim scenario`.
   static let scenario = CommandSpec(
-    name: "scenario", summary: "list, show and run scenarios: failures from the field, reproduced",
+    name: "scenario", summary: "list, show and run scenarios that reproduce failures from the field",
     details: """
       list            list the scenarios
       show [SCENARIO] print the page of a scenario, or of all: what happened, how to play it, how an app survives it
@@ -23,7 +23,7 @@ extension CommandSpec {
       (docs/scenarios.md).
 
       With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
-      plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
+      plays the device and the app, in real time. {index} in ADDR is replaced by the accessory's number; on a bench
       accessories are found by their serial numbers.
 
       With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N
@@ -63,9 +63,9 @@ struct ScenarioOptions: CommandOptions {
     Option("--all", \.playsAll, "run: play all scenarios in virtual time, a line for each"),
     .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
     Option(
-      "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
-    .shard.described("with --all: play part I of N"),
-    .allowEmpty.described("with --all: exit with 0 also when the part has no scenario"),
+      "--at", \.place, .optional(.text), as: "ADDR", "run with the accessories at ADDR, in real time"),
+    .shard.described("with --all: run part I of N"),
+    .allowEmpty.described("with --all: exit with 0 even if the part has no scenarios"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
     .json, .seed, .transcript, .transcriptBytes, .capture,
   ]
@@ -118,7 +118,7 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
     }
     return .done
   case (.run, nil) where options.playsAll: return try playAll(library, options, console)
-  case (.run, .some) where options.playsAll: throw UsageError("--all plays every scenario: name none beside it")
+  case (.run, .some) where options.playsAll: throw UsageError("--all runs every scenario: do not name one as well")
   case (.run, let name?): return try play(library.file(name), options, console)
   case (.run, nil):
     throw UsageError("scenario run needs --all, or a scenario: \(library.names.joined(separator: ", "))")

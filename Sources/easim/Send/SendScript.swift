@@ -207,6 +207,6 @@ enum EscapedText {
   }
 
   private static func error(_ text: String, _ escape: String) -> UsageError {
-    UsageError("'\(text)': '\(escape)' is no escape: the escapes are \\r, \\n, \\t, \\0, \\\\ and \\xHH")
+    UsageError("'\(text)': '\(escape)' is not an escape; use \\r, \\n, \\t, \\0, \\\\ and \\xHH")
   }
 }

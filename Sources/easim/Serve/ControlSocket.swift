@@ -38,7 +38,7 @@ final class ControlSocket {
         }
         doors[id] = door
         if doors.count > Self.mostConnections {
-          warn("closed a connection: \(Self.mostConnections) are open, the most at a time")
+          warn("closed a connection: \(Self.mostConnections) are open, the maximum")
           door.close("too many connections")
         }
       } catch { warn("a connection could not be served: \(error)") }

@@ -40,7 +40,7 @@ private struct CtlOptions: CommandOptions {
 
 private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCode {
   guard let path = options.control ?? getenv("EASIM_CONTROL").map({ String(cString: $0) }) else {
-    throw UsageError("no server is named: use --control PATH, or set EASIM_CONTROL to the path of its socket")
+    throw UsageError("no server given: use --control PATH, or set EASIM_CONTROL to the path of its socket")
   }
   let params = try ControlWords.params(options.parameters, for: options.method)
   guard let line = ControlLine(path: path) else {
@@ -82,7 +82,7 @@ enum ControlWords {
     var members: [JSON5Member] = []
     for word in words {
       guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
-        throw UsageError("'\(Excerpt.of(word))' is no parameter: write KEY=VALUE")
+        throw UsageError("'\(Excerpt.of(word))' is not a parameter: write KEY=VALUE")
       }
       let (key, text) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
       let shape = fields.first { $0.key == key }?.shape

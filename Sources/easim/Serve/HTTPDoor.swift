@@ -317,7 +317,7 @@ final class HTTPDoor: DescriptorHandler {
     guard streams < limits.streams else {
       return answer(
         connection, 503, "text/plain; charset=utf-8",
-        "easim: \(limits.streams) event streams are open, the most at a time\n")
+        "easim: \(limits.streams) event streams are open, the maximum\n")
     }
     let client = server.makeClient(isTransient: true)
     client.observe()

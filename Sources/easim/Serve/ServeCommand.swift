@@ -32,10 +32,10 @@ private struct ServeOptions: CommandOptions {
 
   static let options: [Option<Self>] = [
     Option("--stdio", \.isStandard, "serve one client on standard input and output"),
-    Option("--control", \.control, .optional(.text), as: "PATH", "also serve at a unix socket"),
+    Option("--control", \.control, .optional(.text), as: "PATH", "also serve on a unix socket"),
     Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
     Option(
-      "--keep", \.keep, .optional(.text), as: "DIR", "keep captures and the reports of runs in this folder"),
+      "--keep", \.keep, .optional(.text), as: "DIR", "keep captures and run reports in this folder"),
     .allowExec, .allowRemote, .anyUser, .seed,
   ]
   static let rules: [OptionRule] = [.exclusive(["--stdio", "--http"])]

@@ -81,7 +81,7 @@ final class CaptureDoor {
       guard let offer = offers().first(where: { $0.id == words[1] }) else { return reader.finish() }
       lastKey -= 1
       reader.record(offer, lastKey) { [warn] in
-        warn("Wireshark leaves more than \(CaptureReader.mostUnread >> 20) MiB unread, so its capture was ended")
+        warn("Wireshark left more than \(CaptureReader.mostUnread >> 20) MiB unread, so its capture was ended")
       }
     default: reader.finish()
     }

@@ -33,7 +33,7 @@ struct RunPorts {
     if accessories > 1, !pattern.contains("{index}"), try media[address(1)].capacity == .one {
       throw UsageError(
         "--on \(pattern) is one address, but there are \(accessories) accessories: put {index} into the address; it is "
-          + "replaced by the number of the accessory")
+          + "replaced by the accessory's number")
     }
   }
 

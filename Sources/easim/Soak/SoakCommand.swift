@@ -8,7 +8,7 @@ extension CommandSpec {
   /// `easim soak`.
   static let soak = CommandSpec(
     name: "soak",
-    summary: "play random worlds in virtual time, check every rule, shrink failures",
+    summary: "run random worlds in virtual time, check every rule, shrink failures",
     details: """
       Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
       virtual time, and the rules are checked after every step, among them: every byte arrives once and in order, or the
@@ -57,11 +57,11 @@ struct SoakOptions: CommandOptions {
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of worlds"),
     Option("--seed", \.first, .integer(0...UInt64(Int.max)), as: "FIRST", "the first seed"),
     Option(
-      "--jobs", \.jobs, .optional(.integer(1...1_024)), "number of worlds at a time",
+      "--jobs", \.jobs, .optional(.integer(1...1_024)), "number of worlds run in parallel",
       standard: "one per processor"),
     Option(
       each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
-      "fail when WHAT happens, a word of the list above"),
+      "fail if WHAT happens, a word from the list above"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR",
       "write failures to DIR as soak-SEED.json5, and what passed on their cables as soak-SEED.pcapng"),
@@ -72,7 +72,7 @@ struct SoakOptions: CommandOptions {
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]), .exclusive(["--shard", "--capture"]),
-    .exclusive(["--shard", "--for"], because: "a part of the worlds needs their number, --seeds"),
+    .exclusive(["--shard", "--for"], because: "dividing the worlds needs their number: add --seeds"),
   ]
 }
 

@@ -32,7 +32,7 @@ import Testing
     ("string", "nothing to send: string TEXT"), ("hex", "nothing to send: hex BYTES, such as hex 01 02 ff"),
     ("hex 0", "hex 0: a byte is two hex digits, but the last one has only one"),
     ("show two", "show 'two': expected a number from 1"), ("wait -1", "wait '-1': expected a number from 1"),
-    ("text a\\q", "'a\\q': '\\q' is no escape: the escapes are \\r, \\n, \\t, \\0, \\\\ and \\xHH"),
+    ("text a\\q", "'a\\q': '\\q' is not an escape; use \\r, \\n, \\t, \\0, \\\\ and \\xHH"),
     (
       "repeat 0 10k",
       "expected repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k, with N from 1 to 1000000"

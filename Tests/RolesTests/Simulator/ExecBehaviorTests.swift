@@ -227,7 +227,7 @@ import Testing
     let recorders = try (0..<3).map { _ in try bench.open() }
     wait("the third is refused") { bench.endings.count == 1 }
     #expect(recorders[2].end == .closedByAccessory)
-    #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the most at a time")])
+    #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the maximum")])
     recorders[0].session.close()
     wait("the first program ends") { bench.accessory.runningPrograms == 1 }
     let next = try bench.open()

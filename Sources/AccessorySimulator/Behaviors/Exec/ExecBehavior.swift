@@ -50,7 +50,7 @@ public struct ExecBehavior: AccessoryBehavior {
       return refusal(session, context, "a program needs real time, and this loop invents its own")
     }
     guard let place = places.take() else {
-      return refusal(session, context, "\(places.count) programs are running already, the most at a time")
+      return refusal(session, context, "\(places.count) programs are running already, the maximum")
     }
     let served = ServedProgram(session, context, grace: grace, place)
     do {
