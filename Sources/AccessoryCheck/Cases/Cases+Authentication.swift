@@ -16,7 +16,7 @@ extension CheckCase {
     },
     CheckCase(
       502, "certificate-form", "The certificate is a complete PKCS#7 SignedData.", [.agreed],
-      fix: "Send what the coprocessor's certificate registers hold, whole and unchanged."
+      fix: "Send the contents of the coprocessor's certificate registers, complete and unchanged."
     ) { run in
       let (device, authentication) = try run.authentication()
       do throws(AuthenticatorError) { _ = try run.verifier.challenge(for: authentication.certificate) } catch {
@@ -25,7 +25,7 @@ extension CheckCase {
     },
     CheckCase(
       503, "certificate-prompt", "The certificate arrives within 3 s.", [.inferred], .warning,
-      fix: "Read the certificate before the cable is plugged in; the coprocessor needs no time for it."
+      fix: "Read the certificate before the cable is plugged in; the coprocessor can provide it at any time."
     ) { run in
       let (device, authentication) = try run.authentication()
       try run.expectPrompt(
@@ -33,14 +33,14 @@ extension CheckCase {
     },
     CheckCase(
       504, "signature", "The accessory answers AA02 with AA03 and a signature.", [.agreed],
-      fix: "Let the coprocessor sign the challenge and send the response in parameter 0 of AA03."
+      fix: "Have the coprocessor sign the challenge and send the response in parameter 0 of AA03."
     ) { run in
       _ = try run.survey(judging: 504)
     },
     CheckCase(
       505, "signature-size", "The signature has 128 bytes with a coprocessor 2.0 and 64 bytes with a 3.0.",
       [.agreed],
-      fix: "Send as many bytes as the coprocessor's response length register says."
+      fix: "Send as many bytes as the coprocessor's response length register states."
     ) { run in
       let (device, authentication) = try run.authentication()
       let size = authentication.challenge.count == 20 ? 128 : 64
@@ -52,7 +52,7 @@ extension CheckCase {
     },
     CheckCase(
       506, "signature-right", "The signature signs the challenge with the certificate's key.", [.agreed],
-      fix: "Write the challenge unchanged into the coprocessor, wait until it has signed, and send its response."
+      fix: "Write the unchanged challenge to the coprocessor, wait until it has signed, and send its response."
     ) { run in
       let (device, authentication) = try run.authentication()
       if let reason = run.objection(to: authentication) {
@@ -63,7 +63,7 @@ extension CheckCase {
     },
     CheckCase(
       507, "signature-fresh", "Each challenge gets a new signature.", [.agreed],
-      fix: "Let the coprocessor sign each challenge; do not keep a response."
+      fix: "Have the coprocessor sign each challenge; do not reuse a response."
     ) { run in
       let (_, first) = try run.authentication()
       if run.objection(to: first) != nil { throw CheckSkip("the first signature does not verify (case 506)") }
@@ -77,7 +77,7 @@ extension CheckCase {
     },
     CheckCase(
       508, "signature-prompt", "The signature arrives within 4 s.", [.inferred], .warning,
-      fix: "Give the challenge to the coprocessor at once: it signs within 1,645 ms (2.0B) or 440 ms."
+      fix: "Pass the challenge to the coprocessor at once: it signs within 1,645 ms (2.0B) or 440 ms."
     ) { run in
       let (device, authentication) = try run.authentication()
       try run.expectPrompt(
@@ -85,7 +85,7 @@ extension CheckCase {
     },
     CheckCase(
       509, "authentication-unasked", "Certificates and signatures are sent once per request.", [.agreed],
-      .warning, fix: "Send AA01 and AA03 only as answers to AA00 and AA02, once each."
+      .warning, fix: "Send AA01 and AA03 only in answer to AA00 and AA02, once each."
     ) { run in
       let device = try run.survey().device
       for id in [MessageID.authenticationCertificate, .authenticationResponse] {
@@ -111,7 +111,7 @@ extension CheckCase {
     },
     CheckCase(
       511, "authentication-skipped", "A host that never authenticates can identify the accessory.", [.seenOnce], .note,
-      fix: "Answer 1D00 whenever it comes, also before authentication."
+      fix: "Answer 1D00 whenever it arrives, even before authentication."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
@@ -137,32 +137,32 @@ extension CheckCase {
     CheckCase(
       513, "authentication-failed",
       "After a failed authentication (AA04) the accessory works when it is plugged in again.",
-      [.seenOnce], fix: "On AA04 wait until the cable is pulled, and then begin as if nothing had happened."
+      [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
       try run.upToVerdict(device)
       try device.send(ControlMessage(.authenticationFailed))
       _ = try device.wait(within: run.settings.quiet) { false }
-      try run.expectReady("After AA04, plugged in anew")
+      try run.expectReady("After AA04, plugged in again")
     },
     CheckCase(
       514, "certificate-again", "A second AA00 on the same link is also answered.", [.inferred], .warning,
-      fix: "Answer each AA00 with the certificate, also after AA05."
+      fix: "Answer each AA00 with the certificate, even after AA05."
     ) { run in
       let device = try run.device(at: .authenticated)
       try run.expectCertificate(device, "Asked again after AA05")
     },
     CheckCase(
       515, "challenge-without-certificate", "A challenge before the certificate request does no lasting harm.",
-      [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it comes, or ignore it."
+      [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it arrives, or ignore it."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
       try device.send(
         ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, CheckBytes.mixed(32)) })
       _ = try device.wait(within: .seconds(2)) { false }
-      try run.expectReady("After a challenge out of turn, plugged in anew")
+      try run.expectReady("After a challenge out of turn, plugged in again")
     },
   ]
 }

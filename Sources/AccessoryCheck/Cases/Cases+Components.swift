@@ -50,7 +50,7 @@ extension CheckCase {
     },
     CheckCase(
       1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts one (AE01).", [.agreed],
-      fix: "Acknowledge AE01 and use the parameters that you know."
+      fix: "Acknowledge AE01 and use the known parameters."
     ) { run in
       let identification = try run.identification()
       guard identification.messagesReceived.contains(.powerUpdate) else {
@@ -76,7 +76,7 @@ extension CheckCase {
     let (request, answer) = (MessageID(rawValue: request), MessageID(rawValue: answer))
     return CheckCase(
       number, name, sentence, [.agreed],
-      fix: "Answer \(request) with \(answer), or take both from the identification's lists."
+      fix: "Answer \(request) with \(answer), or remove both from the identification's lists."
     ) { run in
       let identification = try run.identification()
       guard identification.messagesReceived.contains(request), identification.messagesSent.contains(answer) else {

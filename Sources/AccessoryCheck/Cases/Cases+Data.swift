@@ -5,7 +5,7 @@ extension CheckCase {
   static let data: [CheckCase] = [
     CheckCase(
       801, "data-sizes", "Packets of awkward sizes arrive whole: one byte, and around powers of two.",
-      [.inferred], fix: "Look for buffers whose size is a power of two, and for transfers that need a short packet."
+      [.inferred], fix: "Check buffers whose size is a power of two, and transfers that need a short packet."
     ) { run in
       let session = try run.echoSession()
       let limit = min(run.largestPiece(session.device), 4_100)
@@ -19,7 +19,7 @@ extension CheckCase {
     },
     CheckCase(
       802, "data-largest", "The largest packet that the accessory's SYN allows arrives whole.", [.agreed],
-      fix: "Take packets as long as the SYN says, or say less."
+      fix: "Accept packets as long as the SYN allows, or allow less."
     ) { run in
       let session = try run.echoSession()
       let size = run.largestPiece(session.device)
@@ -27,7 +27,7 @@ extension CheckCase {
     },
     CheckCase(
       803, "data-ten-thousand", "10,000 bytes, as sent by EADemo, arrive whole.", [.seenOnce],
-      fix: "Find out at which byte they differ: each has its own value, counting from 0 to 255."
+      fix: "Find the byte at which they differ: the values count from 0 to 255."
     ) { run in
       let session = try run.echoSession()
       try run.exchange(
@@ -35,7 +35,7 @@ extension CheckCase {
     },
     CheckCase(
       804, "data-all-values", "Bytes that look like packets, messages or text terminators arrive whole.", [.agreed],
-      fix: "Go by the length in the header alone; do not search a payload for anything."
+      fix: "Rely only on the length in the header; do not search the payload."
     ) { run in
       let session = try run.echoSession()
       let bytes: [UInt8] =
@@ -62,7 +62,7 @@ extension CheckCase {
     },
     CheckCase(
       806, "data-split", "A packet in many small writes arrives whole.", [.agreed],
-      fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
+      fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
     ) { run in
       let session = try run.echoSession()
       let bytes = CheckBytes.mixed(min(200, run.largestPiece(session.device)))
@@ -74,7 +74,7 @@ extension CheckCase {
     },
     CheckCase(
       807, "data-window", "The accessory accepts as many packets without a pause as its SYN allows.", [.agreed],
-      fix: "Keep room for as many of the longest packets as the SYN allows, or allow fewer."
+      fix: "Buffer as many maximum-length packets as the SYN allows, or allow fewer."
     ) { run in
       let session = try run.echoSession()
       let device = session.device
@@ -94,7 +94,7 @@ extension CheckCase {
     },
     CheckCase(
       809, "data-loss", "Data arrives whole even if every fifth packet is lost once.", [.agreed],
-      fix: "Deliver packets in the order of their numbers, each once."
+      fix: "Deliver packets in numerical order, each once."
     ) { run in
       let session = try run.echoSession()
       let device = session.device

@@ -24,7 +24,7 @@ extension CheckCase {
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
       if probes.count < 2 {
         let time = DurationText.format(CheckRun.unansweredTime)
-        throw CheckFinding("It was sent once in \(time) without an answer.", device.proof(probes[0].index))
+        throw CheckFinding("It was sent only once in \(time) without an answer.", device.proof(probes[0].index))
       }
     },
     CheckCase(
@@ -41,7 +41,7 @@ extension CheckCase {
     },
     CheckCase(
       104, "detection-late", "A device that takes seconds to answer detection gets a link.", [.agreed],
-      fix: "Go on with detection for as long as the cable is plugged in, and take an answer whenever it comes."
+      fix: "Continue detection while the cable is plugged in, and accept an answer whenever it arrives."
     ) { run in
       try run.needLink()
       var manner = CheckDevice.Manner()
@@ -63,7 +63,7 @@ extension CheckCase {
     },
     CheckCase(
       106, "detection-split", "An answer to detection that arrives byte by byte is understood.", [.agreed],
-      fix: "Read the line as a stream of bytes: keep what has arrived until the sequence is whole."
+      fix: "Treat the line as a byte stream: collect bytes until the sequence is complete."
     ) { run in
       try run.answerDetection { device in
         try device.sendSlowly(PacketWriter.detection, .detection, cuts: [1, 2, 3, 4, 5])
@@ -71,13 +71,13 @@ extension CheckCase {
     },
     CheckCase(
       107, "detection-padding", "Zero bytes before the answer to detection are skipped.", [.inferred], .warning,
-      fix: "Search the stream for FF 55 and FF 5A, and skip what is in front of them."
+      fix: "Search the stream for FF 55 and FF 5A, and skip anything before them."
     ) { run in
       try run.answerDetection { device in device.line.send([0, 0, 0] + PacketWriter.detection) }
     },
     CheckCase(
       108, "syn-after-answer", "The accessory sends its SYN soon after detection is answered.", [.agreed],
-      fix: "Send a SYN as soon as the detection sequence comes back."
+      fix: "Send a SYN as soon as the detection sequence is returned."
     ) { run in
       let survey = try run.survey()
       let device = survey.device
@@ -85,7 +85,7 @@ extension CheckCase {
         throw CheckSkip("the accessory never sent the detection sequence (case 101)")
       }
       guard let synchronization = device.offerPacket else {
-        throw CheckFinding("No SYN came after the answer.", device.lastProof())
+        throw CheckFinding("No SYN arrived after the answer.", device.lastProof())
       }
       let time = device.record[synchronization].time - answered.time
       if time > .seconds(2) {
@@ -100,7 +100,7 @@ extension CheckCase {
     ) { run in
       let device = try run.unanswered()
       if let index = device.offerPacket {
-        throw CheckFinding("A SYN came without an answer.", device.proof(index, [WirePacket.Part.control]))
+        throw CheckFinding("A SYN arrived without an answer.", device.proof(index, [WirePacket.Part.control]))
       }
     },
     CheckCase(

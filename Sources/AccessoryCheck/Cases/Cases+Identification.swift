@@ -12,7 +12,7 @@ extension CheckCase {
       },
       CheckCase(
         602, "identification-prompt", "The identification arrives within 5 s.", [.inferred], .warning,
-        fix: "Keep the identification ready; an app in the background has about 10 s for everything."
+        fix: "Prepare the identification in advance; an app in the background has about 10 s for everything."
       ) { run in
         let survey = try run.survey()
         _ = try run.identification()
@@ -21,7 +21,7 @@ extension CheckCase {
       },
       CheckCase(
         603, "identification-once", "One 1D00 gets one 1D01.", [.inferred], .warning,
-        fix: "Send 1D01 as the answer to 1D00, once each."
+        fix: "Send 1D01 once per 1D00, as its answer."
       ) { run in
         _ = try run.identification()
         let device = try run.survey().device
@@ -32,7 +32,7 @@ extension CheckCase {
       },
       CheckCase(
         604, "identification-same", "The identification is the same each time it is plugged in.", [.inferred], .warning,
-        fix: "Identify the accessory in the same way each time; announce changes by 1D06."
+        fix: "Identify the accessory in the same way each time; announce changes with 1D06."
       ) { run in
         let survey = try run.survey()
         _ = try run.identification()
@@ -53,7 +53,7 @@ extension CheckCase {
       CheckCase(
         605, "identification-rejected",
         "After a rejected identification (1D03) the accessory works when it is plugged in again.", [.seenOnce],
-        fix: "On 1D03 send another identification, or wait until the cable is pulled."
+        fix: "On 1D03, send another identification, or wait until the cable is pulled."
       ) { run in
         _ = try run.identification()
         let device = try run.device(at: .authenticated)
@@ -62,17 +62,17 @@ extension CheckCase {
         _ = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }
         try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
         _ = try device.wait(within: .seconds(1)) { false }
-        try run.expectReady("After 1D03, plugged in anew")
+        try run.expectReady("After 1D03, plugged in again")
       },
       CheckCase(
         607, "identification-whole",
         "The accessory declares all of its protocols and stays connected when it is first plugged in.", [.seenOnce], .warning,
-        fix: "Do not detach to change what is offered: apps see it connect, disconnect and connect again."
+        fix: "Do not detach to change the offer: apps see a connect, a disconnect and another connect."
       ) { run in
         let survey = try run.survey()
         guard let first = survey.departures.first else { return }
         throw CheckFinding(
-          "It left by itself \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
+          "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
             + "\(first.reason).", first.device.lastProof(8))
       },
     ] + rules
@@ -94,34 +94,34 @@ extension CheckCase {
       "Repeat parameter 13 for each language.", .warning),
     rule(
       .blankOptionalText, 627, "No optional text is blank.", [.inferred],
-      "Leave the parameter out, or fill it in.", .warning),
+      "Omit the parameter, or fill it in.", .warning),
     rule(
       .presenceWithValue, 628, "A parameter that only signals presence has no value.", [.seenOnce],
       "Send the parameter with length 4."),
     rule(
       .duplicateProtocol, 629, "Protocols have unique numbers and names.", [.inferred],
-      "Give each protocol a number and a name of its own."),
+      "Give each protocol a unique number and name."),
     rule(
       .duplicateComponent, 630, "Components have unique numbers.", [.seenOnce],
-      "Give each component a number of its own."),
+      "Give each component a unique number."),
     rule(
       .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
-      "Declare the transport that the accessory is attached by.", .warning),
+      "Declare the transport by which the accessory is attached.", .warning),
     rule(
       .unknownNativeTransport, 632, "The transport component that a protocol names is declared.", [.agreed],
-      "Name a declared component in parameter 3 of the protocol, or leave it out.", .warning),
+      "Name a declared component in the protocol's parameter 3, or omit the parameter.", .warning),
     rule(
       .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed],
-      "Leave parameter 3 of the protocol out, or name a USB component.", .warning),
+      "Omit the protocol's parameter 3, or name a USB component.", .warning),
     rule(
       .startWithoutStop, 634, "For each Start message it sends, the accessory lists the Stop message.", [.seenOnce],
       "Add the Stop message to parameter 6."),
     rule(
       .receivedWithoutRequest, 635, "For each answer it receives, the accessory lists the message that requests it.",
-      [.seenOnce], "Add the request to parameter 6, or take the answer from parameter 7."),
+      [.seenOnce], "Add the request to parameter 6, or remove the answer from parameter 7."),
     rule(
       .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed],
-      "Take them from parameters 6 and 7."),
+      "Remove them from parameters 6 and 7."),
     rule(
       .wrongDirection, 637, "Parameter 6 lists what the accessory sends, parameter 7 what it receives.", [.inferred],
       "Move the message to the other list.", .warning),

@@ -5,7 +5,7 @@ extension CheckCase {
   static let loss: [CheckCase] = [
     CheckCase(
       401, "lost-packet", "After a lost packet, later ones are delivered only once it has arrived.", [.agreed],
-      fix: "Keep packets that arrive ahead of a gap, or drop them; deliver in the order of their numbers."
+      fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
     ) { run in
       _ = try run.identification()
       let device = try run.recovering(at: .linked)
@@ -19,14 +19,14 @@ extension CheckCase {
       device.manner.repeats = true
       if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
         throw CheckFinding(
-          "1D00 was answered before AA05, which comes first, had arrived.", device.proof(mark..<device.record.count))
+          "1D00 was answered before the preceding AA05 had arrived.", device.proof(mark..<device.record.count))
       }
       device.repeatAll()
-      try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and sent again")
+      try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and retransmitted")
     },
     CheckCase(
       402, "reordered-packets", "Packets that arrive out of order are put in order.", [.agreed], .warning,
-      fix: "Keep packets that arrive ahead of their turn, or drop them and wait for their repetition."
+      fix: "Keep packets that arrive early, or drop them and wait for their retransmission."
     ) { run in
       _ = try run.identification()
       let device = try run.recovering(at: .linked)
@@ -41,7 +41,7 @@ extension CheckCase {
     CheckCase(
       403, "repeats-unacknowledged", "An unacknowledged packet is retransmitted with the same number.",
       [.agreed], .warning,
-      fix: "Keep each packet until it is acknowledged, and send it again when the retransmission timeout has passed."
+      fix: "Keep each packet until it is acknowledged, and retransmit it when the retransmission timeout expires."
     ) { run in
       let (device, copies) = try run.unacknowledgedCertificate()
       guard copies.count > 1 else {
@@ -55,22 +55,22 @@ extension CheckCase {
     },
     CheckCase(
       404, "repeats-not-too-early", "Packets are not retransmitted before half the retransmission timeout has passed.",
-      [.agreed], .warning, fix: "Wait for the retransmission timeout of the SYN before a packet is sent again."
+      [.agreed], .warning, fix: "Wait for the SYN's retransmission timeout before retransmitting a packet."
     ) { run in
       let (device, copies) = try run.unacknowledgedCertificate()
-      guard copies.count > 1 else { throw CheckSkip("nothing was sent again (case 403)") }
+      guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
       let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
       let time = copies[1].time - copies[0].time
       if time < timeout / 2 {
         throw CheckFinding(
-          "It was sent again after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
+          "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
           copies.prefix(2).flatMap { device.proof($0.index) })
       }
     },
     CheckCase(
       405, "gives-up", "After the maximum number of retransmissions the accessory starts again or disconnects.",
       [.agreed],
-      .warning, fix: "Count the repetitions of a packet; at the maximum of the SYN go back to detection."
+      .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
     ) { run in
       let surveyed = try run.recovering(at: .linked)
       let answer = surveyed.answer
@@ -98,13 +98,13 @@ extension CheckCase {
     },
     CheckCase(
       407, "duplicate-once", "A packet that arrives twice is delivered once.", [.agreed],
-      fix: "Drop packets whose sequence number was delivered before."
+      fix: "Drop packets whose sequence number was already delivered."
     ) { run in
       try run.expectCertificate(run.recovering(at: .linked), "With the packet sent twice", .twice)
     },
     CheckCase(
       408, "duplicate-late", "A packet that arrives again later is acknowledged again but not delivered again.",
-      [.agreed], fix: "Drop packets whose sequence number was delivered before, and send an acknowledgement at once."
+      [.agreed], fix: "Drop packets whose sequence number was already delivered, and acknowledge them at once."
     ) { run in
       let device = try run.recovering(at: .linked)
       let at = device.record.count
@@ -122,25 +122,25 @@ extension CheckCase {
       }
       if !acknowledged {
         throw CheckFinding(
-          "It was not acknowledged again: a device whose acknowledgement was lost would go on sending it.",
+          "It was not acknowledged again: a device that missed the acknowledgement would keep retransmitting.",
           device.proof(mark..<device.record.count))
       }
     },
     CheckCase(
       409, "corrupt-payload", "A packet with a wrong payload checksum is dropped, and its retransmission is accepted.",
-      [.agreed], fix: "Do not acknowledge a packet whose payload checksum is wrong; it comes again."
+      [.agreed], fix: "Do not acknowledge a packet with a wrong payload checksum; it is retransmitted."
     ) { run in
       try run.expectRepair(.corruptPayload)
     },
     CheckCase(
       410, "corrupt-header", "A packet with a wrong header checksum is skipped, and the next one is found.",
-      [.agreed], fix: "When a header checksum is wrong, search on for FF 5A from the next byte."
+      [.agreed], fix: "If a header checksum is wrong, continue searching for FF 5A from the next byte."
     ) { run in
       try run.expectRepair(.corruptHeader)
     },
     CheckCase(
       411, "noise", "Stray bytes between packets are skipped.", [.agreed], .warning,
-      fix: "Search the stream for FF 5A with a right header checksum, one byte at a time."
+      fix: "Search the stream for FF 5A with a correct header checksum, one byte at a time."
     ) { run in
       let device = try run.recovering(at: .linked)
       device.line.send([0x13, 0xFF, 0xA5, 0xFF], remark: "noise on purpose")
@@ -148,7 +148,7 @@ extension CheckCase {
     },
     CheckCase(
       412, "extended-acknowledgement", "An extended acknowledgement (EAK) does not disturb the link.", [.inferred],
-      .warning, fix: "Read an EAK's payload as sequence numbers; send again what is not acknowledged, or ignore it."
+      .warning, fix: "Read an EAK's payload as sequence numbers; retransmit what is not acknowledged, or ignore it."
     ) { run in
       let device = try run.recovering(at: .linked)
       let number = device.lastInOrder &+ 2
@@ -169,7 +169,7 @@ extension CheckCase {
     },
     CheckCase(
       414, "idle-silent", "On an idle link the accessory sends no acknowledgements or other link packets.", [.inferred],
-      .warning, fix: "Acknowledge each packet once; send nothing when there is nothing to say."
+      .warning, fix: "Acknowledge each packet once; otherwise send nothing."
     ) { run in
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
@@ -183,7 +183,7 @@ extension CheckCase {
     },
     CheckCase(
       415, "acknowledgements-withheld", "Data arrives whole after acknowledgements were withheld for a while.",
-      [.inferred], fix: "Keep what is not acknowledged, and go on where it stopped when acknowledgements come again."
+      [.inferred], fix: "Keep unacknowledged data, and resume where it stopped once acknowledgements arrive again."
     ) { run in
       let session = try run.echoSession()
       let device = session.device
@@ -254,7 +254,7 @@ extension CheckRun {
       return all.filter { $0.header?.sequence == all[0].header?.sequence }
     }
     guard try device.wait(within: stepLimit, until: { !copies().isEmpty }) else {
-      throw CheckSkip("the accessory sent nothing that could be left without an acknowledgement (case 501)")
+      throw CheckSkip("the accessory sent nothing whose acknowledgement could be withheld (case 501)")
     }
     _ = try device.wait(within: patience(device)) { copies().count > 1 }
     knownCopies = (device, copies())
@@ -266,7 +266,7 @@ extension CheckRun {
     let device = try recovering(at: .linked)
     let mark = device.record.count
     device.manner.repeats = false
-    try expectCertificate(device, "After the damaged packet was sent again", delivery) {
+    try expectCertificate(device, "After the damaged packet was retransmitted", delivery) {
       try device.pump.pause(.milliseconds(300))
       device.manner.repeats = true
       guard device.inFlight > 0 else {

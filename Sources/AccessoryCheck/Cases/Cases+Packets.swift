@@ -17,7 +17,7 @@ extension CheckCase {
             device.proof(packet.index, [packet.bytes.count - 1..<packet.bytes.count]))
         case .garbage:
           throw CheckFinding(
-            "Bytes are no packet: a header checksum is wrong, or they are something else.",
+            "Some bytes are not a packet: a header checksum is wrong, or they are something else.",
             device.proof(packet.index, [0..<packet.bytes.count]))
         case .packet, .detection, .legacy, .raw: break
         }
@@ -27,7 +27,7 @@ extension CheckCase {
       302, "packet-control",
       "The control byte contains only SYN, ACK or EAK; packets with a payload carry ACK.",
       [.agreed],
-      fix: "Send 40 with data and acknowledgements and 80 with the SYN; only the device sends RST and SLP."
+      fix: "Send 40 with data and acknowledgements, and 80 with the SYN; only the device sends RST and SLP."
     ) { run in
       try run.eachPacket { device, packet, header in
         let allowed: [ControlBits] = [.syn, [.syn, .ack], .ack, .eak, [.eak, .ack]]
@@ -38,7 +38,7 @@ extension CheckCase {
     CheckCase(
       303, "packet-session", "Packets with a payload name a session from the SYN; packets without a payload name "
         + "session 0.",
-      [.agreed], fix: "Put the number of the session into byte 7, and 0 into packets without a payload."
+      [.agreed], fix: "Put the session's number into byte 7, or 0 in packets without a payload."
     ) { run in
       let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
       try run.eachPacket { device, packet, header in
@@ -53,7 +53,7 @@ extension CheckCase {
     },
     CheckCase(
       304, "packet-empty", "A packet without payload has 9 bytes and no payload checksum.", [.agreed], .warning,
-      fix: "Leave the payload checksum out when there is no payload."
+      fix: "Omit the payload checksum if there is no payload."
     ) { run in
       try run.eachPacket { _, _, header in
         header.length == 10 ? ("It has 10 bytes.", WirePacket.Part.length) : nil
@@ -62,7 +62,8 @@ extension CheckCase {
     CheckCase(
       305, "packet-numbers", "Each packet with a payload has the next sequence number, starting after the SYN's.",
       [.agreed],
-      fix: "Count by one, modulo 256, for each packet with a payload, and repeat a packet with its own number."
+      fix: "Increment the number by one, modulo 256, for each packet with a payload, and retransmit a packet with its "
+        + "own number."
     ) { run in
       var last: UInt8?
       try run.eachPacket { _, packet, header in
@@ -122,7 +123,7 @@ extension CheckCase {
     },
     CheckCase(
       308, "packet-length", "No packet is longer than the device's SYN|ACK allows.", [.agreed],
-      fix: "Cut what is sent into packets of at most the length in bytes 2 and 3 of the SYN|ACK's payload."
+      fix: "Split data into packets no longer than bytes 2 and 3 of the SYN|ACK's payload allow."
     ) { run in
       let limit: UInt16 = 1_024
       var manner = CheckDevice.Manner()
@@ -136,7 +137,7 @@ extension CheckCase {
     },
     CheckCase(
       309, "packet-window", "No more packets are outstanding than the device's SYN|ACK allows.", [.agreed],
-      fix: "Wait for an acknowledgement when as many packets are outstanding as byte 1 of the SYN|ACK's payload allows."
+      fix: "Wait for an acknowledgement once as many packets are outstanding as byte 1 of the SYN|ACK's payload allows."
     ) { run in
       let window = 4
       var manner = CheckDevice.Manner()
@@ -167,7 +168,7 @@ extension CheckCase {
     CheckCase(
       310, "packet-acknowledged-in-time",
       "A packet is acknowledged within the SYN's cumulative acknowledgement timeout.", [.agreed],
-      fix: "Send an acknowledgement when the timeout since the first packet without one has passed."
+      fix: "Send an acknowledgement when the timeout since the first unacknowledged packet expires."
     ) { run in
       let survey = try run.survey()
       let device = survey.device
@@ -192,7 +193,7 @@ extension CheckCase {
     CheckCase(
       311, "packet-no-repetition", "On a link without acknowledgements the accessory acknowledges and retransmits "
         + "nothing.",
-      [.seenOnce], .warning, fix: "When all four recovery values are 0 on both sides, send data alone."
+      [.seenOnce], .warning, fix: "If all four recovery values are 0 on both sides, send only data."
     ) { run in
       let device = try run.survey().device
       try run.needLink()
@@ -214,7 +215,8 @@ extension CheckCase {
       312, "message-framing", "Control messages begin with 40 40 and their length, and contain only complete "
         + "parameters.",
       [.agreed, .captured],
-      fix: "Send 40 40, the length of the whole message, its number; each parameter with its length, number and value."
+      fix: "Send 40 40, the whole message's length and its number, then each parameter with its length, number and "
+        + "value."
     ) { run in
       let device = try run.survey().device
       if let problem = device.framingProblems.first(where: { !$0.text.hasPrefix("a second") }) {
@@ -230,7 +232,7 @@ extension CheckCase {
     },
     CheckCase(
       313, "message-alone", "Each control message has a packet of its own.", [.inferred], .warning,
-      fix: "Begin a new packet for each control message: some devices read only the first one of a packet."
+      fix: "Begin a new packet for each control message: some devices read only a packet's first message."
     ) { run in
       let device = try run.survey().device
       if let problem = device.framingProblems.first(where: { $0.text.hasPrefix("a second") }) {
@@ -262,7 +264,7 @@ extension CheckCase {
     },
     CheckCase(
       317, "packet-padding", "Zero bytes between packets are skipped.", [.inferred], .warning,
-      fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks leave."
+      fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks leave behind."
     ) { run in
       let device = try run.device(at: .linked)
       let mark = device.record.count
@@ -272,7 +274,7 @@ extension CheckCase {
     },
     CheckCase(
       318, "parameter-unknown", "Unknown parameters are ignored.", [.inferred], .warning,
-      fix: "Step over parameters by their length, and use those that you know."
+      fix: "Skip unknown parameters by their length, and use the known ones."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .authenticated)
@@ -292,11 +294,11 @@ extension CheckCase {
     },
     CheckCase(
       320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed],
-      fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
+      fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
     ) { run in
       let device = try run.device(at: .linked)
       let mark = device.record.count
-      try run.expectCertificate(device, "With the packet in single bytes", .cut(Array(1..<16)))
+      try run.expectCertificate(device, "With the packet sent byte by byte", .cut(Array(1..<16)))
       try run.expectNoRepetition(device, after: mark, "In single bytes")
     },
   ]
@@ -374,7 +376,7 @@ extension CheckRun {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }
     throw CheckFinding(
-      "\(condition), a packet was understood only when it was sent again.", device.proof(mark..<again.index + 1))
+      "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
   /// Everything that was sent must be acknowledged, and the cable must not end.

@@ -38,7 +38,7 @@ extension CheckCase {
     },
     CheckCase(
       910, "slow-device", "The accessory tolerates a device that pauses for 3 s between steps.", [.inferred], .warning,
-      fix: "Wait for the device's next message for as long as the cable is plugged in."
+      fix: "Wait for the device's next message while the cable is plugged in."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
@@ -58,7 +58,7 @@ extension CheckCase {
   ) -> CheckCase {
     CheckCase(
       number, name, "If unplugged \(phase), the accessory works when plugged in again.", [.inferred],
-      fix: "When the cable is pulled, forget the link, its sessions and half packets, and begin with detection."
+      fix: "When the cable is pulled, discard the link, its sessions and incomplete packets, and start with detection."
     ) { run in
       _ = try run.identification()
       try script(run)

@@ -5,16 +5,16 @@ extension CheckCase {
   static let sessions: [CheckCase] = [
     CheckCase(
       701, "session-opens", "A session on a declared protocol is not refused.", [.agreed],
-      fix: "Take each session that the device opens on a declared protocol."
+      fix: "Accept each session that the device opens on a declared protocol."
     ) { run in
       _ = try run.linkProtocol()
       let survey = try run.survey()
       guard case .closed(let packet) = survey.status else { return }
-      throw CheckFinding("EA00 was answered by EA03 with a status that closes it.", survey.device.proof(packet))
+      throw CheckFinding("The answer to EA00 was EA03 with a status that closes the session.", survey.device.proof(packet))
     },
     CheckCase(
       702, "session-status", "An accessory that lists EA03 reports the status of each session.", [.agreed], .warning,
-      fix: "Answer EA00 with EA03, status 0; or take EA03 from parameter 6 of the identification."
+      fix: "Answer EA00 with EA03, status 0, or remove EA03 from parameter 6 of the identification."
     ) { run in
       _ = try run.linkProtocol()
       guard try run.declaresStatus() else { throw CheckSkip("the accessory does not list EA03") }
@@ -22,7 +22,7 @@ extension CheckCase {
       let mark = device.record.count
       let status = try device.openSession(run.linkProtocol(), 1, waitingForStatus: .seconds(2))
       if status == .none {
-        throw CheckFinding("No EA03 came within 2 s after EA00.", device.proof(mark..<device.record.count))
+        throw CheckFinding("No EA03 arrived within 2 s of EA00.", device.proof(mark..<device.record.count))
       }
     },
     CheckCase(
@@ -44,7 +44,7 @@ extension CheckCase {
     },
     CheckCase(
       704, "session-closes", "After EA01 the session carries no more data.", [.agreed],
-      fix: "On EA01 stop sending on the session, and drop what still waits to be sent."
+      fix: "On EA01, stop sending on the session and drop unsent data."
     ) { run in
       let session = try run.session()
       let device = session.device
@@ -58,15 +58,15 @@ extension CheckCase {
       let messages = device.messages.count
       _ = try device.wait(within: .seconds(1)) { session.packets.count > before }
       if session.packets.count > before {
-        throw CheckFinding("Data came for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFinding("Data arrived for the closed session.", device.proof(mark..<device.record.count))
       }
       if device.messages[messages...].contains(where: { $0.message.id == .externalAccessorySessionStatus }) {
-        throw CheckFinding("EA03 came for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFinding("EA03 arrived for the closed session.", device.proof(mark..<device.record.count))
       }
     },
     CheckCase(
       705, "session-reopens", "A session can be opened after another is closed.", [.agreed],
-      fix: "On EA01 give the session's place back, so that the next one finds it."
+      fix: "On EA01, free the session's slot for the next session."
     ) { run in try run.reopen(second: 2) },
     CheckCase(
       706, "session-large-id", "The device chooses the session's id, which may exceed 255.", [.agreed],
@@ -98,11 +98,11 @@ extension CheckCase {
     CheckCase(
       707, "session-same-id", "A closed session's id can be used again.", [.inferred],
       .warning,
-      fix: "On EA01 forget the session's id."
+      fix: "On EA01, discard the session's id."
     ) { run in try run.reopen(second: 1) },
     CheckCase(
       708, "session-several", "Sessions on different protocols can be open at the same time.", [.agreed], .warning,
-      fix: "Keep a session for each protocol, and tell them apart by the id in front of their data."
+      fix: "Keep a session per protocol, and tell them apart by the id before their data."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
       guard all.count > 1 else { throw CheckSkip("the accessory declares fewer than two protocols over the link") }
@@ -119,7 +119,7 @@ extension CheckCase {
     },
     CheckCase(
       710, "session-data-at-once", "Data in the same write as EA00 is not lost.", [.seenOnce], .note,
-      fix: "Make the session ready before the next packet is read."
+      fix: "Make the session ready before reading the next packet."
     ) { run in
       try run.needEcho()
       let device = try run.device(at: .ready)
@@ -135,7 +135,7 @@ extension CheckCase {
     },
     CheckCase(
       711, "session-echoes", "The accessory sends back what it receives, as `--echo yes` states.", [.inferred],
-      fix: "Send back on each session what was received on it."
+      fix: "Echo on each session what was received on it."
     ) { run in
       guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
       let trial = try run.echoTrial()
@@ -146,19 +146,19 @@ extension CheckCase {
     },
     CheckCase(
       712, "session-known", "Data names an open session.", [.agreed],
-      fix: "Put the id from EA00 in front of the data of each packet, and send nothing before EA00."
+      fix: "Put the id from EA00 before the data of each packet, and send nothing before EA00."
     ) { run in
       _ = try run.linkProtocol()
       let device = try run.survey().device
       if let stray = device.data.keys.sorted().first(where: { $0 != 1 }) {
         throw CheckFinding(
-          "Data came for session \(stray), which was never opened.",
+          "Data arrived for session \(stray), which was never opened.",
           device.proof(device.dataPackets[stray]?.first, [9..<11]))
       }
     },
     CheckCase(
       713, "session-begins-empty", "A session begins without bytes from the previous one.", [.seenOnce],
-      fix: "Empty the buffers of a session when it is closed and when it is opened."
+      fix: "Empty a session's buffers when it is closed and when it is opened."
     ) { run in
       try run.needEcho()
       let first = try run.session(1)
@@ -177,7 +177,7 @@ extension CheckCase {
     },
     CheckCase(
       714, "session-stays", "An idle session stays open.", [.agreed], .warning,
-      fix: "Leave it to the device to close sessions."
+      fix: "Let the device close sessions."
     ) { run in
       let survey = try run.survey()
       if survey.hadSession, !survey.device.line.isOpen, let end = survey.device.line.end {
@@ -194,13 +194,13 @@ extension CheckCase {
       }
       _ = try device.wait(within: .seconds(3)) { closing() != nil || !device.line.isOpen }
       if let closing = closing() {
-        throw CheckFinding("The accessory closed it by EA03.", device.proof(closing.packet, [21..<26]))
+        throw CheckFinding("The accessory closed it with EA03.", device.proof(closing.packet, [21..<26]))
       }
       if !device.line.isOpen { throw CheckFinding("The accessory left: \(device.endText).", device.lastProof()) }
     },
     CheckCase(
       715, "session-unknown-protocol", "A session on an undeclared protocol does no harm.", [.inferred],
-      .warning, isHostile: true, fix: "Answer EA00 with an unknown protocol by EA03, status 1, or ignore it."
+      .warning, isHostile: true, fix: "Answer EA00 for an unknown protocol with EA03, status 1, or ignore it."
     ) { run in
       let used = Set(try run.identification().protocols.map(\.id))
       guard let free = (UInt8(1)...255).first(where: { !used.contains($0) }) else { return }
@@ -209,12 +209,12 @@ extension CheckCase {
       try device.send(.openSession(free, 9))
       try run.expectAcknowledged(device, "EA00 for an unknown protocol")
       if case .open(let packet) = try device.status(of: 9, after: mark, within: .milliseconds(10)) {
-        throw CheckFinding("It was accepted by EA03, status 0.", device.proof(packet))
+        throw CheckFinding("It was accepted with EA03, status 0.", device.proof(packet))
       }
     },
     CheckCase(
       716, "session-unknown-data", "Data for a session that is not open is acknowledged and dropped.", [.seenOnce],
-      .warning, isHostile: true, fix: "Acknowledge each packet that arrives whole, and drop data of unknown sessions."
+      .warning, isHostile: true, fix: "Acknowledge each intact packet, and drop data for unknown sessions."
     ) { run in
       _ = try run.linkProtocol()
       let device = try run.device(at: .ready)
@@ -224,7 +224,7 @@ extension CheckCase {
     },
     CheckCase(
       717, "session-unknown-close", "EA01 for a session that is not open is ignored.", [.inferred], .warning,
-      isHostile: true, fix: "Ignore EA01 with an unknown session."
+      isHostile: true, fix: "Ignore EA01 for an unknown session."
     ) { run in
       _ = try run.linkProtocol()
       let device = try run.device(at: .ready)
@@ -233,7 +233,7 @@ extension CheckCase {
     },
     CheckCase(
       718, "session-data-after-close", "Data that arrives after EA01 is dropped.", [.seenOnce], .warning,
-      isHostile: true, fix: "Drop data of a session after EA01, and acknowledge it."
+      isHostile: true, fix: "Acknowledge and drop a session's data after EA01."
     ) { run in
       let session = try run.session()
       let device = session.device
@@ -260,7 +260,7 @@ extension CheckCase {
 extension CheckRun {
   /// Skips the case when the accessory refused the session of the survey.
   func needSession() throws {
-    if case .closed = try survey().status { throw CheckSkip("the accessory refused a session before (case 701)") }
+    if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
   /// Whether the accessory is known to echo, or found to.
@@ -278,7 +278,7 @@ extension CheckRun {
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
-      throw CheckFinding("The first was confirmed by EA03, this one was not.", device.proof(mark..<device.record.count))
+      throw CheckFinding("The first was confirmed with EA03; this one was not.", device.proof(mark..<device.record.count))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)
     let before = session.received.count

@@ -6,7 +6,7 @@ extension CheckCase {
     [
       CheckCase(
         201, "syn-readable", "The SYN's payload has 10 bytes plus 3 for each session.", [.agreed],
-        fix: "Send 10 bytes of values and, for each session, its id, type and version."
+        fix: "Send 10 bytes of values, then the id, type and version of each session."
       ) { run in
         let offer = try run.offer()
         guard let error = offer.device.offerError else { return }
@@ -52,7 +52,7 @@ extension CheckCase {
         let offer = try run.offer()
         guard offer.device.dataSession == nil else { return }
         throw offer.finding(
-          "It declares \(protocols[0].name), and there is no session of type 2.",
+          "It declares \(protocols[0].name), but there is no session of type 2.",
           PacketHeader.size + 10..<offer.packet.bytes.count - 1)
       },
       CheckCase(
@@ -62,7 +62,7 @@ extension CheckCase {
         let offer = try run.offer()
         guard let header = offer.packet.header else { return }
         if header.control != .syn {
-          throw offer.finding("Its control byte says \(header.control).", WirePacket.Part.control)
+          throw offer.finding("Its control byte is \(header.control).", WirePacket.Part.control)
         }
         if header.session != 0 { throw offer.finding("Its session is \(header.session).", WirePacket.Part.session) }
       },
@@ -72,7 +72,7 @@ extension CheckCase {
       ) { run in
         let (device, all) = try run.unsynchronized()
         guard all.count > 1 else {
-          throw CheckFinding("It was sent once in 4 s without an answer.", device.proof(all[0].index))
+          throw CheckFinding("It was sent only once in 4 s without an answer.", device.proof(all[0].index))
         }
         for one in all.dropFirst() where one.bytes != all[0].bytes {
           let marks = zip(one.bytes, all[0].bytes).enumerated().filter { $1.0 != $1.1 }.map {
@@ -83,7 +83,7 @@ extension CheckCase {
       },
       CheckCase(
         213, "syn-pace", "SYNs are at least 100 ms apart.", [.inferred], .warning,
-        fix: "Wait about a second for the SYN|ACK before the SYN is sent again."
+        fix: "Wait about a second for the SYN|ACK before retransmitting the SYN."
       ) { run in
         let (device, all) = try run.unsynchronized()
         for (one, next) in zip(all, all.dropFirst()) where next.time - one.time < .milliseconds(100) {
@@ -116,7 +116,7 @@ extension CheckCase {
           CheckFinding(text, proof + device.proof(answer.index, [mark]))
         }
         if header.payloadCount > 0 { throw find("It carries a payload.", WirePacket.Part.length) }
-        if header.control != .ack { throw find("Its control byte says \(header.control).", WirePacket.Part.control) }
+        if header.control != .ack { throw find("Its control byte is \(header.control).", WirePacket.Part.control) }
         if header.acknowledgement != sent.sequence {
           throw find("It acknowledges another number.", WirePacket.Part.acknowledgement)
         }
@@ -126,7 +126,7 @@ extension CheckCase {
       },
       CheckCase(
         215, "syn-acknowledged-again", "A repeated SYN|ACK is acknowledged again.", [.inferred], .warning,
-        fix: "Keep answering a repeated SYN|ACK: the device sends it again when your acknowledgement was lost."
+        fix: "Keep answering a repeated SYN|ACK: the device retransmits it if your acknowledgement was lost."
       ) { run in
         let device = try run.device(at: .linked)
         try device.pump.pause(.milliseconds(300))
@@ -159,7 +159,7 @@ extension CheckCase {
       },
       CheckCase(
         218, "syn-split", "A SYN|ACK that arrives byte by byte is understood.", [.agreed],
-        fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
+        fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
       ) { run in
         try run.needLink()
         var manner = CheckDevice.Manner()
@@ -174,7 +174,7 @@ extension CheckCase {
       CheckCase(
         219, "reset-restarts",
         "After a reset (RST) the accessory starts again with SYN or detection, or disconnects.",
-        [.agreed], fix: "On RST forget the link, and send a new SYN."
+        [.agreed], fix: "On RST, discard the link and send a new SYN."
       ) { run in
         let (device, mark) = try run.afterReset()
         let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }
@@ -190,7 +190,7 @@ extension CheckCase {
         let (device, mark) = try run.afterReset()
         let all = device.record.filter { $0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }
         guard let old = all.last(where: { $0.index < mark }), let new = all.first(where: { $0.index > mark }) else {
-          throw CheckSkip("no SYN came after the reset")
+          throw CheckSkip("no SYN arrived after the reset")
         }
         if old.header?.sequence == new.header?.sequence {
           throw CheckFinding(
@@ -211,7 +211,7 @@ extension CheckCase {
   ) -> CheckCase {
     CheckCase(
       number, name, sentence, sources, severity,
-      fix: "Correct the \(field.rawValue) in the SYN; phones answer such a SYN differently, if they answer it."
+      fix: "Correct the \(field.rawValue) in the SYN; phones answer such a SYN differently, if at all."
     ) { run in
       let offer = try run.offer()
       guard let parameters = offer.device.offer else { throw CheckSkip("the SYN cannot be read (case 201)") }
@@ -219,7 +219,7 @@ extension CheckCase {
       let range =
         wrong.allowed.count == 1
         ? "\(wrong.allowed.lowerBound)" : "\(wrong.allowed.lowerBound) to \(wrong.allowed.upperBound)"
-      throw offer.finding("It is \(wrong.value), and \(range) is allowed.", field.place)
+      throw offer.finding("It is \(wrong.value); \(range) is allowed.", field.place)
     }
   }
 }
@@ -253,7 +253,7 @@ struct Offer {
 
 extension CheckRun {
   static let zeroAcknowledgement =
-    "the accessory asks for a link without acknowledgements, on which nothing is sent again"
+    "the accessory asks for a link without acknowledgements, on which nothing is retransmitted"
 
   /// The first SYN that the accessory sent.
   func offer() throws -> Offer {

@@ -42,8 +42,8 @@ extension CheckDevice {
       let what: (String, Int) =
         switch phase {
         case .answering: ("it never acknowledged the SYN|ACK", 214)
-        case _ where offer != nil: ("it sent a SYN, and no link came up", 214)
-        case _ where offerError != nil: ("its SYN cannot be used", 201)
+        case _ where offer != nil: ("it sent a SYN, but no link came up", 214)
+        case _ where offerError != nil: ("its SYN is unusable", 201)
         case _ where record.contains { $0.isFromAccessory && $0.kind == .detection }:
           ("it never sent a SYN", 108)
         default: ("it never sent the detection sequence", 101)

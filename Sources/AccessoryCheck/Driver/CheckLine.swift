@@ -126,7 +126,7 @@ final class CheckLine: ChannelHandler {
   private func took(_ bytes: [UInt8], _ kind: WirePacket.Kind) {
     let index = note(bytes, kind, .fromAccessory)
     if record.count > Self.mostPieces || recordedBytes > Self.mostBytes {
-      end = .failed("the accessory sent more than can be looked at: \(record.count) packets, \(recordedBytes) bytes")
+      end = .failed("the accessory sent more than easim can examine: \(record.count) packets, \(recordedBytes) bytes")
       ended = loop.now
       channel.close()
       return

@@ -58,7 +58,7 @@ struct WirePacket {
       case .spoiled(let header): Self.text(header, []) + ", wrong payload checksum"
       case .detection: "detection sequence"
       case .legacy: "frame of iAP1"
-      case .garbage(let count): "\(count) bytes that are no packet"
+      case .garbage(let count): "\(count) bytes that are not a packet"
       case .raw: "\(bytes.count) bytes"
       }
     return remark.isEmpty ? what : "\(what) (\(remark))"

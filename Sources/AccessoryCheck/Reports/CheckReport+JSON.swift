@@ -11,19 +11,19 @@ extension CheckReport: Report {
     headerFields
     verdictFields
     Field("place", \.place, .text, "the address of the accessory", isRequired: true)
-    Field("accessory", \.accessory, .optional(.object(Accessory.format)), "what it says it is")
+    Field("accessory", \.accessory, .optional(.object(Accessory.format)), "the accessory's identification")
     Field("seconds", \.time, .figure, "how long the run took", isRequired: true)
-    Field("attachments", \.attachments, .tally, "how often the accessory was plugged in", isRequired: true)
+    Field("attachments", \.attachments, .tally, "number of times the accessory was plugged in", isRequired: true)
     Field("ending", \.ending, .ending, "`complete`, `stopped by` a signal, or `gone` with a reason", isRequired: true)
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run in which no case was judged passes")
     Field(confirmed: "held", .tally, "how many cases held") { $0.counts.held }
-    Field(confirmed: "findings", .tally, "how many cases are findings") { $0.counts.findings }
-    Field(confirmed: "skipped", .tally, "how many cases were skipped") { $0.counts.skipped }
+    Field(confirmed: "findings", .tally, "number of findings") { $0.counts.findings }
+    Field(confirmed: "skipped", .tally, "number of skipped cases") { $0.counts.skipped }
     Field(
       "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
     Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
     Field("program", \.program, .text, "the program and its version")
-    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field(
       "planned", \.planned, .list(of: .integer(0...1_000_000), count: 0...10_000), "the cases of the whole run",
       standard: Standard("those that were judged") { $0.results.map(\.rule.number) })
@@ -32,7 +32,7 @@ extension CheckReport: Report {
     if numbers.count != report.planned.count || Set(report.results.map(\.rule.number)).count != report.results.count
       || !report.results.allSatisfy({ numbers.contains($0.rule.number) })
     {
-      object.error("cases", "a case is there twice, or was not planned")
+      object.error("cases", "a case appears twice, or was not planned")
     }
     let share = report.shards.share(of: report.planned.count)
     if report.results.count > share || report.ending == .complete && report.results.count < share {
@@ -67,13 +67,13 @@ extension CheckReport.Ending {
 }
 
 extension CheckReport.Accessory {
-  fileprivate static let format = Record("accessory", "what the accessory says it is", Self()) {
+  fileprivate static let format = Record("accessory", "the accessory's identification", Self()) {
     Field("name", \.name, .text, "its name", isRequired: true)
     Field("manufacturer", \.manufacturer, .text, "who made it", isRequired: true)
     Field("model", \.model, .text, "its model", isRequired: true)
     Field("serial", \.serial, .text, "its serial number", isRequired: true)
-    Field("firmware", \.firmware, .text, "the version of its firmware", isRequired: true)
-    Field("hardware", \.hardware, .text, "the version of its hardware", isRequired: true)
+    Field("firmware", \.firmware, .text, "its firmware version", isRequired: true)
+    Field("hardware", \.hardware, .text, "its hardware version", isRequired: true)
     Field("protocols", \.protocols, .list(of: .text, count: 0...1_000), "its protocols", isRequired: true)
   }
 }
@@ -101,10 +101,10 @@ private struct CheckEntry: Equatable {
     Field("number", \.number, .integer(0...1_000_000), "its number", isRequired: true)
     Field("name", \.name, .text, "its name", isRequired: true)
     Field(derived: "sentence", .text, "its rule") { $0.rule?.sentence ?? "" }
-    Field(derived: "sources", .list(of: .text), "where the rule is known from") {
+    Field(derived: "sources", .list(of: .text), "the sources of the rule") {
       $0.rule?.sources.map(\.description) ?? []
     }
-    Field(derived: "severity", .text, "how much a broken rule matters") { $0.rule?.severity.rawValue ?? "" }
+    Field(derived: "severity", .text, "the severity of a broken rule") { $0.rule?.severity.rawValue ?? "" }
     Field("seconds", \.time, .figure, "how long it took", isRequired: true)
     Field("result", \.kind, .choice, "what came of it", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it was skipped")
@@ -143,23 +143,24 @@ private struct CheckEntry: Equatable {
 
 extension CheckProof {
   fileprivate static let format = Record(
-    "packet", "a piece of what was on the wire",
+    "packet", "a part of the traffic on the wire",
     Self(time: .zero, direction: .fromAccessory, bytes: [], length: 0, text: "", marks: [])
   ) {
-    Field("seconds", \.time, .figure, "since the cable was plugged in", isRequired: true)
+    Field("seconds", \.time, .figure, "time since the cable was plugged in", isRequired: true)
     Field("from", \.direction, .direction, "who sent it", isRequired: true)
     Field("text", \.text, .text, "what it is", isRequired: true)
     Field("bytes", \.bytes, .digits, "its first bytes, in hex", isRequired: true)
-    Field("length", \.length, .tally, "how many bytes it has", isRequired: true)
+    Field("length", \.length, .tally, "number of bytes", isRequired: true)
     Field("marks", \.marks, .list(of: .mark, count: 0...10_000), "the bytes in question", isRequired: true)
   }
 }
 
 extension HostileReport {
   fileprivate static let format = Record("hostile", "what attacks found", HostileReport()) {
-    Field("attacks", \.attacks, .tally, "how many attacks were made", isRequired: true)
+    Field("attacks", \.attacks, .tally, "number of attacks", isRequired: true)
     Field(
-      "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000), "those that were not survived",
+      "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000), "attacks that the accessory did "
+        + "not survive",
       isRequired: true)
   }
 }

@@ -35,7 +35,7 @@ public struct CheckReport: Sendable, Equatable {
   public var results: [CheckResult] = []
   /// How long the run took.
   public var time = Duration.zero
-  /// How often the accessory was plugged in.
+  /// Number of times the accessory was plugged in.
   public var attachments = 0
   /// What attacks found, where they were asked for.
   public var hostile: HostileReport?

@@ -79,10 +79,10 @@ extension CheckRun {
 
   /// Skips the case unless the accessory echoes.
   func needEcho() throws {
-    if settings.echo == .no { throw CheckSkip("needs an echo, and --echo no says that there is none") }
+    if settings.echo == .no { throw CheckSkip("needs an echo, but --echo no was given") }
     guard try echoTrial().isEcho else {
       throw CheckSkip(
-        "needs an accessory that sends back what it receives, and this one does not"
+        "needs an accessory that echoes what it receives, which this one does not"
           + (settings.echo == .yes ? " (case 711)" : ""))
     }
   }
@@ -128,7 +128,7 @@ extension CheckRun {
     _ = try device.wait(within: stepLimit) { session.received.count >= before + bytes.count }
     let received = Array(session.received.dropFirst(before))
     guard received != bytes else { return }
-    if session.wasClosed { throw CheckSkip("the accessory closed the session by itself (case 714)") }
+    if session.wasClosed { throw CheckSkip("the accessory closed the session on its own (case 714)") }
     let at = zip(received, bytes).enumerated().first { $1.0 != $1.1 }?.offset ?? min(received.count, bytes.count)
     let what =
       received.count < bytes.count && at == received.count

@@ -85,7 +85,7 @@ final class CheckRun {
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {
-    CheckSkip("the accessory does not come so far: \(shortfall.reason) (case \(shortfall.judgedBy))")
+    CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
   /// Why the rest of a case cannot be judged, for a step that was not taken in it.

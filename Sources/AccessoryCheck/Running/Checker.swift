@@ -69,7 +69,7 @@ public final class Checker {
 
   private func judge(_ rule: CheckCase) throws -> CheckOutcome {
     if rule.isHostile, !settings.isHostile {
-      return .skipped("no phone does this: it runs with --hostile")
+      return .skipped("no phone does this: runs only with --hostile")
     }
     do {
       try rule.script(run)
@@ -79,7 +79,7 @@ public final class Checker {
     } catch let skip as CheckSkip {
       return .skipped(skip.reason)
     } catch let short as Shortfall {
-      return .skipped("the accessory does not come so far: \(short.reason) (case \(short.judgedBy))")
+      return .skipped("the accessory does not get that far: \(short.reason) (case \(short.judgedBy))")
     }
   }
 }

@@ -42,7 +42,7 @@ extension ControlServer {
     family("easim_apps", "gauge", "Apps that run.", [([], apps.count)])
     family("easim_accessory_attached", "gauge", "Whether the accessory is plugged in.", each { $0.isPlugged ? 1 : 0 })
     family(
-      "easim_accessory_attachments_total", "counter", "How often the accessory was plugged in.",
+      "easim_accessory_attachments_total", "counter", "Number of times the accessory was plugged in.",
       each(\.tally.attachments))
     family(
       "easim_accessory_sessions_total", "counter", "Sessions of the accessory that have ended.", each(\.tally.sessions))

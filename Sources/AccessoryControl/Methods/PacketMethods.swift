@@ -16,8 +16,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "packet.list",
-      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as the "
-        + "accessory does. The last \(PacketLog.Limits().packets) are kept.",
+      "Get the packets after a number, as seen by the device, or by the accessory if it is at another address. The "
+        + "server keeps the last \(PacketLog.Limits().packets).",
       PacketListing.format, PacketPage.format, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:
         "{\"recording\":true,\"first\":1,\"last\":96,\"packets\":[{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\","

@@ -63,7 +63,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.list",
-      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
+      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and "
+        + "sessions. The server keeps the last \(ControlWorld.mostNotices).",
       Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in

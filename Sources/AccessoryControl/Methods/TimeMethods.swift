@@ -119,7 +119,8 @@ private struct Waited: Equatable, Sendable {
     Field("reached", \.isReached, .boolean, "whether the expected notice has arrived", isRequired: true)
     Field(
       "stopped", \.stopped, .text,
-      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken needs it",
+      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken "
+        + "needs the client",
       isRequired: true)
     Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)

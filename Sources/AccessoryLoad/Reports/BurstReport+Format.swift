@@ -56,7 +56,7 @@ extension BurstReport: Report {
     Field("allowsLost", \.allowsLost, .boolean, "whether lost bursts were allowed", isAlwaysWritten: true)
     Field("allowsEmpty", \.allowsEmpty, .boolean, "whether nothing to do was allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
-    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
     Field(derived: "checks", .list(of: .object(ReportCheck.format)), "what was checked beside the bytes") { $0.checks }
     Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
@@ -162,7 +162,7 @@ extension BurstReport.Site {
     Field("link", \.link, .object(LinkCounters.format), "what its links did", isRequired: true)
     Field("manufacturer", \.manufacturer, .bounded, "who made it", isAlwaysWritten: true)
     Field("model", \.model, .bounded, "its model", isAlwaysWritten: true)
-    Field("firmware", \.firmware, .bounded, "the version of its firmware", isAlwaysWritten: true)
+    Field("firmware", \.firmware, .bounded, "its firmware version", isAlwaysWritten: true)
     Field(derived: "transport", .bounded, "the kind of connection") { $0.transport }
     Field(
       "sessions", \.sessions, .list(of: .object(SessionTally.format), count: 0...sessionLimit), "its sessions",

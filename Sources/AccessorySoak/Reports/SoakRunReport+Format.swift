@@ -16,7 +16,7 @@ extension SoakRunReport: Report {
     Field("forbidden", \.forbidden, .list(of: .corner, count: 0...100), "what was forbidden")
     Field("first", \.first, .integer(0...UInt64(Int.max)), "the first seed of the whole run", isRequired: true)
     Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "how many seeds the whole run has", isRequired: true)
-    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a world passes")
     Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "how many worlds were played", isRequired: true)

@@ -162,7 +162,7 @@ extension ScenarioReport: Report {
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
     Field("options", \.options, .list(of: .text, count: 0...10_000), "what was asked for besides")
-    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a scenario passes")
     Field(

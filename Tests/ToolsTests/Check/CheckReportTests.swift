@@ -139,7 +139,7 @@ import Testing
     ("\"held\":2", "\"held\":3", "held: says number 3"),
     ("\"findings\":0", "\"findings\":1", "findings: says number 1"),
     ("\"result\":\"held\"", "\"result\":\"finding\"", "passed: says true"),
-    ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case is there twice, or was not planned"),
+    ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case appears twice, or was not planned"),
     (
       "\"place\"", "\"planned\":[601,702,801],\"place\"",
       "cases: there are 2, but a complete run of those planned has 3"
