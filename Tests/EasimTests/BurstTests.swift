@@ -121,7 +121,7 @@ import Testing
     #expect(try report("slow.json")["baseline"]?["passed"] == .truth(false))
     let other = try Program(path: BuiltProducts.easim, again + ["--size", "7"]).wait()
     #expect(other.ending == .exit(2))
-    #expect(other.err.contains("the baseline has another plan: this run has size 7, not 10,000"), "\(other.err)")
+    #expect(other.err.contains("the baseline has a different plan: this run has size 7, not 10,000"), "\(other.err)")
     try accessory.interrupt()
   }
 

@@ -45,17 +45,17 @@ extension ControlServer {
       "easim_accessory_attachments_total", "counter", "Number of times the accessory was plugged in.",
       each(\.tally.attachments))
     family(
-      "easim_accessory_sessions_total", "counter", "Sessions of the accessory that have ended.", each(\.tally.sessions))
+      "easim_accessory_sessions_total", "counter", "Ended sessions of the accessory.", each(\.tally.sessions))
     family(
       "easim_accessory_errors_total", "counter", "Warnings and refusals about the accessory.", each(\.tally.errors))
     family(
-      "easim_accessory_received_bytes_total", "counter", "Bytes that the accessory read in sessions that have ended.",
+      "easim_accessory_received_bytes_total", "counter", "Bytes that the accessory read in ended sessions.",
       each(\.tally.bytesIn))
     family(
-      "easim_accessory_sent_bytes_total", "counter", "Bytes that the accessory wrote in sessions that have ended.",
+      "easim_accessory_sent_bytes_total", "counter", "Bytes that the accessory wrote in ended sessions.",
       each(\.tally.bytesOut))
     family(
-      "easim_link_retransmissions_total", "counter", "Packets that the device of the world has sent again.",
+      "easim_link_retransmissions_total", "counter", "Packets that the world's device has retransmitted.",
       worlds.all.map { ([("world", $0.id)], Int($0.world.device.linkCounters.retransmissions)) })
     family(
       "easim_events_total", "counter", "Notices of the world.",
@@ -64,16 +64,16 @@ extension ControlServer {
       let all = self.bursts.tallies.sorted { $0.key < $1.key }
       family(name, "counter", help, all.map { ([("serial", $0.key)], value($0.value)) })
     }
-    bursts("easim_bursts_total", "Bursts of load tests that are over, by accessory.") { $0.bursts }
+    bursts("easim_bursts_total", "Bursts of finished load tests, by accessory.") { $0.bursts }
     bursts("easim_burst_bytes_total", "Bytes of these bursts.") { $0.bytes }
-    bursts("easim_burst_errors_total", "What went wrong in these load tests.") { $0.errors }
+    bursts("easim_burst_errors_total", "Errors in these load tests.") { $0.errors }
     return metrics.text + burstLatencies
   }
 
   private var burstLatencies: String {
     var metrics = MetricsText()
     metrics.histogram(
-      "easim_burst_latency_seconds", "Time from the start of a burst until it was complete.",
+      "easim_burst_latency_seconds", "Time from the start of a burst to its completion.",
       bursts.tallies.sorted { $0.key < $1.key }.map { ([("serial", $0.key)], $0.value.latency) })
     return metrics.text
   }

@@ -32,7 +32,7 @@ final class BytePort: SessionHandler {
   static func open(for owner: ControlledSession, unixPath: String?) throws(RPCError) -> BytePort {
     guard owner.world.virtual == nil, let loop = owner.world.server.loop as? any PollingLoop else {
       throw RPCError(
-        .time, "the world '\(owner.world.id)' has virtual time, and a byte port needs real time",
+        .time, "the world '\(owner.world.id)' has virtual time, but a byte port needs real time",
         advice: "use session.read and session.write")
     }
     do {

@@ -75,7 +75,7 @@ public struct HTTPGate: Equatable, Sendable {
       case .noToken: "the token is missing or wrong: send the header 'Authorization: Bearer TOKEN'"
       case .unknownPath(let path):
         "there is no \(Excerpt.of(path))\(Suggestion.hint(for: path, in: Route.allCases.map(\.rawValue)))"
-      case .wrongMethod(let route): "\(route.rawValue) wants the method \(route.method)"
+      case .wrongMethod(let route): "\(route.rawValue) requires the method \(route.method)"
       case .tooLarge: "the body is larger than \(HTTPGate.longestBody) bytes"
       }
     }

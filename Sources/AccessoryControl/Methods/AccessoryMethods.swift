@@ -88,7 +88,7 @@ extension ControlMethods {
   private static func admitPrograms(_ call: ControlCall) throws(RPCError) {
     guard !call.server.settings.allowsExec else { return }
     throw RPCError(
-      .notAllowed, "this server does not let accessories run programs", advice: "start it with --allow-exec")
+      .notAllowed, "this server does not allow accessories to run programs", advice: "start it with --allow-exec")
   }
 
   private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
@@ -97,7 +97,7 @@ extension ControlMethods {
     var profiles: [Profile]
     switch (recording, params.profile) {
     case (let recording?, nil):
-      guard params.count == 1 else { throw RPCError(.params, "count: a recording is one accessory") }
+      guard params.count == 1 else { throw RPCError(.params, "count: a recording is only one accessory") }
       do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
     case (nil, let profile?):
       profiles = try profile.template(call.profiles).instances(params.count)
@@ -113,7 +113,7 @@ extension ControlMethods {
       if !profiles[index].programs.isEmpty { try admitPrograms(call) }
     }
     if params.serial != nil, params.count > 1 {
-      throw RPCError(.params, "serial: one serial number cannot be that of \(params.count) accessories")
+      throw RPCError(.params, "serial: \(params.count) accessories cannot share one serial number")
     }
     let faults = try params.faults.flatMap { text throws(SourceProblems) in try FaultPreset.faults(text) }
     let ports = try profiles.enumerated().map { index, profile in
@@ -142,8 +142,8 @@ extension ControlMethods {
   ) throws(RPCError) -> any Port {
     guard let maker = world.ports else {
       throw RPCError(
-        .time, "the world '\(world.id)' has virtual time, and addresses need real time",
-        advice: "leave out 'on', or use a world that was made with time: real")
+        .time, "the world '\(world.id)' has virtual time, but addresses need real time",
+        advice: "omit 'on', or use a world created with time: real")
     }
     guard count == 1 || pattern.contains("{index}") || !pattern.hasPrefix("unix:") else {
       throw RPCError(.params, "on: put {index} into the address: it is replaced by the accessory's number")

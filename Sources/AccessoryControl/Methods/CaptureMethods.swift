@@ -59,7 +59,7 @@ extension ControlMethods {
     guard params.limit <= ControlledCapture.mostBytes - kept else {
       throw RPCError(
         .limit,
-        "captures may keep \(ControlledCapture.mostBytes) bytes together, and \(kept) are taken by others",
+        "captures may keep \(ControlledCapture.mostBytes) bytes in total, and others use \(kept)",
         advice: "remove captures, or choose a smaller limit")
     }
     let subject: ControlledCapture.Subject

@@ -100,7 +100,7 @@ enum FaultMethods {
     var hits = 0
     var bytes = 0
 
-    static let format = Record("fault state", "a fault and what it has done", State()) {
+    static let format = Record("fault state", "a fault and its effects so far", State()) {
       Field("fault", \.fault, .text, "its id", isRequired: true)
       Field("text", \.text, .text, "the fault as for --fault", isRequired: true)
       Field("hits", \.hits, .integer(0...Int.max), "how many times it took effect on the present cable", isRequired: true)

@@ -48,7 +48,7 @@ extension ControlMethods {
       let log = try call.server.world(params.world).packets
       guard let packet = log.packet(params.number) else {
         throw params.number <= log.lastNumber
-          ? RPCError(.gone, "packet \(params.number) is gone: the oldest that is kept is \(log.firstNumber)")
+          ? RPCError(.gone, "packet \(params.number) is gone: the oldest packet kept is \(log.firstNumber)")
           : RPCError(.unknown, "there is no packet \(params.number): the newest is \(log.lastNumber)")
       }
       return OnePacket(

@@ -14,7 +14,7 @@ extension ControlMethods {
       let bytes = try params.sent.bytes()
       guard session.waitingBytes + bytes.count <= Writing.mostWaiting else {
         throw RPCError(
-          .limit, "\(session.waitingBytes) bytes wait for room in the session '\(session.id)' already",
+          .limit, "\(session.waitingBytes) bytes are waiting for space in the session '\(session.id)' already",
           advice: "wait for the answers of earlier writes")
       }
       session.write(bytes, until: session.world.loop.now + params.wait, by: call.client) {
@@ -193,7 +193,7 @@ private struct PortPlace: Equatable, Sendable {
   var address = ""
   var token = ""
 
-  static let format = Record("place of a byte port", "", PortPlace()) {
+  static let format = Record("free slot for a byte port", "", PortPlace()) {
     Field("address", \.address, .text, "where to connect: tcp:HOST:PORT or unix:PATH", isRequired: true)
     Field("token", \.token, .text, "the first line to send", isRequired: true)
   }

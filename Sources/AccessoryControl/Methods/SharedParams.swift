@@ -74,7 +74,7 @@ enum ProfileReference: Equatable, Sendable {
     switch value.content {
     case .text(let name): return .name(name)
     case .object: return .inline(value)
-    default: return place.expected("the name of a profile, or a profile", value)
+    default: return place.expected("a profile name, or a profile", value)
     }
   } write: { reference in
     switch reference {

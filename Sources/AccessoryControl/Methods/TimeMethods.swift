@@ -13,8 +13,8 @@ extension ControlMethods {
       let world = try call.server.world(params.world)
       guard world.virtual != nil else {
         throw RPCError(
-          .time, "the time of the world '\(world.id)' is real: it passes by itself",
-          advice: "make a world with time: virtual, or wait with time.runUntil")
+          .time, "the time of the world '\(world.id)' is real: it passes on its own",
+          advice: "create a world with time: virtual, or wait with time.runUntil")
       }
       wait(world, call, params.by, accepts: nil, answer)
     },

@@ -63,12 +63,12 @@ private struct WorldState: Equatable, Sendable {
   var apps: [String] = []
   var lastNumber = 0
 
-  static let format = Record("world state", "a world and what is in it", WorldState()) {
+  static let format = Record("world state", "a world and its contents", WorldState()) {
     Field("world", \.world, .text, "its id", isRequired: true)
     Field("time", \.time, .choice, "whether its time is real or virtual", isRequired: true)
     Field("t", \.seconds, .seconds, "seconds on its clock", isRequired: true)
     Field("accessories", \.accessories, .list(of: .text), "the ids of its accessories", isRequired: true)
     Field("apps", \.apps, .list(of: .text), "the ids of its apps", isRequired: true)
-    Field("number", \.lastNumber, .integer(0...Int.max), "the number of its last notice", isRequired: true)
+    Field("number", \.lastNumber, .integer(0...Int.max), "the number of its latest notice", isRequired: true)
   }
 }

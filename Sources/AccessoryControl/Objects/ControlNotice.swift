@@ -222,7 +222,7 @@ struct ConnectedAccessory: Equatable, Sendable {
     Field("firmwareRevision", \.firmwareRevision, .text, "its firmware", isRequired: true)
     Field("hardwareRevision", \.hardwareRevision, .text, "its hardware", isRequired: true)
     Field(
-      "protocols", \.protocols, .list(of: .text), "what it offers now; empty in the first half of a flicker",
+      "protocols", \.protocols, .list(of: .text), "its current protocols; empty in the first half of a flicker",
       isRequired: true)
   }
 }

@@ -184,7 +184,7 @@ final class ControlWorld {
   }
 
   private func fail(_ error: VirtualLoop.Livelock) {
-    let failure = RPCError(.server, "the world '\(id)' stopped: \(error)", advice: "remove it, and make another")
+    let failure = RPCError(.server, "the world '\(id)' stopped: \(error)", advice: "remove it, and create another")
     self.failure = failure
     finish { _ in .failed(failure) }
   }

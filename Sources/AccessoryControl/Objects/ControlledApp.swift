@@ -26,7 +26,7 @@ final class ControlledApp: AppHandler {
     let view = try living()
     guard view.state != .suspended else {
       throw RPCError(
-        .state, "the app '\(id)' is suspended, so it cannot do anything",
+        .state, "the app '\(id)' is suspended, so it can make no calls",
         advice: "call app.foreground or app.background first")
     }
     return view
@@ -56,7 +56,7 @@ final class ControlledApp: AppHandler {
       throw RPCError(
         .refused, "the app '\(id)' sees no accessory with the connection ID \(connectionID)",
         advice:
-          "call app.accessories for the accessories that it sees; an accessory has a new number at each connection")
+          "call app.accessories for the accessories it sees; an accessory gets a new number with each connect")
     }
     let sessionID = try world.server.sessions.issue()
     let session: Session

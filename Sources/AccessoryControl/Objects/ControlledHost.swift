@@ -16,8 +16,8 @@ final class ControlledHost {
   init(_ id: String, _ address: Address, in world: ControlWorld) throws(RPCError) {
     guard world.virtual == nil, let loop = world.server.loop as? any PollingLoop else {
       throw RPCError(
-        .time, "the world '\(world.id)' has virtual time, and addresses need real time",
-        advice: "use a world that was made with time: real")
+        .time, "the world '\(world.id)' has virtual time, but addresses need real time",
+        advice: "use a world created with time: real")
     }
     (self.id, self.world, self.address) = (id, world, address)
     cables = HostCables(of: world.world.device)
@@ -79,13 +79,13 @@ struct HostState: Equatable, Sendable {
   var lines = 0
   var trouble: String?
 
-  static let format = Record("host state", "an address that a device connects to", HostState()) {
+  static let format = Record("host state", "an address to which a device connects", HostState()) {
     Field("host", \.host, .text, "its id", isRequired: true)
     Field("world", \.world, .text, "the id of its world", isRequired: true)
     Field("address", \.address, .text, "the address", isRequired: true)
     Field(
-      "lines", \.lines, .integer(0...Int.max), "accessories there that are connected, or being connected to",
+      "lines", \.lines, .integer(0...Int.max), "accessories connected there, or being connected",
       isRequired: true)
-    Field("trouble", \.trouble, .optional(.text), "why the last attempt brought no accessory")
+    Field("trouble", \.trouble, .optional(.text), "why the last attempt found no accessory")
   }
 }

@@ -55,10 +55,10 @@ struct KeptRun: Equatable, Sendable {
   var run = ""
   var state = JobState()
 
-  static let format = Record("kept run", "a run that is over, in the folder of --keep", KeptRun()) {
+  static let format = Record("kept run", "a finished run in the --keep folder", KeptRun()) {
     Field("run", \.run, .text, "its name", isRequired: true)
     Field("kind", \.state.kind, .choice, "what was run", isRequired: true)
-    Field("title", \.state.title, .text, "what was run, in a few words", isRequired: true)
+    Field("title", \.state.title, .text, "a short description", isRequired: true)
     Field("state", \.state.state, .choice, "how it ended", isRequired: true)
     Field("text", \.state.text, .optional(.text), "the result in one sentence")
   }

@@ -41,10 +41,10 @@ struct PacketField: Equatable {
     let start = range.lowerBound
     if header.control.contains(.syn), range.count >= 10 {
       var fields = [
-        number("version", start), number("packets on the way, at most", start + 1),
+        number("version", start), number("maximum unacknowledged packets", start + 1),
         word("longest packet", start + 2, " bytes"), word("retransmission timeout", start + 4, " ms"),
-        word("acknowledgement held back, at most", start + 6, " ms"), number("retransmissions, at most", start + 8),
-        number("packets per acknowledgement, at most", start + 9),
+        word("maximum acknowledgement delay", start + 6, " ms"), number("retransmissions, at most", start + 8),
+        number("maximum packets per acknowledgement", start + 9),
       ]
       for at in stride(from: start + 10, to: range.upperBound - 2, by: 3) {
         let kind =

@@ -29,7 +29,7 @@ final class RequestFiles: Sendable {
       if state.files[path] == nil, state.missing == nil { state.missing = (path, limit) }
       return state.files[path]
     }
-    guard let found else { throw TextFileError(path, "it was not read yet") }
+    guard let found else { throw TextFileError(path, "it has not been read yet") }
     return try found.get()
   }
 

@@ -42,7 +42,7 @@ public struct BurstLane {
     case wrong(Flight, String)
     /// The same, and what it was is not known yet: what follows is collected until `BurstLane.conclude()`.
     case suspicious
-    /// So many bytes came that no burst asked for. What they are is for `BurstLane.conclude()` to say.
+    /// So many bytes arrived that no burst asked for. What they are is for `BurstLane.conclude()` to say.
     case unexpected(Int)
   }
 

@@ -135,7 +135,7 @@ public struct BurstPlanFile: Equatable, Sendable {
       return
     }
     if !file.phases.isEmpty, file.phases.reduce(0, { $0 + $1.bursts }) < 1 {
-      object.error("phases", "no burst is due in them: give one a higher rate, or make it longer")
+      object.error("phases", "no burst is due during the phases: raise a rate or a duration")
     }
     let length = file.phases.reduce(Duration.zero) { $0 + $1.length }
     if !file.phases.isEmpty, file.warmUp >= length {
@@ -151,11 +151,11 @@ public struct BurstPlanFile: Equatable, Sendable {
     for key in given.dropFirst() { object.error(key, "a plan has only one of 'size', 'payloads' and 'script'") }
     guard file.inFlight > 1 else { return }
     if file.think != nil || (file.payloads + file.script).contains(where: { $0.think != nil }) {
-      object.error("inFlight", "with think times a session has one burst at a time: leave this out")
+      object.error("inFlight", "with think times a session has one burst at a time: omit this")
     } else if !(file.payloads + file.script).allSatisfy(\.isUniqueEcho) {
       object.error(
         "inFlight",
-        "only bursts with a 'size' whose echo is expected can be told apart while several are in flight: "
+        "only bursts with a 'size' and an expected echo can be distinguished while several are in flight: "
           + "leave this out")
     }
   }

@@ -31,7 +31,8 @@ public struct BurstRate: Equatable, Sendable {
       return
     }
     throw OptionError(
-      "'\(Excerpt.of(text))' is not a rate: write bursts a second, such as 50, or bytes a second, such as 7500B/s or "
+      "'\(Excerpt.of(text))' is not a rate: write bursts per second, such as 50, or bytes per second, such as 7500B/s "
+        + "or "
         + "100kB/s")
   }
 

@@ -172,14 +172,14 @@ extension BurstRequest {
     if request.send?.isEmpty == true { object.error("send", "is empty: a burst has at least one byte") }
     if request.name.count > 40 { object.error("name", "is longer than 40 characters") }
     switch (object.value("size") != nil, object.value("send") != nil) {
-    case (true, true): object.error("send", "a burst has a 'size' or bytes to 'send', and this one has both")
+    case (true, true): object.error("send", "a burst has a 'size' or bytes to 'send', but this one has both")
     case (false, false): object.error("a burst needs a 'size', or bytes to 'send'")
     case (true, false), (false, true): break
     }
     guard object.value("read") != nil else { return }
     switch request.expected?.expected {
-    case .echo?: object.error("read", "an echo is read as far as it goes: leave this out")
-    case .nothing?: object.error("read", "with 'none' no reply is read: leave this out")
+    case .echo?: object.error("read", "an echo is read to its end: omit this")
+    case .nothing?: object.error("read", "with 'none' no reply is read: omit this")
     case .rule?, nil: break
     }
   }

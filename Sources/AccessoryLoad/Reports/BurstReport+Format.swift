@@ -30,7 +30,7 @@ extension BurstReport: Report {
     Field("runs", \.runs, .tally, "how many runs it is merged from", isRequired: true)
     Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
     Field("measuredNanoseconds", \.measured, .nanoseconds, "how long was measured", isRequired: true)
-    Field(derived: "bytesPerSecond", .figure, "payload bytes a second, one way") { $0.bytesPerSecond }
+    Field(derived: "bytesPerSecond", .figure, "payload bytes per second in one direction") { $0.bytesPerSecond }
     Field(derived: "burstsPerSecond", .figure, "bursts a second") { $0.burstsPerSecond }
     countFields.map { Field($0.name, $0.path, .tally, "", isRequired: true) }
     Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
@@ -38,7 +38,7 @@ extension BurstReport: Report {
     Field("series", \.series, .series, "what happened when", isRequired: true)
     Field("errors", \.errors, .errors, "what went wrong", isRequired: true)
     Field(
-      "mismatches", \.mismatches, .object(mismatches), "in which ways bytes were wrong that came back",
+      "mismatches", \.mismatches, .object(mismatches), "how the returned bytes were wrong",
       isAlwaysWritten: true)
     Field("sites", \.sites, .list(of: .object(Site.format), count: 0...mostSites), "each accessory", isRequired: true)
     Field("made", \.made, .object(Making.format), "when, where and how", isAlwaysWritten: true)
@@ -51,10 +51,10 @@ extension BurstReport: Report {
     Field(
       "payloads", \.payloads, .list(of: .object(PayloadTally.format), count: 0...1_000),
       "the payloads or requests of the plan", isAlwaysWritten: true)
-    Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
+    Field("latencyMap", \.map, .latencyMap, "durations of bursts over time", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
     Field("allowsLost", \.allowsLost, .boolean, "whether lost bursts were allowed", isAlwaysWritten: true)
-    Field("allowsEmpty", \.allowsEmpty, .boolean, "whether nothing to do was allowed", isAlwaysWritten: true)
+    Field("allowsEmpty", \.allowsEmpty, .boolean, "whether an empty run was allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
@@ -151,7 +151,7 @@ extension Format<BurstLimit> {
 
 extension BurstReport.Site {
   fileprivate static let format = Record("site", "an accessory", Self()) {
-    Field("name", \.name, .bounded, "its address, as it was given", isRequired: true)
+    Field("name", \.name, .bounded, "its address, as given", isRequired: true)
     Field("accessory", \.accessory, .bounded, "what it is called", isRequired: true)
     Field("serial", \.serial, .bounded, "its serial number", isRequired: true)
     Field(
@@ -192,20 +192,20 @@ extension BurstReport.Site.Attachment {
 extension LinkCounters {
   /// The counters that reports show, under the names they are written.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
-    ("packetsSent", \.packetsSent, "Packets sent, repeated ones and bare acknowledgements included."),
+    ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
-    ("retransmissions", \.retransmissions, "Packets sent again because no acknowledgement came in time."),
-    ("hastened", \.hastened, "Packets sent again early, because the other end reported a gap."),
+    ("retransmissions", \.retransmissions, "Packets retransmitted because no acknowledgement arrived in time."),
+    ("hastened", \.hastened, "Packets retransmitted early because the other end reported a gap."),
     ("duplicates", \.duplicates, "Packets received a second time."),
-    ("ahead", \.ahead, "Packets received before an earlier one, which was missing."),
-    ("outside", \.outside, "Packets received that the window did not allow."),
-    ("spoiled", \.spoiled, "Packets received with a wrong checksum of their payload."),
-    ("refused", \.refused, "Packets dropped because their session had no room."),
-    ("skippedBytes", \.skippedBytes, "Bytes received that belong to no packet."),
-    ("acknowledgementsSent", \.acknowledgementsSent, "Acknowledgements sent in a packet of their own."),
-    ("windowStalls", \.windowStalls, "How often a packet waited because the window was full."),
-    ("sequenceWraps", \.sequenceWraps, "How often the packet number went from 255 back to 0."),
-    ("withholdings", \.withholdings, "How often acknowledgements were held back because a session was not read."),
+    ("ahead", \.ahead, "Packets received ahead of a missing one."),
+    ("outside", \.outside, "Packets received outside the window."),
+    ("spoiled", \.spoiled, "Packets received with a wrong payload checksum."),
+    ("refused", \.refused, "Packets dropped because their session was full."),
+    ("skippedBytes", \.skippedBytes, "Bytes received outside packets."),
+    ("acknowledgementsSent", \.acknowledgementsSent, "Acknowledgements sent in separate packets."),
+    ("windowStalls", \.windowStalls, "Number of times a packet waited for a full window."),
+    ("sequenceWraps", \.sequenceWraps, "Number of times the packet number wrapped from 255 to 0."),
+    ("withholdings", \.withholdings, "Number of times acknowledgements were withheld because a session was not read."),
     ("giveUps", \.giveUps, "Links given up because a packet was never acknowledged."),
     ("establishments", \.establishments, "Links established: one for each attachment."),
   ]
@@ -318,7 +318,7 @@ extension Format<Histogram> {
     section.format.map {
       $0.histogram
     } otherwise: {
-      "the counts, their total, and the least and greatest values do not agree"
+      "the counts, their total, and the minimum and maximum do not agree"
     } back: {
       HistogramSection($0)
     }
@@ -335,8 +335,8 @@ private struct MapSection: Equatable {
   var length = ThroughputSeries.finest
   var cells: [[Int]] = []
 
-  static let format = Record("latency map", "how many bursts took how long, and when", MapSection()) {
-    Field("sliceNanoseconds", \.length, .nanoseconds, "how long a column is", isAlwaysWritten: true)
+  static let format = Record("latency map", "number of bursts by duration and time", MapSection()) {
+    Field("sliceNanoseconds", \.length, .nanoseconds, "duration of a column", isAlwaysWritten: true)
     Field(
       "cells", \.cells, .list(of: .list(of: .tally, count: 3...3)), "column, row and count of each cell",
       isAlwaysWritten: true)
@@ -347,7 +347,7 @@ extension Format<LatencyMap> {
   fileprivate static let latencyMap: Format = MapSection.format.format.map {
     LatencyMap(length: $0.length, cells: $0.cells)
   } otherwise: {
-    "there can be no such map of latencies"
+    "the map of latencies is impossible"
   } back: { map in
     MapSection(length: map.length, cells: map.cells)
   }
@@ -360,7 +360,7 @@ private struct SeriesSection: Equatable {
   var flow: [[Int]] = []
 
   static let format = Record("series", "what happened in each slice of time", SeriesSection()) {
-    Field("sliceNanoseconds", \.length, .nanoseconds, "how long a slice is", isRequired: true)
+    Field("sliceNanoseconds", \.length, .nanoseconds, "duration of a slice", isRequired: true)
     Field(
       "slices", \.slices, .list(of: .list(of: .tally, count: 3...3)), "bursts, bytes and errors of each",
       isRequired: true)
@@ -388,7 +388,7 @@ extension Format<ThroughputSeries> {
   fileprivate static let series: Format = SeriesSection.format.format.map {
     $0.series
   } otherwise: {
-    "there can be no such slices of time"
+    "the time slices are impossible"
   } back: { series in
     SeriesSection(
       length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] },

@@ -70,7 +70,7 @@ extension BurstReport {
   /// are those of the sum.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
-      ? "\(ending); one of the runs did not pass by itself" : ending
+      ? "\(ending); one of the runs did not pass" : ending
   }
 
   /// Finds the time that both runs have together: of runs that began at one time, from the first beginning to the last end

@@ -23,7 +23,7 @@ extension BurstReport {
     if !shards.isComplete { row("part", shards.text) }
     if let start { row("began", start.text) }
     if runs > 1 { row("merged", "\(runs) runs") }
-    if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified and not measured") }
+    if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified but not measured") }
     if overdue > 0 {
       row(
         "overdue", "\(FixedText.grouped(overdue)) bursts did not begin in time: \(faultCause ?? "the rate is too high")"
@@ -63,7 +63,7 @@ extension BurstReport {
   var verified: String {
     switch plan.verification {
     case "none":
-      "delivered, which means acknowledged by the link or taken by native transport's endpoints (nothing was compared)"
+      "delivered, that is, acknowledged by the link or accepted by native transport's endpoints (nothing was compared)"
     case "echo" where plan.pattern == "unique": "echo verified byte for byte"
     case "echo" where plan.pattern == "eademo": "EADemo's pattern came back"
     case "echo" where plan.pattern == "mixed": "echo verified"
@@ -120,7 +120,7 @@ extension BurstReport {
     text += "\(FixedText.grouped(link.packetsReceived)) received"
     for (count, what) in [
       (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "came twice"),
-      (link.ahead, "came ahead of a gap"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
+      (link.ahead, "arrived ahead of a gap"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
       (link.skippedBytes, "bytes of no packet"), (link.giveUps, "given up"),
     ] where count > 0 {
       text += ", \(FixedText.grouped(count)) \(what)"
@@ -155,7 +155,7 @@ extension BurstReport.Site {
       let bursts = "\(attachment.completed) completed, \(attachment.lost) lost"
       lines.append("    \(from) s to \(to) s: \(bursts)\(offer) (\(attachment.end))")
     }
-    if more > 0 { lines.append("    \(more) more, which are not kept one by one") }
+    if more > 0 { lines.append("    \(more) more, not listed individually") }
     return lines
   }
 }

@@ -12,7 +12,7 @@ extension BurstReport {
   private var rateCheck: ReportCheck {
     let asked =
       "asked for \(phases.isEmpty ? plan.pace : "the rates of the phases")\(runs > 1 ? " in each of \(runs) runs" : "")"
-    let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
+    let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s achieved"
     let late = "\(overdue.counted("burst was", "bursts were")) overdue"
     let holds = overdue == 0 || allowsOverdue
     return ReportCheck(
@@ -94,7 +94,7 @@ extension BurstReport {
       found.append("wrong bytes came back: \(mismatchText)")
     }
     if unaskedBytes > 0, !plan.ignoresReplies {
-      found.append("\(unaskedBytes.counted("byte")) came that no burst asked for")
+      found.append("\(unaskedBytes.counted("byte")) arrived that no burst asked for")
     }
     if found.isEmpty, stops.isEmpty, otherEndings.isEmpty, isShort { found.append("it ended after \(extentText)") }
     return found
@@ -117,7 +117,7 @@ extension BurstReport {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
     else { return nil }
-    return "no byte came back: --probe sends one burst and prints which --verify fits the accessory"
+    return "no byte came back: --probe sends one burst and prints which --verify suits the accessory"
   }
 }
 

@@ -80,21 +80,21 @@ extension BurstReport {
     var metrics = MetricsText()
     // Whether a run passes is known when it is over.
     if ending == BurstRunner.stillRunning {
-      metrics.gauge("easim_burst_running", "Whether the load test still runs.", "1")
+      metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {
       metrics.gauge(
         "easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
     }
     metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
-    metrics.gauge("easim_burst_bytes_per_second", "Payload bytes a second, one way.", "\(bytesPerSecond)")
+    metrics.gauge("easim_burst_bytes_per_second", "Payload bytes per second in one direction.", "\(bytesPerSecond)")
     metrics.gauge("easim_burst_rate", "Bursts a second.", "\(burstsPerSecond)")
     metrics.family(
-      "easim_burst_bursts", "gauge", "Bursts, by what became of them.",
+      "easim_burst_bursts", "gauge", "Bursts by outcome.",
       [("completed", completed), ("lost", lost), ("overdue", overdue), ("warm-up", warmUp)].map {
         ([("state", $0.0)], "\($0.1)")
       })
     metrics.gauge("easim_burst_bytes", "Payload bytes of completed bursts.", "\(bytes)")
-    metrics.gauge("easim_burst_reconnections", "How often sessions were opened again.", "\(reconnections)")
+    metrics.gauge("easim_burst_reconnections", "Number of times sessions were reopened.", "\(reconnections)")
     metrics.family(
       "easim_burst_errors", "gauge", "Errors, by kind.",
       ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
@@ -105,10 +105,10 @@ extension BurstReport {
       "easim_burst_baseline_held", "gauge", "Whether a figure is no worse than in the baseline.",
       (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
     metrics.histogram(
-      "easim_burst_latency_seconds", "Time from when a burst was due until it was complete.", [([], latency)])
+      "easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
     if service.total > 0 {
       metrics.histogram(
-        "easim_burst_service_seconds", "Time from when a burst began until it was complete.", [([], service)])
+        "easim_burst_service_seconds", "Time from a burst's start to its completion.", [([], service)])
     }
     metrics.sizes("easim_burst_size_bytes", "Bytes of completed bursts.", sizes, sum: bytes)
     if !payloads.isEmpty {

@@ -139,7 +139,7 @@ extension BurstProbe.Finding: CustomStringConvertible {
     case .reply(let count, let first):
       "\(count) other bytes came back: \(Hex.spaced(first))\(count > first.count ? " …" : "")"
     case .nothing:
-      "all of the burst was acknowledged, and nothing came back within \(DurationText.format(BurstProbe.quiet))"
+      "the whole burst was acknowledged, but nothing came back within \(DurationText.format(BurstProbe.quiet))"
     case .failed(let text): text
     }
   }

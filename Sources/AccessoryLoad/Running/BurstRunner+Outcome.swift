@@ -4,7 +4,7 @@ extension BurstRunner.Outcome: CustomStringConvertible {
     switch self {
     case .done: "done"
     case .failed: "bytes came back that are not the expected reply"
-    case .timedOut: "a burst took longer than it may"
+    case .timedOut: "a burst exceeded its time limit"
     case .gone: "an accessory went away"
     case .notReached(let text): text
     case .stopped(let why): "stopped by \(why)"

@@ -221,7 +221,7 @@ public final class BurstRunner {
       return BurstSchedule(plan, share: share?.value ?? others)
     }
     for share in plan.shares where unused.contains(share.name) {
-      tell(.warning("the plan has a rate for '\(share.name.printable)', which is none of the accessories"))
+      tell(.warning("the plan has a rate for '\(share.name.printable)', which is not one of the accessories"))
     }
   }
 

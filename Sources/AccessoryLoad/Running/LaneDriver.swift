@@ -159,7 +159,7 @@ final class LaneDriver: SessionHandler {
     case .unexpected(let count):
       let (findings, words) = machine.conclude(isAsked: false)
       let what = findings.isEmpty ? "" : ": \(findings.text(words))"
-      runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site, on: self)
+      runner.failed(.unexpected, "\(count) bytes arrived that no burst asked for\(what)", findings, at: site, on: self)
       giveUp()
     }
   }
@@ -246,7 +246,7 @@ final class LaneDriver: SessionHandler {
     tellSuspicion()
     state = .over
     dropFlights()
-    session?.close("the load test is done with it")
+    session?.close("the load test has finished with it")
   }
 
   func close() {
@@ -264,7 +264,7 @@ final class LaneDriver: SessionHandler {
     let part =
       machine.partlyAnswered.map { part in
         let of = part.expected.map { " of \($0)" } ?? ""
-        return ": \(part.received)\(of) bytes came back, and then nothing"
+        return ": \(part.received)\(of) bytes came back, then nothing"
       } ?? ""
     runner.failed(
       .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))\(part)", at: site,

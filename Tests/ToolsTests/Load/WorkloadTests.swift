@@ -151,7 +151,7 @@ import Testing
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
     // A match that never comes may still come.
-    if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, and then nothing"), "\(error)") }
+    if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("the bench: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
   }
@@ -186,7 +186,7 @@ import Testing
   @Test func moreThanTheReplyIsAnError() throws {
     let plan = try Self.plan("{ count: 3, script: [{ send: 'STATUS?\\n', expect: 'prefix:OK', read: 2 }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
-    #expect(report.errors[.unexpected]?.first == "the bench: 4 bytes came that no burst asked for", "\(report.errors)")
+    #expect(report.errors[.unexpected]?.first == "the bench: 4 bytes arrived that no burst asked for", "\(report.errors)")
   }
 
   // MARK: Think times
@@ -255,7 +255,7 @@ import Testing
   @Test func aNameThatIsNoneOfTheAccessoriesIsReported() throws {
     let plan = try Self.plan("{ size: 50, accessories: { wan: 3 }, phases: [{ for: '1s', rate: 20 }] }")
     let (report, warnings) = try Self.two(plan)
-    #expect(warnings == ["the plan has a rate for 'wan', which is none of the accessories"])
+    #expect(warnings == ["the plan has a rate for 'wan', which is not one of the accessories"])
     #expect(report.completed == 40)
   }
 
