@@ -32,7 +32,7 @@ extension DeviceAttachment {
     let dropped = player.dropped
     player.heard(message)
     if player.dropped > dropped {
-      note(.warning("too many answers wait to be sent: \(message.id) is not answered"))
+      note(.warning("too many answers are waiting to be sent: \(message.id) gets no answer"))
     }
   }
 

@@ -159,7 +159,7 @@ struct RecordedExchanges {
         "\(literals.counted("request")) with nothing in common in the recordings, so there are rules for both")
     }
     if answers > 0 {
-      notes.append("\(answers.counted("answer")) that the recordings have with different bytes, here as in the first")
+      notes.append("\(answers.counted("answer")) whose bytes differ between the recordings; taken from the first")
     }
   }
 

@@ -37,15 +37,15 @@ public struct ReplayMask: Equatable, Sendable {
     /// An entry that covers nothing yet.
     public init() {}
 
-    static let format = Record("mask entry", "bytes that are not compared", Self()) {
-      Field("session", \.session, .integer(0...Int(Int32.max)), "the number of the session in the recording; 0 for all")
-      Field("protocol", \.protocolName, .optional(.text), "the protocol of the sessions; all when left out")
-      Field("from", \.from, .optional(.choice), "who sends the bytes; either when left out")
-      Field("offset", \.offset, .integer(0...Int.max), "the first byte of the sender's part of the session")
-      Field("count", \.count, .integer(0...Int.max), "how many bytes from offset on")
+    static let format = Record("mask entry", "bytes to ignore", Self()) {
+      Field("session", \.session, .integer(0...Int(Int32.max)), "the session's number in the recording; 0 for all")
+      Field("protocol", \.protocolName, .optional(.text), "the protocol of the sessions; default: all")
+      Field("from", \.from, .optional(.choice), "the end that sends the bytes; default: either")
+      Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte among those sent by this end")
+      Field("count", \.count, .integer(0...Int.max), "number of bytes from the offset")
       Field(
         "pattern", \.pattern, .optional(Pattern.format),
-        "bytes in hex, with ?? for those that are not compared, wherever they occur")
+        "bytes in hex, with ?? for those to ignore, wherever they occur")
     }.checked { entry, object in
       if (entry.count > 0) == (entry.pattern != nil) {
         object.problems.error(at: object.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
@@ -95,7 +95,7 @@ public struct ReplayMask: Equatable, Sendable {
   }
 
   /// The file's format.
-  public static let format = Record("mask", "bytes of a recording that are not compared", Self()) {
+  public static let format = Record("mask", "bytes of a recording to ignore", Self()) {
     Field(constant: "version", formatVersion, "the version of this format")
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }

@@ -38,7 +38,7 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
     switch self {
     case .notAvailable(let name): "the accessory offers no protocol \(name) now"
     case .noNativeChannel(let name, let refusal):
-      "\(name) is carried by native transport, beside the link, and \(refusal)"
+      "\(name) is carried by native transport, not by the link, and \(refusal)"
     }
   }
 }

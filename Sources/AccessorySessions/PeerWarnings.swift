@@ -8,7 +8,7 @@ public final class PeerWarnings {
 
   /// Creates warnings that are passed to `tell`.
   public init(on loop: any EventLoop, tell: @escaping (TimelineEvent.Kind) -> Void) {
-    limit = ReportLimit("warnings about bytes and messages of the other end", on: loop) { tell(.warning($0)) }
+    limit = ReportLimit("warnings about bytes and messages from the other end", on: loop) { tell(.warning($0)) }
   }
 
   /// Reports a warning, or counts it.

@@ -29,7 +29,7 @@ extension AccessoryAttachment {
     let dropped = player.dropped
     player.heard(passed.message)
     if player.dropped > dropped {
-      note(.warning("too many answers wait to be sent: \(passed.message.id) is not answered"))
+      note(.warning("too many answers are waiting to be sent: \(passed.message.id) gets no answer"))
     }
   }
 

@@ -241,10 +241,10 @@ final class AccessoryAttachment: ConnectionOwner {
     let trouble = accessory.sessionQuirk.next()
     switch trouble {
     case .refuse:
-      tell(.warning("session \(id) on \(entry.name) is refused, as the session quirk says"))
+      tell(.warning("session \(id) on \(entry.name) is refused because of the session quirk"))
       return connection.refuseSession(id)
     case .ignore:
-      tell(.warning("session \(id) on \(entry.name) is ignored, as the session quirk says"))
+      tell(.warning("session \(id) on \(entry.name) is ignored because of the session quirk"))
       return connection.ignoreSession(id)
     case .none, .silent, .close, .detach: break
     }
@@ -266,10 +266,10 @@ final class AccessoryAttachment: ConnectionOwner {
     let trouble = accessory.sessionQuirk.next()
     switch trouble {
     case .refuse:
-      tell(.warning("a session on \(name) is refused, as the session quirk says"))
+      tell(.warning("a session on \(name) is refused because of the session quirk"))
       return channel.close()
     case .ignore:
-      tell(.warning("a session on \(name) is ignored, as the session quirk says"))
+      tell(.warning("a session on \(name) is ignored because of the session quirk"))
       return ignoredChannels.append(channel)
     case .none, .silent, .close, .detach: break
     }
@@ -320,7 +320,8 @@ extension AccessoryAttachment {
     if !bytes.isEmpty {
       let count = session.write(bytes.span.bytes)
       tell(
-        .warning("session \(session.id) begins with \(count) bytes of the one before, as the stale-bytes quirk says"))
+        .warning("session \(session.id) begins with \(count) bytes of the previous one because of the stale-bytes "
+          + "quirk"))
     }
     session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
   }

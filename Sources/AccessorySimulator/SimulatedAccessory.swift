@@ -266,7 +266,7 @@ public final class SimulatedAccessory {
     case .deviceIsDone:
       flicker.deviceIsDone(now: loop.now, random: &random)
       armTimer()
-    case .wantsToDetach: unplug("as the session quirk says")
+    case .wantsToDetach: unplug("because of the session quirk")
     case .ended(let why):
       attachment = nil
       tell(.note("the device left: \(why)"))

@@ -109,7 +109,7 @@ final class SoakWorld {
     for app in apps { app.view.close() }
     // Cables deliver the bytes they hold before they end, at the pace of their faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
-      record.violation(.end, "an hour after everything was unplugged there is still something to do", at: loop.now)
+      record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
     judgeTheEnd()
   }
@@ -262,7 +262,7 @@ final class SoakWorld {
       record.violation(.ending, "\(session.name) was never ended", at: loop.now)
     }
     if !record.publications.published.isEmpty {
-      record.violation(.publication, "no disconnect came for \(record.publications.published)", at: loop.now)
+      record.violation(.publication, "no disconnect arrived for \(record.publications.published)", at: loop.now)
     }
     if world?.device.cableCount != 0 { record.violation(.end, "the device still has cables", at: loop.now) }
     world?.faultCounts.forEach { record.coverage.add($0.count.hits, of: $0.fault) }

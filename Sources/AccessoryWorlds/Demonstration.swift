@@ -42,7 +42,7 @@ public final class Demonstration: AppHandler {
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
-      tell(.note("no protocols yet: the app waits, as the read-me of Apple's EADemo advises"))
+      tell(.note("no protocols yet: the app waits, as the README of Apple's EADemo advises"))
       return
     }
     do {

@@ -139,7 +139,7 @@ extension TransportError {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)
     case EACCES, EPERM: self = .notPermitted(address, error.description, fix: nil)
-    case ENOENT: self = .unusable(address, "the directory does not exist; make it first")
+    case ENOENT: self = .unusable(address, "the directory does not exist; create it first")
     case EADDRNOTAVAIL: self = .unusable(address, "this machine has no such address")
     default: self = .system(address, error)
     }

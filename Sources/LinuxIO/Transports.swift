@@ -71,7 +71,7 @@ public enum Transports {
           timeout: timeout, completion: completion)
       case .pty(let path):
         // The terminal may belong to another program by now.
-        if TerminalLink(path: path).isStale { throw .nobodyThere(address, "the program that made the link is gone") }
+        if TerminalLink(path: path).isStale { throw .nobodyThere(address, "the program that created the link is gone") }
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
         let channel = DescriptorChannel(
           taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)

@@ -12,7 +12,7 @@ import Testing
   static let replacements: [(old: String, new: String, problem: String)] = [
     (
       "  manufacturer: 李未可 \n", "",
-      "log:1:1: the accessory that begins here has no line 'manufacturer'"
+      "log:1:1: the accessory that begins here lacks the line 'manufacturer'"
     ),
     (
       "name: 李未可 View AI眼镜", "name: (null)",
@@ -23,19 +23,19 @@ import Testing
     (
       "16 bytes", "16", "log:14:1: warning: expected a number and ' bytes' after 'certSerial:', found '16'"
     ),
-    ("16 bytes", "65 bytes", "log:14:1: warning: 'certSerial' is more than 64 bytes and left out"),
+    ("16 bytes", "65 bytes", "log:14:1: warning: 'certSerial' is more than 64 bytes and is omitted"),
     ("607 bytes", "-1 bytes", "log:15:1: warning: expected a number and ' bytes' after 'certData:', found '-1 bytes'"),
     (
       "\"com.lawaken.iap2\"", "\"lawaken\"",
-      "log:17:1: 'lawaken' is not a protocol name: expected reverse DNS, such as 'com.example.echo'; it is left out"
+      "log:17:1: 'lawaken' is not a protocol name: expected reverse DNS, such as 'com.example.echo'; it is omitted"
     ),
     (
       "\"com.lawaken.iap2\"", "\"a.b\",\n    \"a.b\"",
-      "log:18:1: warning: the protocol 'a.b' is listed twice; it is taken once"
+      "log:18:1: warning: the protocol 'a.b' is listed twice; it is used once"
     ),
     (
       "  dockType:  \n", "  dockType:  \n  colour: blue \n",
-      "log:14:1: warning: not understood and passed over: '  colour: blue '"
+      "log:14:1: warning: not understood and ignored: '  colour: blue '"
     ),
     (
       "  dockType:  \n", "  dockType:  \n  dockType: 2 \n",
@@ -43,13 +43,13 @@ import Testing
     ),
     (
       "protocols: (\n    \"com.lawaken.iap2\"\n)", "protocols: none",
-      "log:16:1: expected '(' after 'protocols:', and below it a name on each line"
+      "log:16:1: expected '(' after 'protocols:', followed by one name per line"
     ),
     ("\n) \n", "\n", "log:18:1: warning: the list of protocols before this line has no ')'"),
-    ("\n}", "\n", "log:1:1: warning: the accessory that begins here has no closing '}': the text may be cut"),
+    ("\n}", "\n", "log:1:1: warning: the accessory that begins here has no closing '}': the text may be truncated"),
     (
       "serialNumber: 0400", "serialNumber: {index}0400",
-      "log:7:1: warning: '{index' in the field 'serialNumber' is the number of an instance in a profile"
+      "log:7:1: warning: '{index' in the field 'serialNumber' stands for an instance number in a profile"
     ),
     (
       "<EAAccessory: 0x", "<EAThing: 0x",
@@ -77,7 +77,7 @@ import Testing
     #expect(imported.accessories.map(\.profile.identity.modelNumber) == ["LAWK View", "LAWK View"])
     #expect(
       imported.problems.map(\.description) == [
-        "log:1:1: warning: the accessory that begins here has no closing '}': the text may be cut"
+        "log:1:1: warning: the accessory that begins here has no closing '}': the text may be truncated"
       ])
   }
 
@@ -94,7 +94,7 @@ import Testing
     bytes[place] = 0xFF
     let imported = AccessoryImport.read(bytes, file: "log")
     #expect(
-      imported.problems.map(\.description) == ["log:4:1: warning: the line is not UTF-8, and what is not was replaced"])
+      imported.problems.map(\.description) == ["log:4:1: warning: the line is not UTF-8; invalid bytes were replaced"])
     #expect(imported.accessories.first?.profile.identity.name.hasSuffix("未可 View AI眼镜") == true)
   }
 
@@ -102,7 +102,7 @@ import Testing
     let bytes = [UInt8](repeating: 0x20, count: DumpLines.limit + 1)
     #expect(
       AccessoryImport.read(bytes, file: "log").problems.map(\.description) == [
-        "log:1:1: the text has 16777217 bytes, and at most 16777216 are read: cut out the accessory"
+        "log:1:1: the text has 16777217 bytes; the limit is 16777216: extract the accessory"
       ])
   }
 
@@ -112,7 +112,7 @@ import Testing
     #expect(imported.accessories.first?.profile.protocols.count == 256)
     #expect(
       imported.problems.map(\.description) == [
-        "log:273:1: an accessory has at most 256 protocols; the others are left out"
+        "log:273:1: an accessory has at most 256 protocols; the others are omitted"
       ])
   }
 

@@ -98,7 +98,7 @@ import Testing
     ("{ send: 'AE00', parameters: { charging: 3 } }", "expected true, because it has no value"),
     (
       "{ send: 'Nonsense' }",
-      "no message is called 'Nonsense'; a message without a known name is written as its number, such as 0xAE01"
+      "no message is called 'Nonsense'; write a message without a known name as its number, such as 0xAE01"
     ),
     ("{ on: 'StartPowerUpdate', send: 'AE01', parameters: { '6': '=6' } }", "did you mean 'StartPowerUpdates'?"),
     ("{ send: 'AE01', parameters: { 'battery percent': 'full' } }", "expected a number from 0 to 65535"),
@@ -110,7 +110,7 @@ import Testing
       "{ on: 'AE00', send: 'AE01', parameters: { '6': '=batery' } }", "AE00 StartPowerUpdates has no parameter 'batery'"
     ),
     ("{ on: 'AE00', with: { '6': '=time' }, send: 'AE01' }", "a condition needs a value"),
-    ("{ send: 'AE01', with: {} }", "only an answer ('on') has it"), ("{ on: 'AE00' }", "the key 'send' is missing"),
+    ("{ send: 'AE01', with: {} }", "only for an answer ('on')"), ("{ on: 'AE00' }", "the key 'send' is missing"),
     ("{ send: 'AE01', every: '1ms' }", "expected a duration from 10ms to"),
   ])
   func whatIsWrongIsNamed(text: String, sentence: String) {

@@ -58,12 +58,11 @@ import Testing
     ("dockType: 'a\\0'", "f:7:11: accessory.dockType: a NUL would end the text on the wire"),
     (
       "dockType: '\(String(repeating: "é", count: 256))'",
-      "f:7:11: accessory.dockType: a text has at most 255 characters, and this one has 256"
+      "f:7:11: accessory.dockType: a text has at most 255 characters, but this one has 256"
     ),
     (
       "dockType: '{index:4}'",
-      "f:7:11: accessory.dockType: a template is written '{index}', '{index:04}' or '{index:04x}', and '{index:4}' is "
-        + "none of these"
+      "f:7:11: accessory.dockType: '{index:4}' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
     ),
     (
       "supportedLanguages: []",
@@ -142,7 +141,7 @@ import Testing
   @Test(arguments: [
     (
       "transports: [{ kind: 'serial' }]",
-      "the transport 0 is serial, and native transport needs endpoints on USB: declare one of the kind usbHost"
+      "the transport 0 is serial, and native transport needs endpoints on USB: declare one of kind usbHost"
     ),
     (
       "transports: [{ kind: 'bluetooth', mac: '02:00:5E:10:00:01' }, { kind: 'usbHost', id: 3 }]",
@@ -309,10 +308,10 @@ import Testing
     ("{}", "f:9:11: behavior: the key 'type' is missing"),
     ("{ type: 1 }", "f:9:19: behavior.type: expected text, found number 1"),
     ("{ type: 'echo', check: true }", "f:9:27: 'echo' has no 'check': it belongs to 'sink'"),
-    ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent over and over"),
+    ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent repeatedly"),
     (
       "{ type: 'source', text: 'a', pattern: 'random' }",
-      "f:9:49: behavior.pattern: a source repeats a text or makes a pattern: leave out 'text' or 'pattern'"
+      "f:9:49: behavior.pattern: a source repeats a text or generates a pattern: omit 'text' or 'pattern'"
     ),
     (
       "{ type: 'source', pattern: 'text' }",

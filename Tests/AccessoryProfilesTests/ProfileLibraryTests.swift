@@ -61,7 +61,7 @@ import Testing
     #expect(failure(folder.path + "/") == "\(folder.path)/ cannot be read: Is a directory")
     #expect(failure("missing.json5") == "missing.json5 cannot be read: No such file or directory")
     #expect(
-      failure("/dev/zero") == "/dev/zero cannot be read: it has more than 1048576 bytes, the most it may have")
+      failure("/dev/zero") == "/dev/zero cannot be read: it has more than the maximum of 1048576 bytes")
   }
 
   @Test func aPipeIsWaitedFor() async throws {
@@ -151,11 +151,11 @@ import Testing
       "{ version: 1,\n  extends: '../\(folder.path.split(separator: "/").last ?? "")/a.json5' }", to: "b.json5")
     let around = "\(folder.path)/../\(folder.path.split(separator: "/").last ?? "")/a.json5"
     #expect(
-      failure("a") == "\(b):2:12: extends: profiles extend each other in a circle: \(a) → \(b) → \(around)")
+      failure("a") == "\(b):2:12: extends: profiles extend each other in a cycle: \(a) → \(b) → \(around)")
     let itself = folder.write("{ version: 1, extends: './self.json5' }", to: "self.json5")
     #expect(
       failure("self")
-        == "\(itself):1:24: extends: profiles extend each other in a circle: \(itself) → \(folder.path)/./self.json5")
+        == "\(itself):1:24: extends: profiles extend each other in a cycle: \(itself) → \(folder.path)/./self.json5")
   }
 
   @Test func aChainHasAnEnd() throws {

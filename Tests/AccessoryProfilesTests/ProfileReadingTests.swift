@@ -147,10 +147,10 @@ import Testing
 
 @Suite struct ProfileCheckTests {
   static let warnings: [(text: String, warning: String)] = [
-    (document(protocols: "[]"), "f:5:1: warning: accessory.protocols: without a protocol no app can open a session"),
+    (document(protocols: "[]"), "f:5:1: warning: accessory.protocols: without a protocol, no app can open a session"),
     (
       document(accessory: "dockType: 'a\\nb'"),
-      "f:7:11: warning: accessory.dockType: holds a line break or another control character"
+      "f:7:11: warning: accessory.dockType: contains a line break or another control character"
     ),
     (
       document(accessory: "currentLanguage: 'de', supportedLanguages: ['en']"),
@@ -158,12 +158,12 @@ import Testing
     ),
     (
       document("link: { cumulativeAcknowledgementTimeout: '1.5s' }"),
-      "f:9:43: warning: link.cumulativeAcknowledgementTimeout: acknowledgements held back for more than half the "
-        + "retransmission timeout make the other side send again"
+      "f:9:43: warning: link.cumulativeAcknowledgementTimeout: delaying acknowledgements by more than half the "
+        + "retransmission timeout makes the other end retransmit"
     ),
     (
       document("messages: { received: [] }"),
-      "f:9:23: warning: messages.received: without StartExternalAccessoryProtocolSession (0xEA00) no device opens a "
+      "f:9:23: warning: messages.received: without StartExternalAccessoryProtocolSession (0xEA00), no device opens a "
         + "session"
     ),
     (
@@ -172,15 +172,15 @@ import Testing
     ),
     (
       document("behavior: { type: 'script', rules: [] }"),
-      "f:9:36: warning: behavior.rules: without a rule and without 'otherwise' nothing is ever answered"
+      "f:9:36: warning: behavior.rules: without rules or 'otherwise', nothing is ever answered"
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'a' }] }"),
-      "f:9:66: warning: behavior.rules[1].request: this rule never answers: a rule before it has the same request"
+      "f:9:66: warning: behavior.rules[1].request: this rule never answers: an earlier rule has the same request"
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'ab' }] }"),
-      "f:9:66: warning: behavior.rules[1].request: this rule never answers: a rule before it is complete earlier"
+      "f:9:66: warning: behavior.rules[1].request: this rule never answers: an earlier rule is complete sooner"
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: '' }] }"),
@@ -188,13 +188,13 @@ import Testing
     ),
     (
       document("behavior: { type: 'script', framing: { fixed: 2 }, rules: [{ request: 'abc' }] }"),
-      "f:9:71: warning: behavior.rules[0].request: this rule never answers: its request has 3 bytes, and every request "
-        + "has 2"
+      "f:9:71: warning: behavior.rules[0].request: this rule never answers: its request has 3 bytes, but every "
+        + "request has 2"
     ),
     (
       document("behavior: { type: 'script', framing: { delimiter: 'bc' }, rules: [{ request: 'abcd' }] }"),
-      "f:9:78: warning: behavior.rules[0].request: this rule never answers: its request holds the delimiter, which is "
-        + "not part of a request"
+      "f:9:78: warning: behavior.rules[0].request: this rule never answers: its request contains the delimiter, which "
+        + "is not part of a request"
     ),
   ]
 
@@ -237,7 +237,7 @@ import Testing
         "behavior.rate: expected a whole number from 1 to 1000000000, found number 0",
         "behavior.chunk: expected a whole number from 1 to 1048576, found number 0",
         "behavior.total: expected a whole number from 1 to 1000000000000, found number 0",
-        "behavior.text: an empty text cannot be sent over and over",
+        "behavior.text: an empty text cannot be sent repeatedly",
       ])
   }
 

@@ -23,7 +23,7 @@ import Testing
   func aMalformedTemplateIsAFault(text: String) {
     #expect(
       TemplateText.fault(in: text)
-        == "a template is written '{index}', '{index:04}' or '{index:04x}', and '\(text)' is none of these")
+        == "'\(text)' is not a template: write '{index}', '{index:04}' or '{index:04x}'")
   }
 
   @Test func withoutATemplateSeveralInstancesHaveTheirNumberAdded() {

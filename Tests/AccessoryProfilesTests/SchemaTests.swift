@@ -43,12 +43,12 @@ import Testing
   static let beyondTheSchema = [
     "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
-    "a template is written", "no message is called", "has no parameter", "only an answer", "' of ",
+    "is not a template", "no message is called", "has no parameter", "only an answer", "only for an answer", "' of ",
     "a condition needs a value", "expected a text, a whole number",
     // Scripts.
     "declares its 'states'", "unknown state", "share their states", "there is no '${", "'${", "the regex '",
     "unknown protocol", "is not a script", "with the framing 'any'", "has no checksum", "has no frames",
-    "a rule has one of", "a rule has a 'response'", "an answer has 'after'", "this answer does nothing",
+    "a rule has only one of", "a rule has either 'response'", "an answer has 'after'", "this answer does nothing",
     "nothing to 'send'", "there is no 'checksum'", "within the header", "without a payload has", "a state's name",
   ]
 

@@ -18,7 +18,8 @@ import Testing
     ("rules: [{ response: 'a' }]", "f:9:37: behavior.rules[0]: a rule needs a 'request', a 'prefix' or a 'regex'"),
     (
       "rules: [{ request: 'a', regex: 'b' }]",
-      "f:9:60: behavior.rules[0].regex: a rule has one of 'request', 'prefix' and 'regex', and this one has 'request' already"
+      "f:9:60: behavior.rules[0].regex: a rule has only one of 'request', 'prefix' and 'regex', but this one has "
+        + "'request' already"
     ),
     (
       "rules: [{ regexp: 'b', request: 'a' }]",
@@ -30,7 +31,7 @@ import Testing
     ),
     (
       "rules: [{ request: 'a', response: 'b', answers: ['c'] }]",
-      "f:9:63: behavior.rules[0].response: a rule has a 'response' or 'answers': write this one as the first of them"
+      "f:9:63: behavior.rules[0].response: a rule has either 'response' or 'answers': make this one the first answer"
     ),
     (
       "rules: [{ request: 'a', answers: [{ to: 'com.example.b' }] }]",
@@ -102,7 +103,7 @@ import Testing
     ),
     (
       "rules: [{ prefix: 'a' }]",
-      "f:9:47: behavior.rules[0].prefix: with the framing 'any' only a whole 'request' can be recognised: give a "
+      "f:9:47: behavior.rules[0].prefix: with the framing 'any', only a whole 'request' can be recognised: give a "
         + "delimiter, a fixed length or a frame"
     ),
     (
@@ -132,24 +133,24 @@ import Testing
   @Test(arguments: [
     (
       "[{ prefix: 'A' }, { request: 'AB' }]",
-      "1].request: this rule never answers: a rule before it answers everything that begins with its prefix"
+      "1].request: this rule never answers: an earlier rule answers everything that begins with its prefix"
     ),
     (
       "[{ prefix: '' }, { regex: '\\\\d+' }]",
-      "1].regex: this rule never answers: a rule before it answers everything that begins with its prefix"
+      "1].regex: this rule never answers: an earlier rule answers everything that begins with its prefix"
     ),
     (
       "[{ regex: '\\\\d+' }, { request: '12' }]",
-      "1].request: this rule never answers: the regex of a rule before it matches this request"
+      "1].request: this rule never answers: an earlier rule's regex matches this request"
     ),
-    ("[{ regex: 'a+' }, { regex: 'a+' }]", "1].regex: this rule never answers: a rule before it has the same regex"),
+    ("[{ regex: 'a+' }, { regex: 'a+' }]", "1].regex: this rule never answers: an earlier rule has the same regex"),
     (
       "[{ regex: '.*' }, { prefix: 'a' }]",
-      "1].prefix: this rule never answers: the regex of a rule before it matches everything"
+      "1].prefix: this rule never answers: an earlier rule's regex matches everything"
     ),
     (
       "[{ prefix: 'a\\nb' }]",
-      "0].prefix: this rule never answers: its prefix holds the delimiter, which is not part of a request"
+      "0].prefix: this rule never answers: its prefix contains the delimiter, which is not part of a request"
     ),
     (
       "[{ request: 'SET .*' }]", "0].request: '.*' is literal text here: a wildcard is written with 'regex' or 'prefix'"

@@ -31,7 +31,7 @@ import Testing
     (["pair", "usb:"], "usb: is not on Bluetooth"),
     (["pair", "bt:hci1,dial=00:AA:01:00:00:42"], "'dial=' is for 'easim run'"),
     (["pair", "bt:00:AA:01:00:00:42", "--pin", ""], "a PIN has 1 to 16 characters"),
-    (["pair", "bt:00:AA"], "no Bluetooth address"), (["unpair", "bt:"], "which device?"),
+    (["pair", "bt:00:AA"], "not a Bluetooth address"), (["unpair", "bt:"], "which device?"),
     (["unpair"], "bt:DEVICE"),
   ])
   func whatIsMeantMustBeADeviceOnBluetooth(words: [String], text: String) throws {

@@ -103,7 +103,7 @@ import Testing
     ).wait()
     #expect(run.ending == .exit(2))
     #expect(
-      run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N says which shard this is"))
+      run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N sets the shard"))
   }
 
   @Test func aShardWithoutWorldsPassesOnlyWhereThatIsAllowed() throws {
@@ -208,7 +208,7 @@ import Testing
     #expect(merge.outLines.last?.hasPrefix("5 held, 0 findings, 0 skipped, in 2 attachments") == true)
     #expect(merge.outLines.prefix(5).map { $0.dropFirst(9).prefix(3) } == ["201", "202", "203", "204", "205"])
     let hostile = try Self.run(["check", accessory.address, "--hostile", "--shard", "1/2"])
-    #expect(hostile.ending == .exit(2) && hostile.err.contains("need one seed for all of them: add --seed N"))
+    #expect(hostile.ending == .exit(2) && hostile.err.contains("need the same seed: add --seed N"))
     try accessory.interrupt()
   }
 

@@ -44,7 +44,7 @@ grep -q "sent 10000 bytes, received 10000 bytes" /tmp/console || fail "console: 
 # One session at a time.
 easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 8s >/tmp/burst 2>&1 &&
   fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
-grep -q "another session is on its native channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
+grep -q "another session uses its native channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
 
 # A program that is killed cannot choose alternate 0; the kernel does it, and the accessory knows.
 until_true 60 "every session's end" closed 7

@@ -100,7 +100,7 @@ import Testing
     other.close()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
     #expect(recorder.text == "")
-    #expect(recorder.end == .lost("Connection reset by peer; 10 bytes that it had sent were not read"))
+    #expect(recorder.end == .lost("Connection reset by peer; 10 of its bytes were not read"))
   }
 
   @Test func whatArrivedBeforeAResetIsReadBeforeTheEnd() throws {

@@ -179,7 +179,7 @@ import Testing
       trusted.refusal(of: TCPPeer.user(1_001)) == "it belongs to user 1001, and only root and user 1000 may connect")
     #expect(
       trusted.refusal(of: TCPPeer.unknown)
-        == "the system does not say which user it belongs to, and only root and user 1000 may connect")
+        == "the system does not show which user it belongs to, and only root and user 1000 may connect")
   }
 
   @Test(.enabled(if: geteuid() == 0)) func anotherUsersSocketIsThatUsers() throws {

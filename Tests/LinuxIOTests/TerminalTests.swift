@@ -93,7 +93,7 @@ import Testing
     close(host)
     #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
     #expect(recorder.text == "")
-    #expect(recorder.end == .lost("it closed the channel; 10 bytes that it had sent were not read"))
+    #expect(recorder.end == .lost("it closed the channel; 10 of its bytes were not read"))
   }
 
   @Test func aLinkInUseNamesWhoMadeItsTerminal() throws {
@@ -121,7 +121,7 @@ import Testing
     defer { close(other) }
     leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     let answer = try EpollLoop().connect(to: address)
-    #expect(throws: TransportError.nobodyThere(address, "the program that made the link is gone")) { try answer.get() }
+    #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) { try answer.get() }
     // Its owner would have got a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
@@ -188,7 +188,7 @@ import Testing
     unlink(folder + "/line")
     rmdir(folder)
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
-    #expect(meeting.ends == [.unusable(address, "the directory does not exist; make it first")])
+    #expect(meeting.ends == [.unusable(address, "the directory does not exist; create it first")])
     let recorder = try #require(meeting.accepted.first).cable.main.startRecording()
     #expect(write(host, "hello", 5) == 5)
     #expect(meeting.loop.run(until: { recorder.text == "hello" }, limit: hangLimit))
@@ -198,7 +198,7 @@ import Testing
 
   @Test func aMissingDirectoryIsNamedAsSuch() {
     let address = Address.pty(path: directory.path + "/none/line")
-    #expect(throws: TransportError.unusable(address, "the directory does not exist; make it first")) {
+    #expect(throws: TransportError.unusable(address, "the directory does not exist; create it first")) {
       try Meeting(at: address)
     }
   }

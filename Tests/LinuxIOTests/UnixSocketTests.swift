@@ -73,7 +73,7 @@ import Testing
 
   @Test func aMissingDirectoryIsNamedAsSuch() {
     let address = Address.unix(path: directory.path + "/none/a.sock")
-    #expect(throws: TransportError.unusable(address, "the directory does not exist; make it first")) {
+    #expect(throws: TransportError.unusable(address, "the directory does not exist; create it first")) {
       try Meeting(at: address)
     }
   }
@@ -100,13 +100,13 @@ import Testing
     #expect(refusal(0) == nil)
     #expect(refusal(1_001) == "it belongs to user 1001, and only root and user 1000 may connect")
     #expect(
-      refusal(nil) == "the system does not say which user it belongs to, and only root and user 1000 may connect")
+      refusal(nil) == "the system does not show which user it belongs to, and only root and user 1000 may connect")
     func server(_ user: UInt32?) -> String? {
       trusted.refusal(ofServer: user.map { PeerProcess(pid: 1, user: $0) })
     }
     #expect(server(1_000) == nil)
     #expect(server(1_001) == "it belongs to user 1001, and only root and user 1000 are trusted")
-    #expect(server(nil) == "the system does not say which user it belongs to")
+    #expect(server(nil) == "the system does not show which user it belongs to")
   }
 
   @Test func theCallerOfSudoIsTrustedByRootAlone() {

@@ -677,7 +677,7 @@ class App:
         await self._call("register")
 
     async def unregister(self) -> None:
-        """Take one registration back."""
+        """Undo one registration."""
         await self._call("unregister")
 
     async def background(self) -> None:

@@ -63,7 +63,7 @@ public struct BenchCard: Equatable, Sendable {
     let file: CardFile
     do { file = try CardFile.format.readKnown(tree) } catch { throw BenchCardError("\(error.problems[0])") }
     guard file.socket == entry.socketFile else {
-      throw BenchCardError("\(entry.cardPath): its socket must be \(entry.socketFile), beside it")
+      throw BenchCardError("\(entry.cardPath): its socket must be \(entry.socketFile), next to it")
     }
     self = file.card
   }
@@ -90,19 +90,19 @@ private struct CardFile: Equatable {
       name: "", serial: "", manufacturer: "", model: "", protocols: [],
       process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
 
-  static let format = Record("card", "what an attached accessory says of itself on the bench", empty) {
+  static let format = Record("card", "an attached accessory's entry on the bench", empty) {
     Field("v", \.version, .integer(1...Int(Int32.max)), "the version of the format", isRequired: true)
     Field("name", \.card.name, .text, "the name people see", isRequired: true)
     Field("serial", \.card.serial, .text, "the serial number", isRequired: true)
     Field("manufacturer", \.card.manufacturer, .text, "the manufacturer", isRequired: true)
     Field("model", \.card.model, .text, "the model number", isRequired: true)
-    Field("protocols", \.card.protocols, .list(of: .text), "the protocols it offers now", isRequired: true)
+    Field("protocols", \.card.protocols, .list(of: .text), "its current protocols", isRequired: true)
     Field("pid", \.pid, .integer(1...Int32.max), "the process that plays it", isRequired: true)
     Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
     Field(
       "attachedAt", \.attachedAt, .number(0...1e12), "when it was attached, in seconds since 1970",
       isAlwaysWritten: true)
-    Field("socket", \.socket, .text, "the file name of its socket, beside the card", isRequired: true)
+    Field("socket", \.socket, .text, "the file name of its socket, next to the card", isRequired: true)
   }
 
   private var pid: Int32 {

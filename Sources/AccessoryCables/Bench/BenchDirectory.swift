@@ -145,13 +145,13 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .notADirectory(let path): "the bench \(path) is not a directory: choose another with EASIM_BENCH=DIR"
     case .notOwned(let path, let user):
-      "the bench \(path) belongs to user \(user) and not to you (user \(geteuid())), so what is plugged in there cannot "
-        + "be trusted: choose another with EASIM_BENCH=DIR"
+      "the bench \(path) belongs to user \(user) and not to you (user \(geteuid())), so accessories there cannot be "
+        + "trusted: choose another with EASIM_BENCH=DIR"
     case .writable(let path, let others, let isBench):
-      "\(others.rawValue) may write to the bench \(path), so what is plugged in there cannot be trusted: "
+      "\(others.rawValue) may write to the bench \(path), so accessories there cannot be trusted: "
         + (isBench ? "chmod 700 \(path.shellWord), or " : "") + "choose another with EASIM_BENCH=DIR"
     case .noParent(let path):
-      "the bench \(path) cannot be made, because the directory it should be in is not there: make it first, or choose "
+      "the bench \(path) cannot be created, because its parent directory does not exist: create it first, or choose "
         + "another with EASIM_BENCH=DIR"
     case .pathTooLong(let path):
       "the bench \(path) has \(path.utf8.count) bytes in its path, and \(BenchDirectory.longestPath) leave room for a "

@@ -22,7 +22,7 @@ struct AddressParser {
 
   func parse() throws(AddressError) -> Address {
     if let zero = text.firstIndex(of: "\0") {
-      throw error(text[zero...zero], "there is a zero byte", nil)
+      throw error(text[zero...zero], "it contains a zero byte", nil)
     }
     guard let colon = text.firstIndex(of: ":") else { throw wrongKind(text[...], rest: "") }
     let kind = text[..<colon]
@@ -98,7 +98,7 @@ extension AddressParser {
       let directory = try path(rest[..<hash], kind: "bench", form: "bench:DIR#\(serial.isEmpty ? "SERIAL" : serial)")
       return .bench(directory: directory, serial: serial.isEmpty ? nil : BenchSerial.unescaped(serial))
     }
-    if rest.contains("/") { throw error(rest, "'\(rest)' is a directory without a '#' after it", "bench:\(rest)#") }
+    if rest.contains("/") { throw error(rest, "'\(rest)' is a directory, but no '#' follows it", "bench:\(rest)#") }
     return .bench(directory: nil, serial: rest.isEmpty ? nil : BenchSerial.unescaped(rest))
   }
 
@@ -107,7 +107,7 @@ extension AddressParser {
     guard path.utf8.count <= Address.longestUnixPath else {
       let limit = Address.longestUnixPath
       throw error(
-        rest, "the socket path has \(path.utf8.count) bytes and a socket's may have \(limit)", "unix:/tmp/NAME.sock")
+        rest, "the socket path has \(path.utf8.count) bytes; a socket's may have at most \(limit)", "unix:/tmp/NAME.sock")
     }
     return .unix(path: path)
   }

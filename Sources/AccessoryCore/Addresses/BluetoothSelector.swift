@@ -101,7 +101,7 @@ struct BluetoothSelectorParser {
     if let address = BluetoothDeviceAddress(part) { return address }
     let dashed = part.split(separator: "-").joined(separator: ":")
     let meant = BluetoothDeviceAddress(dashed).map { "bt:\($0)" }
-    throw parser.error(part, "'\(part)' is no Bluetooth address of six pairs of hexadecimal digits", meant ?? form)
+    throw parser.error(part, "'\(part)' is not a Bluetooth address of six pairs of hexadecimal digits", meant ?? form)
   }
 
   private func dials(_ part: Substring, before place: Substring) throws(AddressError) -> BluetoothDeviceAddress {

@@ -95,7 +95,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   public let description: String
 
   /// A protocol has one native channel, which carries one session at a time.
-  public static let inUse = NativeChannelRefusal("another session is on its native channel")
+  public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// A refusal for this reason.
   public init(_ reason: String) {

@@ -89,7 +89,7 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// This end for a paused channel that drops `unread` bytes. Bytes are dropped only by a loss, so ``closedByPeer`` becomes one.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }
-    let dropped = "\(unread) bytes that it had sent were not read"
+    let dropped = "\(unread) of its bytes were not read"
     return switch self {
     case .closedByPeer: .lost("it closed the channel; \(dropped)")
     case .lost(let why): .lost("\(why); \(dropped)")

@@ -33,7 +33,7 @@ struct StreamDiagnosis {
     case .ours(let offset): takeOurs(offset, segment.range.count, following)
     case .session(let session, let offset):
       takeForeign(segment.range.count, "they are of session \(session), from its byte \(offset) on", following)
-    case .run(let seed): takeForeign(segment.range.count, "they are of another run, with the seed \(seed)", following)
+    case .run(let seed): takeForeign(segment.range.count, "they are from another run, with the seed \(seed)", following)
     case .unknown: takeUnknown(segment.range, following)
     }
   }

@@ -84,7 +84,7 @@ extension StreamFinding {
         "stale: \(bytes) of \(words.burst(origin ?? place)) came instead of those from \(words.byte(place)) on"
       case .reordered: "reordered: \(bytes) from \(words.byte(place)) on came out of order"
       case .corrupted: "corrupted: \(bytes) from \(words.byte(place)) on"
-      case .inserted: "inserted: \(bytes) that were never sent came before \(words.byte(place))"
+      case .inserted: "inserted: \(bytes) that were never sent arrived before \(words.byte(place))"
       case .foreign: "foreign: \(bytes) from \(words.byte(place)) on were never sent in this session"
       }
     return detail.isEmpty ? sentence : "\(sentence): \(detail)"

@@ -31,7 +31,7 @@ public enum JSON5 {
   ) throws(SourceProblem) -> JSON5Value {
     let start = SourcePosition(file: file, line: 1, column: 1)
     guard bytes.count <= limits.bytes else {
-      throw SourceProblem(at: start, "the file has \(bytes.count) bytes, and at most \(limits.bytes) are read")
+      throw SourceProblem(at: start, "the file has \(bytes.count) bytes; the limit is \(limits.bytes)")
     }
     var scanner = JSON5Scanner(bytes, file: file)
     try scanner.checkEncoding()
@@ -83,7 +83,7 @@ struct JSON5Parser {
     case "false"?: scanner = ahead; return .boolean(false)
     case "NaN"?, "Infinity"?: return .number(try scanner.number())
     case let word?:
-      throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': put a text in quotes")
+      throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': put text in quotes")
     case nil: throw scanner.expected("a value")
     }
   }

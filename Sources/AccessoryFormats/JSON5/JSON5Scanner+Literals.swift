@@ -17,13 +17,13 @@ extension JSON5Scanner {
       case "\\":
         if let escaped = try escape() { text.unicodeScalars.append(escaped) }
       case "\n", "\r":
-        throw opening.problem("this text has no end on its line: the closing \(opening.quoteName) is missing")
+        throw opening.problem("this text does not end on its line: the closing \(opening.quoteName) is missing")
       default:
         text.unicodeScalars.append(value)
         advance()
       }
     }
-    throw opening.problem("this text has no end: the closing \(opening.quoteName) is missing")
+    throw opening.problem("this text does not end: the closing \(opening.quoteName) is missing")
   }
 
   private var quoteName: String {

@@ -97,13 +97,13 @@ struct JSON5Scanner {
       advance()
       advance()
       while !(peek == UInt8(ascii: "*") && peekNext == UInt8(ascii: "/")) {
-        if atEnd { throw SourceProblem(at: opening, "this comment has no end: '*/' is missing") }
+        if atEnd { throw SourceProblem(at: opening, "this comment does not end: '*/' is missing") }
         advance()
       }
       advance()
       advance()
     default:
-      throw problem("a single '/' begins nothing: a comment is '// …' or '/* … */'")
+      throw problem("a single '/' is not valid: a comment is '// …' or '/* … */'")
     }
   }
 

@@ -59,7 +59,7 @@ struct PatternCompiler {
     if program.count >= BytePattern.mostInstructions {
       throw BytePatternError(
         "at character \(place + 1): the pattern has more than \(BytePattern.mostInstructions) steps: write smaller numbers, "
-          + "because a repetition such as {1,500} counts as often as it may repeat")
+          + "because a repetition such as {1,500} counts once for each possible repetition")
     }
     program.append(instruction)
     return program.count - 1

@@ -140,7 +140,7 @@ struct PatternParser {
   /// Reads flags; whether they are those of the rest of the group around them, and not of a group of their own.
   private mutating func takeFlags(_ begun: Int) throws(BytePatternError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
-      throw error("a pattern cannot look ahead or back: match what stands there, too", at: begun)
+      throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
     }
     let first = place
     while let flag = next, "ims".unicodeScalars.contains(flag) {
@@ -215,7 +215,7 @@ struct PatternParser {
     case "a": return ByteSet([0x07])
     case "e": return ByteSet([0x1B])
     case "0": return ByteSet([0])
-    case "1"..."9": throw error("a pattern cannot refer back to a group: repeat what the group has", at: begun)
+    case "1"..."9": throw error("a pattern cannot refer back to a group: repeat the group's contents", at: begun)
     case "x":
       let digits = String(String.UnicodeScalarView(characters[place..<min(place + 2, characters.count)]))
       guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16), !digits.hasPrefix("+") else {
@@ -265,13 +265,13 @@ struct PatternParser {
     }
     if scalar == "\\" {
       if let next, "AzbB".unicodeScalars.contains(next) {
-        throw error("a set has bytes, and \\\(next) is none", at: place - 1)
+        throw error("a set contains bytes, which \\\(next) is not", at: place - 1)
       }
       let isClass = next.map { "dDwWsS".unicodeScalars.contains($0) } ?? false
       return (try escape(), isClass)
     }
     guard scalar.isASCII else {
-      throw error("a set has bytes, and '\(scalar)' is more than one: use ( | )", at: place - 1)
+      throw error("a set contains bytes, and '\(scalar)' is more than one: use ( | )", at: place - 1)
     }
     return (ByteSet([UInt8(scalar.value)]), false)
   }

@@ -26,7 +26,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
       throw OptionError("'\(Excerpt.of(text))' is not a chance: write '5%' or '0.05'")
     }
     let decimals = digits.count == 2 ? digits[1].dropping("0") : ""
-    guard decimals.count <= places else { throw OptionError("'\(Excerpt.of(text))' is finer than a millionth") }
+    guard decimals.count <= places else { throw OptionError("'\(Excerpt.of(text))' is more precise than a millionth") }
     let whole = digits[0] + decimals + String(repeating: "0", count: places - decimals.count)
     guard let millionths = Int(whole), millionths <= 1_000_000 else {
       throw OptionError(

@@ -86,12 +86,13 @@ public enum DurationText {
       let significant = all.drop { $0 == "0" }
       guard significant.utf8.count <= 18, let value = Int64("0" + significant) else {
         throw DurationTextError(
-          decimals > 9 ? "'\(text)' is finer than a nanosecond" : "'\(text)' is too long: at most 8760h (a year)")
+          decimals > 9 ? "'\(text)' is more precise than a nanosecond" : "'\(text)' is too long: at most 8760h (a "
+            + "year)")
       }
       let (high, low) = value.multipliedFullWidth(by: unit)
       guard divisor > high else { throw DurationTextError("'\(text)' is too long: at most 8760h (a year)") }
       let (nanoseconds, rest) = divisor.dividingFullWidth((high, low))
-      guard rest == 0 else { throw DurationTextError("'\(text)' is finer than a nanosecond") }
+      guard rest == 0 else { throw DurationTextError("'\(text)' is more precise than a nanosecond") }
       guard Duration.nanoseconds(nanoseconds) <= longest else {
         throw DurationTextError("'\(text)' is too long: at most 8760h (a year)")
       }

@@ -21,7 +21,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   /// A sentence.
   public var description: String {
     switch self {
-    case .notConnected(let id): "the accessory with connection ID \(id) is not connected any more"
+    case .notConnected(let id): "the accessory with connection ID \(id) is no longer connected"
     case .protocolNotOffered(let name, let offered):
       offered.isEmpty
         ? "the accessory offers no protocols yet: wait until it connects again and offers \(name)"

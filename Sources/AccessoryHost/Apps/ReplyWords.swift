@@ -31,7 +31,7 @@ package enum ReplyWord: Equatable, Sendable {
       }
     case ("file", 2) where !value.isEmpty: self = .file(value)
     case ("text", 2), ("prefix", 2), ("regex", 2), ("file", 2):
-      throw OptionError("'\(Excerpt.of(word))': nothing stands after the colon; expected \(forms)")
+      throw OptionError("'\(Excerpt.of(word))': nothing follows the colon; expected \(forms)")
     case ("hex", 2): self = .hex(try Self.hex(value, word, forms))
     default: self = .hex(try Self.hex(word, word, forms))
     }

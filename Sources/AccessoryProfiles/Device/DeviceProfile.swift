@@ -161,8 +161,9 @@ extension DeviceProfile {
   /// The file's format.
   public static let format = Record(
     "device",
-    "a device profile of easim: what the Apple device that it plays tells accessories about itself, and what it answers. "
-      + "Files are JSON5. What a schema cannot say is checked by the reader: ranges of durations, names of messages and of "
+    "an easim device profile: what the simulated Apple device tells accessories about itself, and what it answers. "
+      + "Files are JSON5. The reader checks what a schema cannot express: ranges of durations, names of messages and "
+      + "of "
       + "their parameters", DeviceProfile()
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")

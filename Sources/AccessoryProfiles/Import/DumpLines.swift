@@ -18,7 +18,7 @@ enum DumpLines {
     guard bytes.count <= limit else {
       problems.error(
         at: SourcePosition(file: file, line: 1, column: 1),
-        "the text has \(bytes.count) bytes, and at most \(limit) are read: cut out the accessory")
+        "the text has \(bytes.count) bytes; the limit is \(limit): extract the accessory")
       return []
     }
     var lines: [Line] = []
@@ -26,7 +26,7 @@ enum DumpLines {
       let content = slice.last == UInt8(ascii: "\r") ? slice.dropLast() : slice
       if String(validating: content, as: UTF8.self) == nil {
         let place = SourcePosition(file: file, line: index + 1, column: 1)
-        problems.add(SourceProblem(.warning, at: place, "the line is not UTF-8, and what is not was replaced"))
+        problems.add(SourceProblem(.warning, at: place, "the line is not UTF-8; invalid bytes were replaced"))
       }
       lines += spread(String(decoding: content, as: UTF8.self), number: index + 1)
     }

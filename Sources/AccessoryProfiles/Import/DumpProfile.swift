@@ -18,7 +18,7 @@ struct DumpProfile {
     let missing = needed.filter { draft.fields[$0] == nil }
     guard missing.isEmpty else {
       let lines = missing.map { "'\($0)'" }.joined(separator: ", ")
-      problems.append((.error, draft.line, "the accessory that begins here has no line \(lines)"))
+      problems.append((.error, draft.line, "the accessory that begins here lacks the line \(lines)"))
       return nil
     }
     var identity = Profile.Identity(
@@ -48,7 +48,7 @@ struct DumpProfile {
       return ""
     }
     if TemplateText.isTemplate(value) || TemplateText.fault(in: value) != nil {
-      problems.append((.warning, line, "'{index' in the field '\(field)' is the number of an instance in a profile"))
+      problems.append((.warning, line, "'{index' in the field '\(field)' stands for an instance number in a profile"))
     }
     return value
   }
@@ -83,7 +83,7 @@ struct DumpProfile {
 
   private mutating func within(_ range: ClosedRange<Int>, _ number: Int?, _ field: String) -> Int? {
     guard let number, !range.contains(number), let line = draft.fields[field]?.line else { return number }
-    problems.append((.warning, line, "'\(field)' is more than \(range.upperBound) bytes and left out"))
+    problems.append((.warning, line, "'\(field)' is more than \(range.upperBound) bytes and is omitted"))
     return nil
   }
 
@@ -94,11 +94,11 @@ struct DumpProfile {
     var entries: [Profile.SessionProtocol] = []
     for (name, line) in draft.protocols {
       if let fault = Profile.SessionProtocol.fault(inName: name) {
-        problems.append((.error, line, "\(fault); it is left out"))
+        problems.append((.error, line, "\(fault); it is omitted"))
       } else if entries.contains(where: { $0.name == name }) {
-        problems.append((.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; it is taken once"))
+        problems.append((.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; it is used once"))
       } else if entries.count == 256 {
-        problems.append((.error, line, "an accessory has at most 256 protocols; the others are left out"))
+        problems.append((.error, line, "an accessory has at most 256 protocols; the others are omitted"))
         break
       } else {
         entries.append(Profile.SessionProtocol(name, id: UInt8(entries.count)))

@@ -64,7 +64,7 @@ struct DumpReader {
         state = .between
         complete(draft)
       } else if !line.text.allSatisfy(\.isWhitespace) {
-        problem(.warning, line.number, "not understood and passed over: '\(Excerpt.of(String(line.text)))'")
+        problem(.warning, line.number, "not understood and ignored: '\(Excerpt.of(String(line.text)))'")
       }
       return
     }
@@ -79,7 +79,7 @@ struct DumpReader {
     if list.first == "(", DumpLine.value(value) != nil {
       readProtocols(DumpLines.Line(text: list.dropFirst(), number: line.number), draft)
     } else if DumpLine.value(value) != nil {
-      problem(.error, line.number, "expected '(' after 'protocols:', and below it a name on each line")
+      problem(.error, line.number, "expected '(' after 'protocols:', followed by one name per line")
     }
   }
 
@@ -100,7 +100,7 @@ struct DumpReader {
     switch state {
     case .between: break
     case .inside(let draft), .inProtocols(let draft):
-      problem(.warning, draft.line, "the accessory that begins here has no closing '}': the text may be cut")
+      problem(.warning, draft.line, "the accessory that begins here has no closing '}': the text may be truncated")
       complete(draft)
     }
     state = .between

@@ -172,7 +172,7 @@ public struct ProfileLibrary: Sendable {
     if links.contains(where: { $0.origin == below.origin }) {
       let names = (links + [below]).map(\.label).joined(separator: " → ")
       throw SourceProblems([
-        SourceProblem(at: base.position, path: "extends", "profiles extend each other in a circle: \(names)")
+        SourceProblem(at: base.position, path: "extends", "profiles extend each other in a cycle: \(names)")
       ])
     }
     guard links.count < Self.longestChain else {

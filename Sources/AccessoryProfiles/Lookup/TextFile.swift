@@ -36,7 +36,7 @@ package enum TextFile {
       }
       bytes += chunk[..<count]
     }
-    throw TextFileError(path, "it has more than \(limit) bytes, the most it may have")
+    throw TextFileError(path, "it has more than the maximum of \(limit) bytes")
   }
 
   private static func check(_ status: stat, _ path: String, _ onlyRegular: Bool) throws(TextFileError) {
@@ -77,7 +77,7 @@ package enum TextFile {
   package static func hint(forFileNamed word: String) -> String {
     var status = stat()
     guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
-    return "; for the file of that name write \("./\(word)".shellWord)"
+    return "; to use the file with that name, write \("./\(word)".shellWord)"
   }
 
   /// The path without links and detours; the path itself where the system knows none.

@@ -99,9 +99,9 @@ public enum Behavior: Equatable, Sendable {
       .init("not", .object([.init("required", .array([.text("pattern"), .text("text")]))]))
     ]) { source, object in
       if object.value("pattern") != nil, object.value("text") != nil {
-        object.error("pattern", "a source repeats a text or makes a pattern: leave out 'text' or 'pattern'")
+        object.error("pattern", "a source repeats a text or generates a pattern: omit 'text' or 'pattern'")
       }
-      if case .text("") = source.pattern { object.error("text", "an empty text cannot be sent over and over") }
+      if case .text("") = source.pattern { object.error("text", "an empty text cannot be sent repeatedly") }
     }
 
     private enum Made: String, CaseIterable {

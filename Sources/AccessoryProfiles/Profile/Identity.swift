@@ -115,12 +115,12 @@ extension Format<String> {
       guard case .text(let text) = value.content else { return place.expected("text", value) }
       let length = text.unicodeScalars.count
       if length > longestText {
-        place.error(value, "a text has at most \(longestText) characters, and this one has \(length)")
+        place.error(value, "a text has at most \(longestText) characters, but this one has \(length)")
       }
       if text.unicodeScalars.contains("\0") {
         place.error(value, "a NUL would end the text on the wire")
       } else if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-        place.warning(value, "holds a line break or another control character")
+        place.warning(value, "contains a line break or another control character")
       }
       if let fault = TemplateText.fault(in: text) { place.error(value, fault) }
       if !mayBeBlank, text.allSatisfy(\.isWhitespace) { place.warning(value, "is blank") }

@@ -63,7 +63,7 @@ struct ProfileCheck {
 
   private func checkProtocols() {
     let entries = profile.protocols
-    if entries.isEmpty { warning("accessory.protocols", "without a protocol no app can open a session") }
+    if entries.isEmpty { warning("accessory.protocols", "without a protocol, no app can open a session") }
     for (index, (entry, path)) in zip(entries, protocolPaths).enumerated() {
       if entries[..<index].contains(where: { $0.name == entry.name }) {
         error("\(path).name", "the protocol '\(Excerpt.of(entry.name))' is listed twice")
@@ -82,7 +82,7 @@ struct ProfileCheck {
     let usb = profile.transports.filter { $0.kind == .usbHost || $0.kind == .usbDevice }
     let choice =
       usb.isEmpty
-      ? "declare one of the kind usbHost"
+      ? "declare one of kind usbHost"
       : "the declared ones on USB are " + usb.map { String($0.id) }.joined(separator: ", ")
     guard let transport = profile.transports.first(where: { $0.id == component }) else {
       return error(key, "there is no transport with the id \(component): \(choice)", reliesOn: ["transports"])
@@ -120,7 +120,7 @@ struct ProfileCheck {
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {
-      warning("messages.received", "without StartExternalAccessoryProtocolSession (0xEA00) no device opens a session")
+      warning("messages.received", "without StartExternalAccessoryProtocolSession (0xEA00), no device opens a session")
     }
   }
 
@@ -144,7 +144,7 @@ struct ProfileCheck {
     if link.cumulativeAcknowledgementTimeout * 2 > link.retransmissionTimeout {
       warning(
         "link.cumulativeAcknowledgementTimeout",
-        "acknowledgements held back for more than half the retransmission timeout make the other side send again",
+        "delaying acknowledgements by more than half the retransmission timeout makes the other end retransmit",
         reliesOn: ["link.retransmissionTimeout"])
     }
     let ids = link.sessionIDs

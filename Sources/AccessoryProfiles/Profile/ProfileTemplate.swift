@@ -57,7 +57,7 @@ enum TemplateText {
   /// What is wrong with a template; nil when it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
-      ? "a template is written '{index}', '{index:04}' or '{index:04x}', and '\(Excerpt.of(text))' is none of these"
+      ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
       : nil
   }
 

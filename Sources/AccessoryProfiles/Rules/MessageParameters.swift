@@ -168,7 +168,7 @@ public struct MessageParameters {
     case .u8: "a number from 0 to 255"
     case .u16: "a number from 0 to 65535"
     case .u32: "a number from 0 to 4294967295"
-    case .u64: "a number from 0 on"
+    case .u64: "a number from 0"
     case .i8: "a number from -128 to 127"
     case .i16: "a number from -32768 to 32767"
     case .list: "a list of messages"
@@ -197,7 +197,7 @@ extension MessageID {
   /// What is wrong with the name of a message that the catalogue does not have.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
-    let advice = near.isEmpty ? "; a message without a known name is written as its number, such as 0xAE01" : near
+    let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near
     return "no message is called '\(Excerpt.of(name))'\(advice)"
   }
 }

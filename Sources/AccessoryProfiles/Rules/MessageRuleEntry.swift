@@ -60,7 +60,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   }.checked { entry, object in
     entry.check(object)
     if object.value("on") == nil {
-      for key in ["with", "select"] where object.value(key) != nil { object.error(key, "only an answer ('on') has it") }
+      for key in ["with", "select"] where object.value(key) != nil { object.error(key, "only for an answer ('on')") }
     }
   }
 

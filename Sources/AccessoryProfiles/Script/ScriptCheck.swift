@@ -67,7 +67,8 @@ extension ProfileCheck {
       for (rule, path) in rules(of: placed) where rule.prefix != nil || rule.regex != nil {
         error(
           "\(path).\(rule.prefix == nil ? "regex" : "prefix")",
-          "with the framing 'any' only a whole 'request' can be recognised: give a delimiter, a fixed length or a frame",
+          "with the framing 'any', only a whole 'request' can be recognised: give a delimiter, a fixed length or a "
+            + "frame",
           reliesOn: ["\(placed.path).framing"])
       }
     }
@@ -82,7 +83,7 @@ extension ProfileCheck {
     guard script.rules.isEmpty, script.otherwise == nil, script.timers.isEmpty else { return }
     let targets = scripts.flatMap { $0.script.answerLists.flatMap(\.answers) }.compactMap(\.protocolName)
     if placed.protocols.contains(where: targets.contains) { return }
-    warning("\(placed.path).rules", "without a rule and without 'otherwise' nothing is ever answered")
+    warning("\(placed.path).rules", "without rules or 'otherwise', nothing is ever answered")
   }
 
   // MARK: States
@@ -216,17 +217,17 @@ extension ProfileCheck {
     switch framing {
     case .fixed(let length):
       if let request = rule.request, request.count != length {
-        return "its request has \(request.count) bytes, and every request has \(length)"
+        return "its request has \(request.count) bytes, but every request has \(length)"
       }
-      if fixed.count > length { return "its prefix has \(fixed.count) bytes, and every request has \(length)" }
+      if fixed.count > length { return "its prefix has \(fixed.count) bytes, but every request has \(length)" }
     case .delimiter(let delimiter) where fixed.contains(delimiter):
-      return "its \(rule.request == nil ? "prefix" : "request") holds the delimiter, which is not part of a request"
+      return "its \(rule.request == nil ? "prefix" : "request") contains the delimiter, which is not part of a request"
     case .frame(let frame) where fixed.count > frame.longest - frame.lengthWidth: return "no frame is that long"
     case .any:
       guard let request = rule.request else { return nil }
       if request.isEmpty { return "its request is empty" }
       if earlier.contains(where: { $0.request.map { request != $0 && request.starts(with: $0) } ?? false }) {
-        return "a rule before it is complete earlier"
+        return "an earlier rule is complete sooner"
       }
     case .delimiter, .frame: break
     }
@@ -235,16 +236,16 @@ extension ProfileCheck {
 
   private func whyCovered(_ rule: Script.Rule, by other: Script.Rule) -> String? {
     if let request = other.request {
-      return request == rule.request ? "a rule before it has the same request" : nil
+      return request == rule.request ? "an earlier rule has the same request" : nil
     }
     if let prefix = other.prefix {
       let begins = (rule.request ?? rule.prefix).map { $0.starts(with: prefix) } ?? prefix.isEmpty
-      return begins ? "a rule before it answers everything that begins with its prefix" : nil
+      return begins ? "an earlier rule answers everything that begins with its prefix" : nil
     }
     guard let regex = other.regex else { return nil }
-    if regex.text == rule.regex?.text { return "a rule before it has the same regex" }
-    if ["(.*)", ".*"].contains(regex.text) { return "the regex of a rule before it matches everything" }
-    return rule.request.flatMap(regex.match) == nil ? nil : "the regex of a rule before it matches this request"
+    if regex.text == rule.regex?.text { return "an earlier rule has the same regex" }
+    if ["(.*)", ".*"].contains(regex.text) { return "an earlier rule's regex matches everything" }
+    return rule.request.flatMap(regex.match) == nil ? nil : "an earlier rule's regex matches this request"
   }
 
   // MARK: Wildcards that are literal

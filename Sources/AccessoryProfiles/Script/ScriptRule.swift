@@ -70,14 +70,15 @@ extension Script {
       let given = kinds.filter { object.value($0) != nil }
       if given.isEmpty { object.error("a rule needs a 'request', a 'prefix' or a 'regex'") }
       for key in given.dropFirst() {
-        object.error(key, "a rule has one of 'request', 'prefix' and 'regex', and this one has '\(given[0])' already")
+        object.error(key, "a rule has only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
+          + "already")
       }
       if object.value("answers") != nil {
         if object.value("response") != nil {
-          object.error("response", "a rule has a 'response' or 'answers': write this one as the first of them")
+          object.error("response", "a rule has either 'response' or 'answers': make this one the first answer")
         }
         if object.value("delay") != nil {
-          object.error("delay", "this is the delay of a 'response'; an answer has 'after'")
+          object.error("delay", "'delay' belongs to a 'response'; an answer has 'after'")
         }
       }
     }

@@ -107,7 +107,7 @@ public struct ShardSet: Equatable, Sendable {
     if missingCount > names.count { names.append("\(missingCount - names.count) more") }
     return
       "\(missingCount.counted("shard")) of \(count) missing: \(names.joined(separator: ", ")); run each again with "
-      + "--shard and its --report, and merge these with what is there"
+      + "--shard and --report, and merge the results with the existing ones"
   }
 }
 
@@ -134,7 +134,7 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   /// What is wrong, as a sentence.
   public var description: String {
     switch self {
-    case .wholeRun: "only shards of one run add up, and one of these reports is of a whole run"
+    case .wholeRun: "only shards of one run can be merged, but one of these reports covers a whole run"
     case .otherDivision(let one, let other): "the reports are of \(one) shards and of \(other) shards"
     case .twice(let shard): "shard \(shard) is in two reports"
     case .otherRun(let difference): "these are shards of different runs: \(difference)"
@@ -170,7 +170,7 @@ extension Format<ShardSet> {
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {
-    "there can be no such shards"
+    "these shards are impossible"
   } back: {
     Section($0)
   }
@@ -179,11 +179,11 @@ extension Format<ShardSet> {
     var count = 1
     var ranges: [[Int]] = []
 
-    static let format = Record("shards", "which shards of the run the report has", Section()) {
-      Field("of", \.count, .integer(1...Shard.most), "how many shards the run has", isRequired: true)
+    static let format = Record("shards", "the run's shards in this report", Section()) {
+      Field("of", \.count, .integer(1...Shard.most), "number of shards of the run", isRequired: true)
       Field(
         "done", \.ranges, .list(of: .list(of: .integer(1...Shard.most), count: 2...2), count: 1...Shard.most),
-        "which of them the report has, each entry from its first to its second number", isRequired: true)
+        "the shards in the report, as ranges from a first to a last number", isRequired: true)
     }
 
     init() {}

@@ -43,10 +43,10 @@ public struct ShardVariables: Equatable, Sendable {
     for engine in Self.engines {
       let (index, count) = (Self.text(engine.index, value), Self.text(engine.count, value))
       guard let index, let count else {
-        if let index { halves.append("\(engine.index)=\(index) says which shard, but \(engine.count) is not set") }
+        if let index { halves.append("\(engine.index)=\(index) gives the shard, but \(engine.count) is not set") }
         // GitLab sets a total of 1 for jobs that are not divided.
         if index == nil, let count, count != "1" {
-          halves.append("\(engine.count)=\(count) says how many shards, but \(engine.index) is not set")
+          halves.append("\(engine.count)=\(count) gives the number of shards, but \(engine.index) is not set")
         }
         continue
       }
@@ -55,7 +55,7 @@ public struct ShardVariables: Equatable, Sendable {
     }
     if found.count > 1 {
       throw OptionError(
-        "\(found.map(\.text).joined(separator: ", and ")) both number this job: say which with --shard I/N")
+        "\(found.map(\.text).joined(separator: ", and ")) both number this job: choose the shard with --shard I/N")
     }
     if let found = found.first {
       shard = found.shard
@@ -75,7 +75,7 @@ public struct ShardVariables: Equatable, Sendable {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
       // Far beyond any engine's numbers, and far from where sums overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
-      throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N beside it")
+      throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }
     let total = try number(engine.count, count, 1)
     if total > Shard.most { throw OptionError("\(engine.count)=\(count): there may be at most \(Shard.most) shards") }
@@ -87,7 +87,7 @@ public struct ShardVariables: Equatable, Sendable {
     guard place >= 0, place % step == 0, let shard = Shard(place / step + 1, of: total) else {
       throw OptionError(
         "\(engine.index)=\(index): with \(engine.count)=\(count), expected \(first) to \(first + (total - 1) * step); "
-          + "--shard I/N says which shard this is")
+          + "--shard I/N sets the shard")
     }
     return shard
   }

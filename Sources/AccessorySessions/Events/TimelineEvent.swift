@@ -110,7 +110,7 @@ public struct TimelineEvent: Equatable, Sendable {
       public var description: String {
         switch self {
         case .certificate(let reason), .signature(let reason): reason
-        case .onPurpose: "the signature is valid, and refused on purpose"
+        case .onPurpose: "the signature is valid, but refused on purpose"
         }
       }
     }

@@ -108,7 +108,7 @@ struct SinkCheck {
     } else {
       tally.append((kind, 1))
     }
-    if count == Self.told { return "\(text); more is only counted" }
+    if count == Self.told { return "\(text); further errors are only counted" }
     return count < Self.told ? text : nil
   }
 }

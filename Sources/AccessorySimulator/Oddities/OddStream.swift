@@ -56,7 +56,7 @@ final class OddStream: SessionFilter {
     endTimers.append(
       loop.schedule(after: time) { [weak self] in
         self?.goesSilent()
-        self?.tell("sends nothing from now on, as the goes-silent quirk says")
+        self?.tell("sends nothing from now on because of the goes-silent quirk")
       })
   }
 
@@ -146,7 +146,7 @@ final class OddStream: SessionFilter {
     lastByte = loop.now
     guard buffer != nil else { return hear(bytes) }
     let lost = buffer?.receive(bytes, now: loop.now) ?? 0
-    if lost > 0 { note(lost, "beyond its buffer, as the drops-beyond quirk says") }
+    if lost > 0 { note(lost, "beyond its buffer because of the drops-beyond quirk") }
     armBuffer()
   }
 
@@ -175,7 +175,7 @@ final class OddStream: SessionFilter {
     }
     let before = settings?.ignored ?? 0
     let heard = settings?.receive(bytes, now: loop.now) ?? bytes
-    note((settings?.ignored ?? 0) - before, "of later settings, as the obeys-first-settings-only quirk says")
+    note((settings?.ignored ?? 0) - before, "of later settings because of the obeys-first-settings-only quirk")
     if !heard.isEmpty { session.pass(heard) }
   }
 

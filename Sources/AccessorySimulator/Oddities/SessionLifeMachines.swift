@@ -60,8 +60,9 @@ struct OpenCounter {
   }
 
   var story: String {
-    "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it answers nothing until it was unplugged "
-      + "for \(DurationText.format(quirk.rest)), as the wedges-after quirk says"
+    "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it answers nothing until it is "
+      + "unplugged "
+      + "for \(DurationText.format(quirk.rest))because of the wedges-after quirk"
   }
 }
 
@@ -117,8 +118,8 @@ struct PhantomMachine {
   }
 
   var story: String {
-    "is kept as a phantom: every new one ends until the accessory was unplugged for "
-      + "\(DurationText.format(quirk.rest)), as the phantom-session quirk says"
+    "is kept as a phantom: every new one ends until the accessory is unplugged for "
+      + "\(DurationText.format(quirk.rest))because of the phantom-session quirk"
   }
 }
 

@@ -157,10 +157,10 @@ final class SessionOddities {
     if touch != nil {
       let isHeard = touch?.received(in: stream.number, now: loop.now) ?? true
       armTouch()
-      if !isHeard { return .ignored(why: "while it is busy, as the busy-after-cancel quirk says") }
+      if !isHeard { return .ignored(why: "while it is busy because of the busy-after-cancel quirk") }
     }
     if transactions != nil, transactions?.received(in: stream.number, now: loop.now) == false {
-      let why = "as the fails-after-first-transaction quirk says"
+      let why = "because of the fails-after-first-transaction quirk"
       return transactions?.answer == .close ? .ends(why: why) : .ignored(why: why)
     }
     return .heard
@@ -178,7 +178,7 @@ final class SessionOddities {
       stream.tell(story)
     }
     if touch?.ended(stream.number, held: held, now: loop.now) == true {
-      stream.tell("was cancelled, and keeps the accessory busy, as the busy-after-cancel quirk says")
+      stream.tell("was cancelled, and keeps the accessory busy because of the busy-after-cancel quirk")
       armTouch()
     }
   }
@@ -203,7 +203,7 @@ final class SessionOddities {
 
   private func payLateReply(to stream: OddStream) {
     guard let reply = touch?.takeLateReply(), !reply.isEmpty else { return }
-    stream.tell("gets the \(reply.count)-byte reply to the cancelled request, as the busy-after-cancel quirk says")
+    stream.tell("gets the \(reply.count)-byte reply to the cancelled request because of the busy-after-cancel quirk")
     stream.add(reply)
   }
 }

@@ -109,7 +109,7 @@ struct StreamSection: Equatable {
     }
     if object.value("stopsAfter") != nil, !slow.isEmpty {
       object.error(
-        "stopsAfter", "a reader is either slow or stops: leave out 'stopsAfter' or 'readBytes' and 'readEvery'")
+        "stopsAfter", "a reader is either slow or stops: omit 'stopsAfter', or 'readBytes' and 'readEvery'")
     }
   }
 

@@ -103,11 +103,11 @@ final class SoakAccount {
     // An orderly close follows everything written before it; an echo drops what it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakComplaint(
-        .delivery, "\(name) was closed by the device in order, and bytes written before are missing: \(account)")
+        .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")
     }
     if device.end == .closedByAccessory, device.read < simulator.written {
       return SoakComplaint(
-        .delivery, "\(name) was closed by the accessory in order, and bytes written before are missing: \(account)")
+        .delivery, "\(name) was closed in order by the accessory, but earlier bytes are missing: \(account)")
     }
     return nil
   }

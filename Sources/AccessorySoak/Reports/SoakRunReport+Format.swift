@@ -15,16 +15,16 @@ extension SoakRunReport: Report {
     Field("profile", \.profile, .optional(.text), "the profile of all accessories")
     Field("forbidden", \.forbidden, .list(of: .corner, count: 0...100), "what was forbidden")
     Field("first", \.first, .integer(0...UInt64(Int.max)), "the first seed of the whole run", isRequired: true)
-    Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "how many seeds the whole run has", isRequired: true)
+    Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "number of seeds of the whole run", isRequired: true)
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a world passes")
-    Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "how many worlds were played", isRequired: true)
-    Field("failures", \.failureCount, .tally, "how many of them broke a rule", isRequired: true)
-    Field("hash", \.hash, .hash, "the hashes of all worlds, added up", isRequired: true)
+    Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "number of worlds played", isRequired: true)
+    Field("failures", \.failureCount, .tally, "number of worlds that broke a rule", isRequired: true)
+    Field("hash", \.hash, .hash, "the sum of the hashes of all worlds", isRequired: true)
     Field(confirmed: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
-    Field("coverage", \.coverage, .object(corners), "how often each corner was reached", isRequired: true)
-    Field("faults", \.coverage, .object(faults), "how often each fault took effect", isRequired: true)
+    Field("coverage", \.coverage, .object(corners), "number of times each corner was reached", isRequired: true)
+    Field("faults", \.coverage, .object(faults), "number of times each fault took effect", isRequired: true)
     Field(
       "failed", \.failures, .list(of: .object(Failure.format), count: 0...mostFailures), "the first failures",
       isRequired: true)
@@ -46,15 +46,15 @@ extension SoakRunReport: Report {
     if zip(seeds, seeds.dropFirst()).contains(where: { $0 >= $1 })
       || !seeds.allSatisfy({ $0 >= report.first && $0 - report.first < UInt64(report.seeds) })
     {
-      object.error("failed", "a seed is there twice, out of order, or none of the run's")
+      object.error("failed", "a seed appears twice, is out of order, or is not part of the run")
     }
   }
 
-  private static let corners = Record("coverage", "how often each corner was reached", SoakCoverage()) {
+  private static let corners = Record("coverage", "number of times each corner was reached", SoakCoverage()) {
     SoakCoverage.Corner.allCases.map { Field($0.word, \.[$0], .tally, $0.name, isRequired: true) }
   }
 
-  private static let faults = Record("faults", "how often each fault took effect", SoakCoverage()) {
+  private static let faults = Record("faults", "number of times each fault took effect", SoakCoverage()) {
     Fault.format.names.map { Field($0, \.[fault: $0], .tally, "", isRequired: true) }
   }
 }
@@ -81,8 +81,8 @@ extension SoakRunReport.Shrunk {
   fileprivate static let format = Record("shrunk", "a world made smaller", Self()) {
     Field("before", \.before, .text, "the size of the seed's world", isRequired: true)
     Field("after", \.after, .text, "its size", isRequired: true)
-    Field("worlds", \.worlds, .tally, "how many worlds were played to find it", isRequired: true)
-    Field("scenario", \.scenario, .text, "it as a scenario file", isRequired: true)
+    Field("worlds", \.worlds, .tally, "number of worlds played to find it", isRequired: true)
+    Field("scenario", \.scenario, .text, "the world as a scenario file", isRequired: true)
   }
 }
 

@@ -109,7 +109,7 @@ struct WindowWatch {
     guard header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 else { return nil }
     return SoakComplaint(
       .acknowledgement,
-      "acknowledged packet \(header.acknowledgement), and only \(lastInOrder) had arrived in order")
+      "acknowledged packet \(header.acknowledgement), but only \(lastInOrder) had arrived in order")
   }
 
   private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakComplaint? {

@@ -17,7 +17,7 @@ extension Scenario {
   /// As files have it, with what they refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
-      "scenario", "what happens to accessories, cables, the device and an app, and what the app must see of it", base
+      "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
     ) {
       About.format.fields(at: \.about)
       Field(
@@ -32,7 +32,7 @@ extension Scenario {
         Field.device(\.policy, \.deviceFlicker)
         Field("auth", \.authentication, .choice, "how it treats an accessory that does not authenticate")
         Field.refused(
-          ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
+          ["window", "packetLength", "firstSession", "link"], "only for the device of a scenario with 'apps'")
       }
       Field("app", \.appSection, .object(ScenarioAppSection.format), ScenarioAppSection.format.summary)
       Field(
@@ -43,7 +43,7 @@ extension Scenario {
         "expect", \.expectations, .list(of: .object(Expectation.format(names))),
         "everything that the app must see, in order",
         isRequired: true)
-      Field.refused(["apps", "forbid"], "only a scenario with 'apps'")
+      Field.refused(["apps", "forbid"], "only for a scenario with 'apps'")
     }
   }
 
@@ -93,7 +93,7 @@ extension Scenario {
   /// Reads the tree of such a file.
   package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
     if let apps = tree["apps"] {
-      let message = "a scenario with 'apps' is judged by the rules of seeded worlds: play it with 'easim scenario run'"
+      let message = "a scenario with 'apps' is judged by the rules of seeded worlds: run it with 'easim scenario run'"
       throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
     }
     self = try Scenario.format(names).read(tree)
@@ -153,7 +153,7 @@ extension Format<[Scenario.Part]> {
       return .object(
         Record(part.name, part.summary, part.base) {
           part.fields(at: \.self)
-          Field.refused(["link", "streams"], "only an accessory of a scenario with 'apps'")
+          Field.refused(["link", "streams"], "only for an accessory of a scenario with 'apps'")
         })
     }.map { parts in
       parts.map { Scenario.Part(name: $0.name, profile: $0.value.whole) }

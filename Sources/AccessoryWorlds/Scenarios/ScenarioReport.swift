@@ -161,12 +161,12 @@ extension ScenarioReport: Report {
     headerFields
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
-    Field("options", \.options, .list(of: .text, count: 0...10_000), "what was asked for besides")
+    Field("options", \.options, .list(of: .text, count: 0...10_000), "further options")
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a scenario passes")
     Field(
-      "scenarios", \.runs, .list(of: .object(Run.format), count: 0...10_000), "the scenarios that were played",
+      "scenarios", \.runs, .list(of: .object(Run.format), count: 0...10_000), "the scenarios played",
       isRequired: true)
     Field(
       "planned", \.planned, .list(of: .text, count: 0...10_000), "the scenarios of the whole run",
@@ -176,7 +176,7 @@ extension ScenarioReport: Report {
     if names.count != report.planned.count || Set(report.runs.map(\.scenario)).count != report.runs.count
       || !report.runs.allSatisfy({ names.contains($0.scenario) })
     {
-      object.error("scenarios", "a scenario is there twice, or was not planned")
+      object.error("scenarios", "a scenario appears twice, or was not planned")
     }
     let share = report.shards.share(of: report.planned.count)
     if report.runs.count > share || report.stoppedBy == nil && report.runs.count < share {
@@ -186,10 +186,10 @@ extension ScenarioReport: Report {
 }
 
 extension ScenarioReport.Run {
-  fileprivate static let format = Record("scenario", "a scenario that was played", Self()) {
+  fileprivate static let format = Record("scenario", "a scenario run", Self()) {
     Field("scenario", \.scenario, .text, "its name", isRequired: true)
     Field("client", \.client, .text, "the app", isRequired: true)
-    Field("passed", \.passed, .boolean, "whether all came as expected", isRequired: true)
+    Field("passed", \.passed, .boolean, "whether everything happened as expected", isRequired: true)
     Field("text", \.text, .text, "what the app did", isRequired: true)
     Field("summary", \.summary, .text, "what it is about", isRequired: true)
     Field("nanoseconds", \.length, .nanoseconds, "how long it took in its own time", isRequired: true)

@@ -33,7 +33,7 @@ extension Format {
         guard let step = format.read(element, at: place.element(index)) else { continue }
         if let last = steps.last.map(time), time(step) < last, let written = element["at"] {
           place.element(index).key("at").error(
-            written, "steps must be in the order of time: the step before is at \(DurationText.format(last))")
+            written, "steps must be in chronological order: the previous step is at \(DurationText.format(last))")
         }
         steps.append(step)
       }

@@ -42,13 +42,13 @@ extension TrustedUsers {
 
   /// The process that listens where this one has connected.
   package func refusal(ofServer process: PeerProcess?) -> String? {
-    guard let process else { return "the system does not say which user it belongs to" }
+    guard let process else { return "the system does not show which user it belongs to" }
     return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"
   }
 
   private func other(_ user: UInt32) -> String { "it belongs to user \(user), and only \(names()) may connect" }
 
   private var unknown: String {
-    "the system does not say which user it belongs to, and only \(names()) may connect"
+    "the system does not show which user it belongs to, and only \(names()) may connect"
   }
 }

@@ -51,22 +51,22 @@ import Testing
       "\\q",
       "at character 1: unknown \\q: there are \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, and \\ before a sign"
     ),
-    ("(a)\\1", "at character 4: a pattern cannot refer back to a group: repeat what the group has"),
+    ("(a)\\1", "at character 4: a pattern cannot refer back to a group: repeat the group's contents"),
     ("[[:digit:]]", "at character 2: a set has no named classes: write \\d, \\w, \\s or a-z; a literal [ is \\["),
-    ("[\\b]", "at character 2: a set has bytes, and \\b is none"),
+    ("[\\b]", "at character 2: a set contains bytes, which \\b is not"),
     ("a++", "at character 3: a repetition of a repetition needs a group"),
     ("(?x)a", "at character 1: expected (?: …), (?<name> …), or (?i) for either case and (?m) for lines"),
-    ("(?<=a)b", "at character 1: a pattern cannot look ahead or back: match what stands there, too"),
+    ("(?<=a)b", "at character 1: a pattern cannot look ahead or behind: match that text as well"),
     ("\\x0g", "at character 1: \\x has two hex digits"),
     ("a\\", "at character 2: a \\ ends the pattern; a literal one is \\\\"),
-    ("(?=a)", "at character 1: a pattern cannot look ahead or back: match what stands there, too"),
+    ("(?=a)", "at character 1: a pattern cannot look ahead or behind: match that text as well"),
     ("(?<1>a)", "at character 1: a group's name has letters, digits and _ and is written (?<name> …)"),
     ("(?<a>x)(?<a>y)", "at character 8: two groups are named 'a'"),
-    ("[é]", "at character 2: a set has bytes, and 'é' is more than one: use ( | )"),
+    ("[é]", "at character 2: a set contains bytes, and 'é' is more than one: use ( | )"),
     (
       "(a{500}){500}",
       "at character 3: the pattern has more than 500 steps: write smaller numbers, "
-        + "because a repetition such as {1,500} counts as often as it may repeat"
+        + "because a repetition such as {1,500} counts once for each possible repetition"
     ),
     ("((((((((((((((((((a))))))))))))))))))", "at character 17: there are more than 16 groups; (?: …) does not count"),
   ]

@@ -83,7 +83,7 @@ import Testing
     ("}", "f:1:1: expected a value, found '}'"),
     ("{} x", "f:1:4: expected nothing after the document's value, found 'x'"),
     ("{a: }", "f:1:5: expected a value, found '}'"),
-    ("{a: nul}", "f:1:5: expected a value, found the word 'nul': put a text in quotes"),
+    ("{a: nul}", "f:1:5: expected a value, found the word 'nul': put text in quotes"),
     ("{a 1}", "f:1:4: expected ':' after the key 'a', found '1'"),
     ("{1: 2}", "f:1:2: expected a key or '}' in the object that opens at line 1, column 1, found '1'"),
     ("{,}", "f:1:2: expected a key or '}' in the object that opens at line 1, column 1, found ','"),
@@ -93,8 +93,8 @@ import Testing
     ("[1", "f:1:3: expected ',' or ']' in the list that opens at line 1, column 1, found the end of the file"),
     ("[,]", "f:1:2: expected a value, found ','"),
     ("{a:", "f:1:4: expected a value, found the end of the file"),
-    ("'abc", "f:1:1: this text has no end: the closing single quote is missing"),
-    ("[\"abc\n\"]", "f:1:2: this text has no end on its line: the closing double quote is missing"),
+    ("'abc", "f:1:1: this text does not end: the closing single quote is missing"),
+    ("[\"abc\n\"]", "f:1:2: this text does not end on its line: the closing double quote is missing"),
     ("'\\", "f:1:2: the file ends after '\\'"),
     ("'\\x4g'", "f:1:2: the escape needs 2 hex digits"),
     ("'\\u12'", "f:1:2: the escape needs 4 hex digits"),
@@ -107,8 +107,8 @@ import Testing
     ("017", "f:1:1: '017' is not a number"), ("0x", "f:1:1: '0x' is not a number"),
     (".", "f:1:1: '.' is not a number"), ("1e", "f:1:1: '1e' is not a number"), ("-", "f:1:1: '-' is not a number"),
     ("- 1", "f:1:1: '-' is not a number"), ("1.2.3", "f:1:1: '1.2.3' is not a number"),
-    ("/* x", "f:1:1: this comment has no end: '*/' is missing"),
-    ("{} /", "f:1:4: a single '/' begins nothing: a comment is '// …' or '/* … */'"),
+    ("/* x", "f:1:1: this comment does not end: '*/' is missing"),
+    ("{} /", "f:1:4: a single '/' is not valid: a comment is '// …' or '/* … */'"),
     ("{\\x61: 1}", "f:1:2: in a key, '\\' must be followed by 'u' and four hex digits"),
     ("{\\u0020: 1}", "f:1:2: a key without quotes cannot contain this escaped character"),
     ("{a: \u{1}}", "f:1:5: expected a value, found '\\x01'"),
@@ -130,7 +130,7 @@ import Testing
     let error = #expect(throws: SourceProblem.self) { try JSON5.read(word, file: "f") }
     #expect(
       error?.message
-        == "expected a value, found the word '\(String(repeating: "x", count: 40))…': put a text in quotes")
+        == "expected a value, found the word '\(String(repeating: "x", count: 40))…': put text in quotes")
   }
 
   @Test func sizeAndDepthAreLimited() throws {

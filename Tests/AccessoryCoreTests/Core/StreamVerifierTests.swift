@@ -70,7 +70,7 @@ import Testing
       text(Self.others[0])
         == "foreign: 320 bytes from byte 0 of burst 41 on were never sent in this session: they are of session 5, from "
         + "its byte 0 on")
-    #expect(text(Self.others[1]).hasSuffix("they are of another run, with the seed 12"))
+    #expect(text(Self.others[1]).hasSuffix("they are from another run, with the seed 12"))
     #expect(text((0..<320).map { UInt8(truncatingIfNeeded: $0) }).hasSuffix("EADemo's pattern does: 00 01 02 03 …"))
     var flipped = request
     flipped[70] ^= 4
@@ -80,7 +80,7 @@ import Testing
         + "\(Hex.plain([request[70]])), got \(got)")
     #expect(
       text(request[..<53] + [1, 2, 9, 4, 5] + request[53...])
-        == "inserted: 5 bytes that were never sent came before byte 53 of burst 41: got 01 02 09 04 05")
+        == "inserted: 5 bytes that were never sent arrived before byte 53 of burst 41: got 01 02 09 04 05")
   }
 
   @Test func itGoesOnBehindWhatWasWrong() {

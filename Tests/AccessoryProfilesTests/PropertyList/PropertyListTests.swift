@@ -60,7 +60,7 @@ import Testing
     ("<plist", "Info.plist:1:1: this tag or comment is not closed: '>' is missing"),
     (
       "<!DOCTYPE plist [<!ENTITY a \"b\">]><plist/>",
-      "Info.plist:1:1: a document type with definitions of its own is not read"
+      "Info.plist:1:1: document types with their own definitions are not supported"
     ),
     ("<plist><string a=\"b\"/></plist>", "Info.plist:1:8: attributes of <string> are not read"),
     ("<?xml encoding=\"UTF-16\"?><plist/>", "Info.plist:1:1: the encoding is not UTF-8"),
@@ -122,7 +122,7 @@ import Testing
 
   @Test(arguments: [
     (Array("bplist00".utf8), "it has only 8 bytes"),
-    (binary([[0x08]], top: 1), "its trailer refers to bytes that it does not have"),
+    (binary([[0x08]], top: 1), "its trailer refers to missing bytes"),
     (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
     (binary([[0xA1, 7], [0x08]]), "byte 9 refers to an object that it does not have"),
     (binary([[0xD1, 1, 1], [0x08]]), "a key of object 0 is not text"),

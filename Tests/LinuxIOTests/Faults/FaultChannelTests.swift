@@ -162,7 +162,7 @@ import Testing
     #expect(rig.atLeft.end == nil)
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.text == "")
-    #expect(rig.atLeft.end == .lost("it closed the channel; 4 bytes that it had sent were not read"))
+    #expect(rig.atLeft.end == .lost("it closed the channel; 4 of its bytes were not read"))
   }
 
   @Test func aReaderThatResumesAndSendsInTheSameTurnReadsOn() throws {

@@ -157,7 +157,7 @@ import Testing
     wait("the program reads no more") { recorder.text == "closed\n" }
     recorder.send([UInt8](repeating: 1, count: 1_000))
     wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
-    #expect(bench.said == [.note("session 1: 1000 bytes came that the program did not read")])
+    #expect(bench.said == [.note("session 1: 1000 bytes arrived that the program did not read")])
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
@@ -245,8 +245,7 @@ import Testing
     #expect(
       bench.said == [
         .warning(
-          "session 1: cat is not run: /tmp/x.json5 belongs to another user, so the programs that it names are not run "
-            + "unless they are allowed")
+          "session 1: cat is not run: /tmp/x.json5 belongs to another user, so its programs run only if allowed")
       ])
   }
 
@@ -258,7 +257,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(
       bench.said == [
-        .warning("session 1: cat is not run: a program needs real time, and this loop invents its own")
+        .warning("session 1: cat is not run: a program needs real time, but this world has virtual time")
       ])
     #expect(recorder.end != nil)
   }

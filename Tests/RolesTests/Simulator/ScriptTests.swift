@@ -90,7 +90,7 @@ import Testing
     #expect(modbus.prefix(2) == [2, 12])
     #expect(try answer("X") == Array("123456789".utf8) + [0x31, 0xC3])
     #expect(try answer("O") == Array("10123456789".utf8))
-    #expect(bench.said == [.warning("session 1: the number 11 does not fit its place in an answer")])
+    #expect(bench.said == [.warning("session 1: the number 11 does not fit its field in an answer")])
   }
 
   // MARK: Several answers, timers, states
@@ -358,7 +358,7 @@ import Testing
     let ear = try bench.open("com.example.a")
     ear.isDeaf = true
     try loop.advance(by: .seconds(3))
-    #expect(bench.said.contains(.warning("session 1: too many answers wait: those of a timer are not sent")))
+    #expect(bench.said.contains(.warning("session 1: too many answers are waiting: a timer's are not sent")))
     #expect(bench.said.count < 20)
   }
 

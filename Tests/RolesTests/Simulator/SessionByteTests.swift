@@ -110,7 +110,7 @@ import Testing
     #expect(ear.heard == Array(sent.prefix(100)) + sent)
     #expect(
       bench.said
-        == [.warning("session 1: drops 50 bytes beyond its buffer, as the drops-beyond quirk says")])
+        == [.warning("session 1: drops 50 bytes beyond its buffer because of the drops-beyond quirk")])
   }
 
   @Test func aDeviceThatDoesNotReadTheEchoOnlyLosesWhatItSends() throws {
@@ -228,7 +228,7 @@ import Testing
     #expect(ear.text == "one")
     #expect(
       bench.said == [
-        .warning("session 1: drops 3 bytes of later settings, as the obeys-first-settings-only quirk says")
+        .warning("session 1: drops 3 bytes of later settings because of the obeys-first-settings-only quirk")
       ])
   }
 
@@ -271,7 +271,7 @@ import Testing
     third.send("three")
     try loop.advance(by: .milliseconds(100))
     #expect(third.heard == [] && third.end == .closedByAccessory)
-    #expect(bench.endings.last == "the accessory closed it: as the fails-after-first-transaction quirk says")
+    #expect(bench.endings.last == "the accessory closed it: because of the fails-after-first-transaction quirk")
   }
 
   // MARK: Several

@@ -154,7 +154,7 @@ import Testing
     try replug(bench, loop, after: .seconds(10))
     #expect(try seconds(bench, loop) == 5)
     #expect(
-      bench.said.first == .warning("session 1: sends nothing from now on, as the goes-silent quirk says"))
+      bench.said.first == .warning("session 1: sends nothing from now on because of the goes-silent quirk"))
   }
 
   @Test func theJitterOfItsTimesFollowsFromTheSeed() throws {

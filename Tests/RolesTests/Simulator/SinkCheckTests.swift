@@ -74,7 +74,7 @@ import Testing
     for place in stride(from: 100, to: 70_000, by: 1_000) { bytes[place] ^= 1 }
     let told = Self.told(bytes)
     #expect(told.count == 11, "\(told.count)")
-    #expect(told[9].hasSuffix("more is only counted"))
+    #expect(told[9].hasSuffix("further errors are only counted"))
     #expect(told[10] == "in all: 70 corrupted")
   }
 

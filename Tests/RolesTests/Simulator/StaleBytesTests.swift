@@ -43,7 +43,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(second.text == "lloagain")
     #expect(
-      bench.said == [.warning("session 2 begins with 3 bytes of the one before, as the stale-bytes quirk says")])
+      bench.said == [.warning("session 2 begins with 3 bytes of the previous one because of the stale-bytes quirk")])
     second.session.close()
     let third = try bench.open()
     try loop.advance(by: .seconds(1))

@@ -58,7 +58,7 @@ import Testing
   @Test(arguments: [
     ("{}", "'easim' is missing"), ("", "the file is empty"),
     ("{\"easim\":\"x\"}", "this is not a burst report of easim"),
-    ("{\"easim\":\"burst report\",\"version\":2}", "version 2, and this easim reads version 1"),
+    ("{\"easim\":\"burst report\",\"version\":2}", "version 2, but this easim reads version 1"),
     ("{\"easim\":\"burst report\",\"version\":-1}", "expected a whole number from 0"), ("[", "r.json:1:"),
   ]) func whatIsNoReportIsNamedWithItsPlace(text: String, complaint: String) {
     do {
@@ -113,7 +113,7 @@ import Testing
     plan.verification = .nothing
     plan.extent = .bursts(5)
     let report = try LoadRig(plan, behavior: "sink").finish()
-    #expect(report.headline.contains("delivered, which means acknowledged by the link"))
+    #expect(report.headline.contains("delivered, that is, acknowledged by the link"))
   }
 
   // MARK: Baselines

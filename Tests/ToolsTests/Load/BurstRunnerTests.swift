@@ -313,7 +313,7 @@ import Testing
         $0.sessions = 2
       }, profile: "camera")
     let report = try rig.finish()
-    #expect(report.errors[.refused]?.first.contains("another session is on its native channel") == true)
+    #expect(report.errors[.refused]?.first.contains("another session uses its native channel") == true)
     #expect(rig.loop.now < .origin + .seconds(5), "\(rig.loop.now)")
   }
 

@@ -291,7 +291,7 @@ import Testing
   @Test(arguments: [
     ("{ count: 1, for: '1s' }", "only one of 'phases', 'for' and 'count'"),
     ("{ count: 1, size: 5, script: [{ send: 'a' }] }", "only one of 'size', 'payloads' and 'script'"),
-    ("{ count: 1, script: [{ send: 'a' }], inFlight: 2 }", "can be told apart"),
+    ("{ count: 1, script: [{ send: 'a' }], inFlight: 2 }", "can be distinguished"),
     ("{ count: 1, think: '1s', inFlight: 2 }", "one burst at a time"),
     ("{ count: 1, script: [{}] }", "a burst needs a 'size', or bytes to 'send'"),
     ("{ count: 1, script: [{ send: 'a', size: 5 }] }", "this one has both"),

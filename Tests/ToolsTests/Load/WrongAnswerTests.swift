@@ -104,7 +104,7 @@ import Testing
     }
     let report = try LoadRig(Self.plan(), seed: seed, playing: player).finish()
     #expect(report.passed == passes)
-    #expect(report.errors[.different]?.first.contains("they are of another run") ?? false == !passes)
+    #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
   }
 
   /// A burst of EADemo's pattern proves less, and its verdict says so.

@@ -149,7 +149,7 @@ import Testing
     (
       "\"failures\":0",
       "\"failures\":1,\"failed\":[{\"seed\":9,\"violations\":[{\"rule\":\"r\",\"nanoseconds\":1,\"text\":\"t\"}]}]",
-      "failed: a seed is there twice, out of order, or none of the run's"
+      "failed: a seed appears twice, is out of order, or is not part of the run"
     ),
     ("\"missing\":[]", "\"missing\":[\"link came up\"]", "missing: says"),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) async throws {

@@ -78,7 +78,7 @@ import Testing
     #expect(session.fault(linkWentDown: false)?.text.contains("but not for the accessory") == true)
     session.simulator.end = .closedByDevice
     #expect(
-      session.isEcho || session.fault(linkWentDown: false)?.text.contains("bytes written before are missing") == true)
+      session.isEcho || session.fault(linkWentDown: false)?.text.contains("earlier bytes are missing") == true)
     session.simulator.end = .notRead(bytes: 1)
     #expect(session.fault(linkWentDown: true) == nil)
   }

@@ -44,7 +44,7 @@ import Testing
   @Test(arguments: [
     (TimelineEvent.Authentication.succeeded, "succeeded"), (.accepted, "accepted by the device"),
     (.refused(.signature("why")), "refused: why"), (.refused(.certificate("why")), "refused: why"),
-    (.refused(.onPurpose), "refused: the signature is valid, and refused on purpose"),
+    (.refused(.onPurpose), "refused: the signature is valid, but refused on purpose"),
     (.refusedByDevice, "refused by the device"), (.unanswered, "left unanswered"),
   ])
   func eachHasItsText(step: TimelineEvent.Authentication, text: String) {

@@ -298,7 +298,8 @@ import Testing
     } catch let error as AppSessionError {
       #expect(
         "\(error)".contains(
-          "com.example.camera.frames is carried by native transport, beside the link, and this cable has no native channels"
+          "com.example.camera.frames is carried by native transport, not by the link, and this cable has no native "
+            + "channels"
         ))
     }
     camera.unplug()

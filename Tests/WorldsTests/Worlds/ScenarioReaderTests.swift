@@ -148,7 +148,7 @@ import Testing
     ),
     (
       "{ at: '1s', sdk: 'closeSession', of: 'glasses' }",
-      "f:2:45: steps[0].of: only 'openSession' is about one accessory"
+      "f:2:45: steps[0].of: only 'openSession' applies to one accessory"
     ),
     (
       "{ at: '1s', otherApp: 'kill', sessions: 'lef' }",
@@ -165,15 +165,15 @@ import Testing
     ),
     (
       "{ at: '1s', app: 'quit', of: 'glasses' }",
-      "f:2:37: steps[0].of: only 'openSession' is about one accessory"
+      "f:2:37: steps[0].of: only 'openSession' applies to one accessory"
     ),
     (
       "{ at: '1s', device: 'heedCables', of: 'glasses' }",
-      "f:2:46: steps[0].of: 'heedCables' is about every cable"
+      "f:2:46: steps[0].of: 'heedCables' applies to every cable"
     ),
     (
       "{ at: '2s', app: 'quit' }, { at: '1s', app: 'quit' }",
-      "f:2:41: steps[1].at: steps must be in the order of time: the step before is at 2s"
+      "f:2:41: steps[1].at: steps must be in chronological order: the previous step is at 2s"
     ),
     ("{ at: '1s', cable: 'pul' }", "f:2:27: steps[0].cable: unknown value 'pul', did you mean 'pull'?"),
   ])

@@ -56,7 +56,7 @@ import Testing
     ("\"passed\":true,\"verdict\"", "\"passed\":false,\"verdict\"", "passed: says false"),
     ("\"passed\":true,\"text\"", "\"passed\":false,\"text\"", "passed: says true"),
     ("\"program\"", "\"planned\":[\"s0\",\"s1\",\"s2\"],\"program\"", "scenarios: there are 2, but a complete run"),
-    ("\"program\"", "\"planned\":[\"s0\"],\"program\"", "scenarios: a scenario is there twice, or was not planned"),
+    ("\"program\"", "\"planned\":[\"s0\"],\"program\"", "scenarios: a scenario appears twice, or was not planned"),
     ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: says true"),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) throws {
     let text = Self.report([true, true]).json.text

@@ -262,7 +262,7 @@ import Testing
     #expect(rig.texts.filter { $0.contains("belong to no packet") }.count == MessageRate.most)
     let counts = rig.texts.filter { $0.hasPrefix("and ") }
     #expect(
-      counts.count == 1 && counts[0].contains("more warnings about bytes and messages of the other end in the last"))
+      counts.count == 1 && counts[0].contains("more warnings about bytes and messages from the other end in the last"))
   }
 }
 

@@ -41,13 +41,13 @@ public struct ExecBehavior: AccessoryBehavior {
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let objection = program.origin.objection {
       return refusal(
-        session, context, "\(objection), so the programs that it names are not run unless they are allowed")
+        session, context, "\(objection), so its programs run only if allowed")
     }
     var command = program.processCommand
     command.environment["EASIM_PROTOCOL"] = session.protocolName
     command.environment["EASIM_SESSION"] = String(session.id)
     guard let loop = context.loop as? any PollingLoop else {
-      return refusal(session, context, "a program needs real time, and this loop invents its own")
+      return refusal(session, context, "a program needs real time, but this world has virtual time")
     }
     guard let place = places.take() else {
       return refusal(session, context, "\(places.count) programs are running already, the maximum")
@@ -189,8 +189,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     (child, place) = (nil, nil)
     // Bytes that arrived last are counted as well.
     sessionIsReadable(session)
-    if unread > 0 { context.note("\(unread) bytes came that the program did not read") }
-    if unheard > 0 { context.note("\(unheard) bytes of the program came too late for its session") }
+    if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
+    if unheard > 0 { context.note("\(unheard) bytes of the program's output came too late for its session") }
     if !session.isOpen, ending != .exited(0) { context.note("\(ending)") }
     context.programs.forget(self)
     session.close("\(ending)")

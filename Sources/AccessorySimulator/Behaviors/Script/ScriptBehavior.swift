@@ -153,7 +153,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       hub.leave(self)
       tellOthers()
       for total in machine.notes.totals { context.note(total) }
-      if machine.waiting > 0 { context.note("\(machine.waiting) answers were not sent any more") }
+      if machine.waiting > 0 { context.note("\(machine.waiting) answers were not sent") }
     }
   }
 }

@@ -89,11 +89,11 @@ struct ScriptMachine {
       notes.add(
         .endless,
         "a request passed \(RequestMatcher.longestRequest) bytes without its delimiter: "
-          + "cut off, and dropped up to the next one")
+          + "everything up to the next delimiter was dropped")
       queue(script.otherwise ?? [], at: now)
     case .skipped(let count): notes.add(.skipped, "skipped \(count.counted("byte")) before the header of a frame")
     case .wrongLength(let length):
-      notes.add(.wrongLength, "dropped a frame that says its length is \(length)")
+      notes.add(.wrongLength, "dropped a frame with the claimed length \(length)")
     case .wrongChecksum(let found, let expected):
       notes.add(
         .wrongChecksum,
@@ -145,7 +145,7 @@ struct ScriptMachine {
           queue(bytes, at: due)
         }
       }
-      for number in unfit { notes.add(.unfit, "the number \(number) does not fit its place in an answer") }
+      for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
       // At once where nothing was waited for, so that it does not matter whether the next request came with this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
@@ -169,7 +169,7 @@ struct ScriptMachine {
 
   /// Another session of the accessory sends here.
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
-    if answers.isFull { return notes.add(.dropped, "too many answers wait: one of another session is not sent") }
+    if answers.isFull { return notes.add(.dropped, "too many answers are waiting: one from another session is not sent") }
     if isUnframed { answers.add(bytes, at: now) } else { queue(bytes, at: now) }
   }
 
@@ -204,7 +204,7 @@ struct ScriptMachine {
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
-        notes.add(.dropped, "too many answers wait: those of a timer are not sent")
+        notes.add(.dropped, "too many answers are waiting: a timer's are not sent")
       } else {
         add(timer.answers, TemplateRenderer(), now, &memory)
       }

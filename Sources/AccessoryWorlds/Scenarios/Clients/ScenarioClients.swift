@@ -5,14 +5,14 @@ public enum ScenarioClients {
 
   /// Clients that make one mistake each: the text completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = [
-    ("OpensAtFirstConnect", OpensAtFirstConnect.self, "opens a session at the first connect, and gives up without one"),
+    ("OpensAtFirstConnect", OpensAtFirstConnect.self, "opens a session at the first connect, and gives up if it fails"),
     (
       "ComparesSerialNumbers", ComparesSerialNumbers.self,
-      "treats each disconnect of its serial number as its own"
+      "treats any disconnect with its serial number as its own"
     ),
     (
       "OpensBlindlyLater", OpensBlindlyLater.self,
-      "waits before it opens a session, without a check"
+      "waits, then opens a session without checking"
     ),
     ("GivesUpAfterTenSeconds", GivesUpAfterTenSeconds.self, "stops listening after ten seconds"),
     ("WaitsForTheDisconnect", WaitsForTheDisconnect.self, "expects a disconnect after the end of every session"),
@@ -31,7 +31,8 @@ public enum ScenarioClients {
     ("WritesOnceAndTrusts", WritesOnceAndTrusts.self, "writes once and ignores how much was accepted"),
     ("WritesAllAtOnce", WritesAllAtOnce.self, "writes as much at once as the session accepts"),
     ("GivesUpSlowUploads", GivesUpSlowUploads.self, "treats an upload of more than ten seconds as failed"),
-    ("BelievesTheFirstByte", BelievesTheFirstByte.self, "treats the first bytes of a session as the reply to its own"),
+    ("BelievesTheFirstByte", BelievesTheFirstByte.self, "treats the first bytes of a session as the reply to its "
+      + "request"),
     ("EndsAtAnyDisconnect", EndsAtAnyDisconnect.self, "ends its session at the disconnect of any accessory"),
     (
       "RetriesWithTheOldAccessory", RetriesWithTheOldAccessory.self,
@@ -44,7 +45,7 @@ public enum ScenarioClients {
     ),
     ("StopsAtTheSecondFailure", StopsAtTheSecondFailure.self, "stops trying at the second failure in a row"),
     ("OpensForEveryRequest", OpensForEveryRequest.self, "opens a session for each request and closes it afterwards"),
-    ("TakesOneReadForAReply", TakesOneReadForAReply.self, "takes what it reads at one event for a whole reply"),
+    ("TakesOneReadForAReply", TakesOneReadForAReply.self, "treats what it reads at one event as a whole reply"),
     ("TrustsASilentSession", TrustsASilentSession.self, "never checks whether a silent session still works"),
   ]
 

@@ -124,9 +124,10 @@ import Testing
   @Test(arguments: [
     (
       ["JOB_COMPLETION_INDEX": "2"],
-      "JOB_COMPLETION_INDEX=2 says which shard, but EASIM_SHARDS is not set: everything is run"
+      "JOB_COMPLETION_INDEX=2 gives the shard, but EASIM_SHARDS is not set: everything is run"
     ),
-    (["CI_NODE_TOTAL": "4"], "CI_NODE_TOTAL=4 says how many shards, but CI_NODE_INDEX is not set: everything is run"),
+    (["CI_NODE_TOTAL": "4"], "CI_NODE_TOTAL=4 gives the number of shards, but CI_NODE_INDEX is not set: everything is "
+      + "run"),
   ]) func halfOfAPairIsToldAndDividesNothing(variables: [String: String], note: String) throws {
     let found = try Self.found(variables)
     #expect(found.shard == nil && found.note == note)
@@ -158,6 +159,6 @@ import Testing
   @Test func twoEnginesAtOnceAreAmbiguous() throws {
     let both = ["CI_NODE_INDEX": "3", "CI_NODE_TOTAL": "8", "JOB_COMPLETION_INDEX": "2", "EASIM_SHARDS": "8"]
     let error = #expect(throws: OptionError.self) { try Self.found(both) }
-    #expect(error?.description.hasSuffix("both number this job: say which with --shard I/N") == true)
+    #expect(error?.description.hasSuffix("both number this job: choose the shard with --shard I/N") == true)
   }
 }

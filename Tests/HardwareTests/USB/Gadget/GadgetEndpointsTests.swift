@@ -125,7 +125,7 @@ import Testing
     for byte in 1...3 { rig.queue.endRead([UInt8(byte)]) }
     rig.endpoints.begin(packetSize: 512)
     #expect(rig.cables[0].received == [])
-    #expect(rig.cables[0].end == .lost("it closed the channel; 3 bytes that it had sent were not read"))
+    #expect(rig.cables[0].end == .lost("it closed the channel; 3 of its bytes were not read"))
   }
 
   @Test func anUnplugEndsTheCableAndNothingIsBegunUntilTheNext() throws {
