@@ -141,7 +141,7 @@ public final class BluetoothHost {
     // Two addresses can name the same device, and a device has one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
-        completion(.failure(.failed("another connection to it is being made")))
+        completion(.failure(.failed("another connection to it is being opened")))
       }
       return attempt
     }

@@ -52,7 +52,7 @@ final class BluetoothMedium: Medium {
     let selector = Self.selector(address)
     if selector.device != nil {
       throw TransportError.unusable(
-        address, "a simulated accessory is at an adapter of this machine; did you mean bt:\(selector.adapter ?? "")?")
+        address, "a simulated accessory uses an adapter of this machine; did you mean bt:\(selector.adapter ?? "")?")
     }
     return BluetoothHub(selector, BlueZ(place, on: context.loop, sockets: sockets))
   }

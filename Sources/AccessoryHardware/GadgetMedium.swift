@@ -55,7 +55,7 @@ final class GadgetPort: Port {
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
     let swept = GadgetSystem().sweep { ProcessIdentity(pid: $0.pid, startTime: $0.startTime).isRunning }
-    for name in swept { report("the gadget \(name) of a process that is gone was removed") }
+    for name in swept { report("removed the gadget \(name) of an ended process") }
     let process = ProcessIdentity.current
     gadget = try Gadget(
       USBAccessoryShape(profile), controller: controller,

@@ -54,7 +54,7 @@ extension SimulatedWorld {
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {
     guard let scenario = settings.scenario else {
-      preconditionFailure("playScenario needs a world made with SimulatedWorld.Settings(scenario:)")
+      preconditionFailure("playScenario needs a world created with SimulatedWorld.Settings(scenario:)")
     }
     precondition(perform { _ in timeline == nil }, "playScenario can be called once for each world")
     var parts: [String: WorldAccessory] = [:]

@@ -116,7 +116,7 @@ extension SimulatedWorld {
     let new = lines.dropFirst(first)
     var text = first == 0 ? "the world's \(name):" : "the world's \(name), from line \(first + 1):"
     if new.isEmpty { return text + " nothing more" }
-    if new.count > lineLimit { text += " (\(new.count - lineLimit) lines left out)" }
+    if new.count > lineLimit { text += " (\(new.count - lineLimit) lines omitted)" }
     return ([text] + new.suffix(lineLimit)).joined(separator: "\n")
   }
 }

@@ -62,7 +62,7 @@ import Testing
     ),
     (
       Array(USBMock.plain.dropLast(7)),
-      "(its descriptors cannot be read: byte 18: the configuration says it has 32 bytes, but only 25 follow)"
+      "(its descriptors cannot be read: byte 18: the configuration claims 32 bytes, but only 25 follow)"
     ),
   ]
 

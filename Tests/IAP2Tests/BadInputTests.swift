@@ -18,10 +18,10 @@ import Testing
   static let cases = [
     Case(
       name: "a length that lies", message: Sheet.message(0x1D01, "000c0000 4142"),
-      shown: "a parameter says it is 12 bytes long and 6 are left, at byte 0: 00 0c 00 00 41 42"),
+      shown: "a parameter claims 12 bytes, but only 6 are left, at byte 0: 00 0c 00 00 41 42"),
     Case(
       name: "a length of nothing", message: Sheet.message(0x1D01, "00000000"),
-      shown: "a parameter says it is 0 bytes long, at byte 0: 00 00 00 00"),
+      shown: "a parameter claims 0 bytes, at byte 0: 00 00 00 00"),
     Case(
       name: "a message longer than it says", message: Sheet.message(0x4E01) + "deadbeef",
       shown: "the control session carries 4 bytes that are not the beginning of a message: de ad be ef"),

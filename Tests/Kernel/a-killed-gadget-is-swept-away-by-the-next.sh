@@ -30,7 +30,7 @@ until_true 60 "the unplug" test ! -e "$device"
 easim run echo --on gadget: >/tmp/run 2>&1 &
 run=$!
 until_true 60 "the device, again" test -e "$device/serial"
-grep -q "of a process that is gone was removed" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
+grep -q "of an ended process" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
 
 # The gadget is removed by hand: that is an unplug, and the program prints the reason.

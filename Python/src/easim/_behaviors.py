@@ -33,24 +33,24 @@ class Busy:
         self._waiting: set[int] = set()
 
     def begin(self) -> None:
-        """One more has something to do."""
+        """Count one more busy behaviour."""
         self._count += 1
         self._idle.clear()
 
     def end(self) -> None:
-        """One has nothing to do any more."""
+        """Count one busy behaviour less."""
         self._count -= 1
         if self._count == 0:
             self._idle.set()
 
     def wake(self, session: Session) -> None:
-        """The behaviour of this session has something to do again, if it had nothing."""
+        """Mark this session's behaviour as busy, if it was idle."""
         if id(session) in self._waiting:
             self._waiting.discard(id(session))
             self.begin()
 
     async def idle(self, session: Session, news: asyncio.Event) -> None:
-        """Have nothing to do until there is news."""
+        """Be idle until something happens."""
         if news.is_set():
             return
         self._waiting.add(id(session))
@@ -58,12 +58,12 @@ class Busy:
         await news.wait()
 
     async def wait(self) -> None:
-        """Wait until none has anything to do."""
+        """Wait until all behaviours are idle."""
         await self._idle.wait()
 
 
 async def play(behavior: Behavior, session: Session) -> None:
-    """Play a behaviour on one session, until it returns or the session ends."""
+    """Run a behaviour on one session until it returns or the session ends."""
     # An object with __call__ is judged by that.
     call: Any = behavior
     judged: Any = call if inspect.isroutine(call) else type(call).__call__

@@ -1,4 +1,4 @@
-"""What the classes of the plain interface share: each drives an object of :mod:`easim.aio`."""
+"""What the plain interface's classes have in common: each drives an object of :mod:`easim.aio`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _N = TypeVar("_N", bound=_Named)
 
 
 class Driven(Generic[_N]):
-    """An object whose work an object of :mod:`easim.aio` does, on the loop of the simulator."""
+    """An object that delegates to an object of :mod:`easim.aio` on the simulator's loop."""
 
     aio: _N
 
@@ -43,10 +43,10 @@ class Driven(Generic[_N]):
 
 
 class InWorld(Driven[_N]):
-    """An object in a world, which the methods of the world make."""
+    """An object in a world, created by the world's methods."""
 
     def __init__(self, world: World, inner: _N) -> None:
-        """Use the methods of the world."""
+        """Use the world's methods instead."""
         self.world = world
         self.aio = inner
 
@@ -78,7 +78,7 @@ class Context:
 def driven(
     method: Callable[Concatenate[_N, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Driven[_N], _P], _T]:
-    """Make the plain form of a coroutine method, with its parameters and its documentation."""
+    """Make the plain form of a coroutine method, with its parameters and documentation."""
 
     @functools.wraps(method)
     def call(self: Driven[_N], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -1,4 +1,4 @@
-"""Give jobs to an executor until each of them has a result: retries, lost workers, stragglers, progress."""
+"""Submit jobs to an executor until each has a result: retries, lost workers, stragglers, progress."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _SHORTEST = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     done: int
     """Jobs with a result."""
     total: int
     """All jobs."""
     running: int
-    """Jobs that an executor has, second runs too."""
+    """Jobs held by the executor, including second runs."""
     retried: int
-    """Runs that were lost with their worker, or failed, and were given to the executor again."""
+    """Runs that failed or were lost with their worker, and were submitted again."""
     stragglers: int
-    """Jobs that took so long that a second run was started."""
+    """Slow jobs for which a second run was started."""
     seconds: float
     """The time since the start."""
 
     def __str__(self) -> str:
-        """Write it in a line."""
+        """Format it as one line."""
         left = self.seconds / self.done * (self.total - self.done) if self.done else 0.0
         text = f"{self.done} of {self.total} jobs, {self.running} running, {self.seconds:.0f} s"
         if 0 < self.done < self.total:
@@ -55,7 +55,7 @@ class Progress:
 
 @dataclass
 class Pool:
-    """An executor, and how to replace it when it breaks."""
+    """An executor, and how to replace it if it breaks."""
 
     executor: Executor
     make: Optional[Callable[[], Executor]]
@@ -63,7 +63,7 @@ class Pool:
     breaks: int = 0
 
     def replace(self) -> bool:
-        """Make another executor for one that has broken; False when that is not possible."""
+        """Replace a broken executor; False if that is impossible."""
         if self.make is None:
             return False
         if self.owned:
@@ -75,7 +75,7 @@ class Pool:
 
 @contextmanager
 def pool(source: Source) -> Iterator[Pool]:
-    """Use an executor; one that was made here is shut down at the end."""
+    """Use an executor; if it was created here, shut it down at the end."""
     if isinstance(source, Executor):
         yield Pool(source, None, owned=False)
         return
@@ -218,7 +218,7 @@ class Fleet:
             self._waiting.append(index)
 
     def _replace(self, reason: str) -> None:
-        """A pool that has broken has lost all its jobs, and nothing tells which of them broke it."""
+        """A broken pool has lost all its jobs, and nothing shows which of them broke it."""
         for index, _ in self._running.values():
             if index not in self.results and index not in self.lost:
                 self._again(index)

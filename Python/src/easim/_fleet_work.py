@@ -15,7 +15,7 @@ from .errors import EasimError
 
 
 class Lost(Exception):
-    """A run that ended without a result. It is tried again."""
+    """A run that ended without a result. It is retried."""
 
 
 @lru_cache(maxsize=8)
@@ -24,7 +24,7 @@ def _version(path: Path) -> str:
 
 
 def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0, 1)) -> dict[str, Any]:
-    """Run the program to its end. A mistake in its arguments is an answer, since another worker would find it too."""
+    """Run the program to its end. Wrong arguments count as a result, since every worker would reject them."""
     began = time.monotonic()
     try:
         path = find(job["program"])
@@ -43,7 +43,7 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 
 
 def soak(job: dict[str, Any]) -> dict[str, Any]:
-    """Play the worlds of one shard of a range of seeds."""
+    """Run the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
     # Given, so that the environment of the worker's own job does not divide it again.
     arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
@@ -59,7 +59,7 @@ def soak(job: dict[str, Any]) -> dict[str, Any]:
     lines = [json.loads(line) for line in done.pop("output").splitlines()]
     done["result"] = next((line for line in lines if line["event"] == "result"), None)
     if done["result"] is None or done["result"]["worlds"] != job["stop"] - job["start"]:
-        raise Lost("easim ended before it had played every world")
+        raise Lost("easim ended before it had run every world")
     if done["result"].get("verdict") in ("stopped", "empty"):
         raise Lost(f"easim has not finished: {done['result']['text']}")
     done["failures"] = [line for line in lines if line["event"] == "failure"]

@@ -53,7 +53,7 @@ class _Driver:
 
 
 class Simulator(Context):
-    """A server of easim, which ends with ``close`` or with this process.
+    """An easim server, which ends with ``close`` or with this process.
 
     >>> with Simulator() as simulator, simulator.world() as world:
     ...     lamp = world.add("echo")
@@ -103,11 +103,11 @@ class Simulator(Context):
         return self.aio.pid
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the control protocol, for what this package has no function for (docs/control.md)."""
+        """Call a control method for which this package has no function (docs/control.md)."""
         return self.run(self.aio.call(method, **params))
 
     def world(self, *, time: str = "real", seed: Optional[int] = None, messages: bool = False, **choices: Any) -> World:
-        """Make a world: an Apple device, and nothing plugged in. ``choices`` are those of ``world.create``."""
+        """Create a world: an Apple device with nothing plugged in. ``choices`` are those of ``world.create``."""
         return World(self, self.run(self.aio.world(time=time, seed=seed, messages=messages, **choices)))
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class World(Driven[aio.World]):
         return self.aio.is_virtual
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the control protocol about this world."""
+        """Call a control method for this world."""
         return self._run(self.aio.call(method, **params))
 
     def add(
@@ -161,7 +161,7 @@ class World(Driven[aio.World]):
         on: Optional[str] = None,
         serial: Optional[str] = None,
     ) -> Accessory:
-        """Make an accessory from a profile: the name or path of one, or a dictionary with the keys of a file."""
+        """Create an accessory from a profile: its name or path, or a dictionary with the keys of a file."""
         made = self.aio.add(profile, quirks=quirks, faults=faults, behavior=behavior, on=on, serial=serial)
         return Accessory(self, self._run(made))
 
@@ -175,14 +175,14 @@ class World(Driven[aio.World]):
         behavior: Union[str, dict[str, Any], None] = None,
         on: Optional[str] = None,
     ) -> list[Accessory]:
-        """Make several accessories, numbered from 1."""
+        """Create several accessories, numbered from 1."""
         made = self.aio.add_several(count, profile, quirks=quirks, faults=faults, behavior=behavior, on=on)
         return [Accessory(self, accessory) for accessory in self._run(made)]
 
     def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Make the accessory of a capture, such as one of ``--capture``: in its sessions it answers as recorded."""
+        """Create the accessory of a capture, such as one from ``--capture``; its sessions answer as recorded."""
         return Accessory(self, self._run(self.aio.add_recording(path, quirks=quirks, on=on)))
 
     def app(
@@ -194,7 +194,7 @@ class World(Driven[aio.World]):
         registered: bool = True,
         rules: Optional[dict[str, Any]] = None,
     ) -> App:
-        """Launch an app that declares these protocols; all, when they are left out."""
+        """Launch an app that declares these protocols (default: all)."""
         made = self.aio.app(
             protocols=protocols,
             name=name,
@@ -205,11 +205,11 @@ class World(Driven[aio.World]):
         return App(self, self._run(made))
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, a line for each packet."""
+        """Record every cable of this world, including later ones: ``pcapng``, or ``transcript``, one line per packet."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:
-        """Let the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
+        """Make the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         return Host(self, self._run(self.aio.host(address)))
 
     advance = driven(aio.World.advance)
@@ -225,7 +225,7 @@ class World(Driven[aio.World]):
     remove = driven(aio.World.remove)
 
     def raise_behavior_error(self) -> None:
-        """Raise the first error of a behaviour that was not raised yet."""
+        """Raise the first error of a behaviour that has not been raised yet."""
         self.aio.raise_behavior_error()
 
     def __enter__(self) -> World:
@@ -259,11 +259,11 @@ class Accessory(InWorld[aio.Accessory]):
     set_behavior = driven(aio.Accessory.set_behavior)
 
     def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, also while it is plugged in. A preset has several."""
+        """Add a fault to its cable, even while it is plugged in. A preset adds several."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, a line for each packet."""
+        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
@@ -279,7 +279,7 @@ class Fault(InWorld[aio.Fault]):
 
 
 class Capture(InWorld[aio.Capture]):
-    """A recording of cables, up to its limit (16 MiB when none is given).
+    """A recording of cables, up to its limit (default 16 MiB).
 
     >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
     ...     lamp = world.add("echo")
@@ -316,7 +316,7 @@ class App(InWorld[aio.App]):
 
     @property
     def sessions(self) -> list[Session]:
-        """Its sessions that are open."""
+        """Its open sessions."""
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
@@ -326,7 +326,7 @@ class App(InWorld[aio.App]):
     def open(
         self, protocol: str, *, accessory: Optional[Accessory] = None, timeout: float = aio.DEFAULT_TIMEOUT
     ) -> Session:
-        """Open a session, as soon as an accessory offers the protocol."""
+        """Open a session as soon as an accessory offers the protocol."""
         wanted = None if accessory is None else accessory.aio
         session = Session(self.world, self._run(self.aio.open(protocol, accessory=wanted, timeout=timeout)))
         self._sessions.append(session)
@@ -392,7 +392,7 @@ class Session(InWorld[aio.Session], Context):
         return self._socket
 
     def send(self, data: bytes) -> None:
-        """Send bytes: all of them, however long the other end takes, up to the timeout."""
+        """Send all bytes, waiting for the other end up to the timeout."""
         if self.world.is_virtual:
             return self._run(self.aio.send(data))
         if not self.aio.is_open:
@@ -402,7 +402,7 @@ class Session(InWorld[aio.Session], Context):
             connection.sendall(data)
             self._sent += len(data)
         except socket.timeout:
-            raise self._timed_out("the other end took nothing") from None
+            raise self._timed_out("the other end accepted nothing") from None
         except ConnectionError:
             raise self._ended() from None
         return None
@@ -482,11 +482,11 @@ class Session(InWorld[aio.Session], Context):
         return self.aio.ended(got)
 
     def fileno(self) -> int:
-        """Return the descriptor of its socket, for ``select`` and its kind."""
+        """Return its socket's descriptor, for ``select`` and similar functions."""
         return self._connection().fileno()
 
     def makefile(self, mode: str = "rwb", buffering: int = -1) -> Any:
-        """Make a file of it, as of a socket. Not together with ``recv``."""
+        """Make a file object, as for a socket. Do not combine it with ``recv``."""
         if self._rest:
             raise EasimError("bytes were read from the session already", kind="state", advice="call makefile first")
         files: Any = self._connection().makefile
@@ -494,7 +494,7 @@ class Session(InWorld[aio.Session], Context):
         return made
 
     def detach(self) -> socket.socket:
-        """Hand its bytes over to a socket, which is then the session: closing the socket closes it."""
+        """Hand the session over to a socket: closing the socket closes the session."""
         if self._rest:
             raise EasimError("bytes were read from the session already", kind="state", advice="call detach first")
         connection = self._connection()
@@ -504,7 +504,7 @@ class Session(InWorld[aio.Session], Context):
         return connection
 
     def close(self, reason: Optional[str] = None) -> None:
-        """Close it from this end. What was sent still arrives."""
+        """Close it from this end. Bytes already sent still arrive."""
         if self._socket is not None and self.aio.is_open:
             self._run(self.aio.flush(self._sent))
         self._run(self.aio.close(reason))
@@ -516,7 +516,7 @@ class Session(InWorld[aio.Session], Context):
 
 
 class Host(InWorld[aio.Host]):
-    """An address that the device of a world connects to."""
+    """An address to which a world's device connects."""
 
     @property
     def address(self) -> str:

@@ -1,4 +1,4 @@
-"""The program easim: where it is, whether it can be used, and a running server."""
+"""The program easim: where it is, whether it is usable, and a running server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTALL = "install easim (Scripts/install in its repository), or set EASIM to th
 
 
 def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
-    """Find the program: as given, in the variable EASIM, beside this package or Python, or on the PATH."""
+    """Find the program: as given, in the variable EASIM, next to this package or Python, or on the PATH."""
     given = os.fspath(program) if program is not None else os.environ.get("EASIM") or None
     if given is not None:
         name = "the program" if program is not None else "EASIM"
@@ -41,13 +41,13 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
 
 
 def main() -> None:
-    """Become the program that is beside this file: the command `easim` of wheels with the program."""
+    """Run the program next to this file: the command `easim` of wheels that bundle it."""
     program = Path(__file__).resolve().parent / "easim"
     os.execv(program, ["easim", *sys.argv[1:]])
 
 
 class ServerProcess:
-    """A server of its own, which ends with this process, however that ends: its standard input is a socket of ours."""
+    """A separate server that ends with this process, however that ends: its standard input is our socket."""
 
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
@@ -78,7 +78,7 @@ class ServerProcess:
         return self._process.pid
 
     def explanation(self) -> ProgramError:
-        """Say why the server is not there any more."""
+        """Explain why the server has ended."""
         try:
             code: Optional[int] = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Notices as text for people."""
+"""Notices as readable text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text(notices: list[dict[str, Any]], last: int = 200) -> str:
-    """Write a line for each of the last notices, the oldest first."""
+    """Format the last notices, one line each, oldest first."""
     lines = [line(notice) for notice in notices[-last:]]
     if len(notices) > last:
         lines.insert(0, f"… {len(notices) - last} earlier lines")

@@ -32,7 +32,7 @@ from ._wire import Answer, Notice, Wire, seconds
 from .errors import EasimError, SessionEnded, Timeout
 
 DEFAULT_TIMEOUT = 10.0
-"""How long calls wait that have no timeout of their own, in seconds of the world's clock."""
+"""How long calls without a timeout wait, in seconds of the world's clock."""
 
 CONNECTS = ("connect", "disconnect")
 _MOST_NOTICES = 10_000
@@ -106,7 +106,7 @@ class _Link:
             self.early.append((keys[0], params))
 
     def listen(self, kind: str, name: str, listener: Callable[[dict[str, Any]], None]) -> None:
-        """Hand the notices about an object to ``listener``, those that came already first."""
+        """Pass the notices about an object to ``listener``, starting with those already received."""
         key = (kind, name)
         self.listeners[key] = listener
         early = [params for other, params in self.early if other == key]
@@ -118,7 +118,7 @@ class _Link:
                 listener(params)
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method; parameters that are None are left out."""
+        """Call a method; parameters that are None are omitted."""
         if self.failure is not None:
             raise self.failure
         assert self.writer is not None
@@ -139,7 +139,7 @@ class _Link:
 
 
 class Simulator:
-    """A server of easim, which ends with ``close`` or with this process."""
+    """An easim server, which ends with ``close`` or with this process."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Simulator:
         return self
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the control protocol, for what this package has no function for (docs/control.md)."""
+        """Call a control method for which this package has no function (docs/control.md)."""
         return await self.link.call(method, **params)
 
     async def world(
@@ -202,7 +202,7 @@ class Simulator:
         messages: bool = False,
         **choices: Any,
     ) -> World:
-        """Make a world: an Apple device, and nothing plugged in. ``choices`` are those of ``world.create``."""
+        """Create a world: an Apple device with nothing plugged in. ``choices`` are those of ``world.create``."""
         made = await self.call("world.create", time=time, seed=seed, messages=messages, **choices)
         return World(self, made["world"], is_virtual=time == "virtual")
 
@@ -238,7 +238,7 @@ class World:
         self.behavior_errors: list[BaseException] = []
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method about this world."""
+        """Call a method for this world."""
         return await self.simulator.call(method, world=self.id, **params)
 
     async def add(
@@ -251,7 +251,7 @@ class World:
         on: Optional[str] = None,
         serial: Optional[str] = None,
     ) -> Accessory:
-        """Make an accessory from a profile: the name or path of one, or a dictionary with the keys of a file."""
+        """Create an accessory from a profile: its name or path, or a dictionary with the keys of a file."""
         names = await self._add(profile, quirks, faults, behavior, on, serial, None)
         return names[0]
 
@@ -265,13 +265,13 @@ class World:
         behavior: Union[str, dict[str, Any], None] = None,
         on: Optional[str] = None,
     ) -> list[Accessory]:
-        """Make several accessories, numbered from 1."""
+        """Create several accessories, numbered from 1."""
         return await self._add(profile, quirks, faults, behavior, on, None, count)
 
     async def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Make the accessory of a capture, such as one of ``--capture``: in its sessions it answers as recorded."""
+        """Create the accessory of a capture, such as one from ``--capture``; its sessions answer as recorded."""
         made = await self.call("accessory.add", recording=str(pathlib.Path(path).resolve()), quirks=list(quirks), on=on)
         return Accessory(self, made["accessories"][0])
 
@@ -306,7 +306,7 @@ class World:
         registered: bool = True,
         rules: Optional[dict[str, Any]] = None,
     ) -> App:
-        """Launch an app that declares these protocols; all, when they are left out."""
+        """Launch an app that declares these protocols (default: all)."""
         declared = None if protocols is None else list(protocols)
         app = App(self)
         # Its notices may come together with the answer.
@@ -322,19 +322,19 @@ class World:
         return app
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, a line for each packet."""
+        """Record every cable of this world, including later ones: ``pcapng``, or ``transcript``, one line per packet."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
     async def host(self, address: str) -> Host:
-        """Let the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
+        """Make the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         made = await self.call("host.add", address=address)
         return Host(self, made["host"], address)
 
     # Time
 
     async def advance(self, seconds: float) -> None:
-        """Let virtual time pass. Behaviours act at the moment at which their bytes arrive."""
+        """Let virtual time pass. Behaviours act at the moment their bytes arrive."""
         await self._wait(seconds, lambda left: self.call("time.advance", by=left))
 
     async def run_until(self, event: str, *, timeout: float = DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
@@ -352,7 +352,7 @@ class World:
         return reply["notice"]["params"] if reply["reached"] else None
 
     async def _wait(self, time: float, call: Callable[[str], Any]) -> dict[str, Any]:
-        """Wait on the world's clock. When a behaviour has to act first, the wait is interrupted, and goes on after."""
+        """Wait on the world's clock. If a behaviour has to act first, the wait is interrupted and then continues."""
         end: Optional[float] = None
         left = time
         while True:
@@ -374,7 +374,7 @@ class World:
         await self.busy.wait()
 
     def raise_behavior_error(self) -> None:
-        """Raise the first error of a behaviour that was not raised yet."""
+        """Raise the first error of a behaviour that has not been raised yet."""
         if self.behavior_errors:
             raise self.behavior_errors.pop(0)
 
@@ -389,18 +389,18 @@ class World:
     # Events
 
     async def events(self) -> list[dict[str, Any]]:
-        """Return what has happened so far: lines as of ``--json``, the last 4,096 notices at most."""
+        """Return what has happened so far, as ``--json`` prints it: at most the last 4,096 notices."""
         return [n["params"]["event"] for n in await self._notices() if n["method"] == "event"]
 
     async def changes(self) -> list[dict[str, Any]]:
-        """Return the requests that have changed something: each with ``request``, ``params`` and ``result``."""
+        """Return the requests that changed something, each with ``request``, ``params`` and ``result``."""
         return [n["params"] for n in await self._notices() if n["method"] == "change"]
 
     async def _notices(self) -> list[dict[str, Any]]:
         return list((await self.call("events.list", limit=_MOST_NOTICES))["notices"])
 
     async def timeline(self, last: int = 200) -> str:
-        """Return the last events as text, for people."""
+        """Return the last events as readable text."""
         return _timeline.text(await self._notices(), last)
 
     async def remove(self) -> None:
@@ -446,11 +446,11 @@ class Accessory:
         await self._call("plug")
 
     async def unplug(self) -> None:
-        """Unplug it: bytes on the way are still delivered."""
+        """Unplug it; bytes in flight are still delivered."""
         await self._call("unplug")
 
     async def pull(self, *, unnoticed: bool = False) -> None:
-        """Pull the cable: bytes on the way are lost."""
+        """Pull the cable; bytes in flight are lost."""
         await self._call("pull", unnoticed=unnoticed)
 
     async def flicker(self) -> None:
@@ -458,19 +458,19 @@ class Accessory:
         await self._call("flicker")
 
     async def reset_link(self) -> None:
-        """Let the device reset the link: it connects again without being unplugged."""
+        """Make the device reset the link: it connects again without being unplugged."""
         await self._call("resetLink")
 
     async def close_sessions(self) -> None:
-        """Let it close its sessions, and stay connected."""
+        """Make it close its sessions and stay connected."""
         await self._call("closeSessions")
 
     async def forget_sessions(self) -> None:
-        """Let it forget its sessions: they stay open in the app, and nothing is answered."""
+        """Make it forget its sessions: they stay open in the app, and get no answers."""
         await self._call("forgetSessions")
 
     async def remove(self) -> None:
-        """Unplug it, and forget it."""
+        """Unplug and remove it."""
         await self._call("remove")
 
     async def state(self) -> dict[str, Any]:
@@ -485,29 +485,29 @@ class Accessory:
         return bool((await self._call("quirk", add=[quirk]))["now"])
 
     async def remove_quirk(self, name: str) -> bool:
-        """Take a quirk away. Returns whether this applies now; otherwise when it is plugged in next."""
+        """Remove a quirk. Returns whether the change applies now, or the next time it is plugged in."""
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Choose a behaviour of easim for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Choose one of easim's behaviours for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, also while it is plugged in. A preset has several."""
+        """Add a fault to its cable, even while it is plugged in. A preset adds several."""
         made = await self.world.simulator.call("fault.add", accessory=self.id, fault=fault)
         return [Fault(self.world, name) for name in made["faults"]]
 
     async def faults(self) -> list[dict[str, Any]]:
-        """List the faults of its cable, and what they have done."""
+        """List the faults on its cable and their effects so far."""
         return list((await self.world.simulator.call("fault.list", accessory=self.id))["faults"])
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, a line for each packet."""
+        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
         made = await self.world.simulator.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 
     async def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
-        """Answer sessions that are opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
+        """Answer sessions opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
         link = self.world.simulator.link
 
         def on_event(news: dict[str, Any]) -> None:
@@ -518,7 +518,7 @@ class Accessory:
         await self._call("take", protocols=None if protocols is None else list(protocols))
 
     async def release(self) -> None:
-        """Undo ``take``; sessions that were taken are closed."""
+        """Undo ``take``; taken sessions are closed."""
         await self._call("release")
         self.world.simulator.link.listeners.pop(("accessory", self.id), None)
 
@@ -556,7 +556,7 @@ class Fault:
         self.id = name
 
     async def change(self, to: str) -> None:
-        """Replace it by another fault."""
+        """Replace it with another fault."""
         await self.world.simulator.call("fault.change", fault=self.id, to=to)
 
     async def remove(self) -> None:
@@ -565,7 +565,7 @@ class Fault:
 
 
 class Capture:
-    """A recording of cables, up to its limit (16 MiB when none is given)."""
+    """A recording of cables, up to its limit (default 16 MiB)."""
 
     def __init__(self, world: World, name: str) -> None:
         """Use :meth:`World.capture` or :meth:`Accessory.capture`."""
@@ -573,7 +573,7 @@ class Capture:
         self.id = name
 
     async def read(self) -> bytes:
-        """Return everything that was recorded so far."""
+        """Return everything recorded so far."""
         data = bytearray()
         while True:
             piece = await self.world.simulator.call("capture.read", **{"capture": self.id, "from": len(data)})
@@ -594,7 +594,7 @@ class Capture:
         await self.world.simulator.call("capture.stop", capture=self.id)
 
     async def remove(self) -> None:
-        """End the recording, and drop it."""
+        """End the recording and delete it."""
         await self.world.simulator.call("capture.remove", capture=self.id)
 
 
@@ -626,7 +626,7 @@ class App:
 
     @property
     def sessions(self) -> list[Session]:
-        """Its sessions that are open."""
+        """Its open sessions."""
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
@@ -635,7 +635,7 @@ class App:
         return list((await self._call("accessories"))["accessories"])
 
     async def wait_for(self, event: str, *, timeout: float = DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect`` or ``disconnect``, or another notice, after the one waited for before."""
+        """Wait for the next ``connect``, ``disconnect`` or other notice after the previously awaited one."""
         notice = await self.world._run_until(event, timeout, app=self.id, after=self._waited)
         if notice is None:
             so_far = ", ".join(self.events) or "nothing"
@@ -650,7 +650,7 @@ class App:
         accessory: Optional[Accessory] = None,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Session:
-        """Open a session, as soon as an accessory offers the protocol."""
+        """Open a session as soon as an accessory offers the protocol."""
         end = await self.world.now() + timeout
         while True:
             # What comes between a refusal and the wait counts.
@@ -689,7 +689,7 @@ class App:
         await self._call("suspend")
 
     async def foreground(self) -> None:
-        """Bring it to the screen."""
+        """Bring it to the foreground."""
         await self._call("foreground")
 
     async def kill(self, *, leave_sessions: bool = False) -> None:
@@ -700,7 +700,7 @@ class App:
         await self._call("kill", sessions="left" if leave_sessions else None)
 
     async def crash(self, *, leave_sessions: bool = False) -> None:
-        """End it as a crash does."""
+        """End it as if it had crashed."""
         await self._call("crash", sessions="left" if leave_sessions else None)
 
     async def state(self) -> dict[str, Any]:
@@ -751,7 +751,7 @@ class Session:
         return await self.world.simulator.call(f"session.{method}", session=self.id, **params)
 
     def ended(self, got: int = 0) -> SessionEnded:
-        """Make the error for a session that is over."""
+        """Make the error for an ended session."""
         why = self.reason or "it was closed"
         after = f" after {got} bytes" if got else ""
         return SessionEnded(f"the session ended{after}: {why}", kind="gone")
@@ -763,7 +763,7 @@ class Session:
         return host.strip("[]"), int(port), str(place["token"])
 
     async def detach(self) -> socket.socket:
-        """Hand its bytes over to a socket, which is then the session, until it is closed."""
+        """Hand the session over to a socket until it is closed."""
         if self.world.is_virtual:
             raise EasimError("a world in virtual time has no sockets", kind="time", advice="use send and recv")
         if self._port is not None:
@@ -791,7 +791,7 @@ class Session:
         return self._port
 
     async def send(self, data: bytes) -> None:
-        """Send bytes: all of them, however long the other end takes, up to the timeout."""
+        """Send all bytes, waiting for the other end up to the timeout."""
         if not self.is_open:
             raise self.ended()
         if not self.world.is_virtual:
@@ -801,7 +801,7 @@ class Session:
                 self._sent += len(data)
                 await asyncio.wait_for(writer.drain(), self.timeout)
             except asyncio.TimeoutError:
-                raise self._timeout("the other end took nothing") from None
+                raise self._timeout("the other end accepted nothing") from None
             except ConnectionError:
                 raise self.ended() from None
             return
@@ -822,7 +822,7 @@ class Session:
                 if written == before:
                     if not self.is_open:
                         raise self.ended()
-                    raise self._timeout("the other end took nothing")
+                    raise self._timeout("the other end accepted nothing")
             view = view[written:]
 
     async def _settle_others(self) -> None:
@@ -916,7 +916,7 @@ class Session:
         return base64.b64decode(reply["data"])
 
     async def read_rest(self) -> bytes:
-        """Read what arrived before the end of a session that has no socket."""
+        """Read what arrived before the end of a session without a socket."""
         return self._take(await self._call("read", limit=1 << 18))
 
     async def learn_end(self) -> None:
@@ -927,7 +927,7 @@ class Session:
             self.reason = state.get("reason")
 
     async def close(self, reason: Optional[str] = None) -> None:
-        """Close it from this end. What was sent still arrives."""
+        """Close it from this end. Bytes already sent still arrive."""
         if self._port is not None and self.is_open:
             await self.flush(self._sent)
         if self._port is not None:
@@ -944,7 +944,7 @@ class Session:
                 await self.world.settle()
 
     async def flush(self, sent: int) -> None:
-        """Wait until the session has taken so many bytes from its socket, or has ended."""
+        """Wait until the session has accepted this many bytes from its socket, or has ended."""
         loop = asyncio.get_running_loop()
         end = loop.time() + (DEFAULT_TIMEOUT if self.timeout is None else self.timeout)
         while loop.time() < end:
@@ -972,7 +972,7 @@ class Session:
 
 
 class Host:
-    """An address that the device of a world connects to."""
+    """An address to which a world's device connects."""
 
     def __init__(self, world: World, name: str, address: str) -> None:
         """Use :meth:`World.host`."""

@@ -1,4 +1,4 @@
-"""The errors of easim. Each says what is wrong, and what to do where easim knows it."""
+"""easim's errors. Each states what is wrong and, if easim knows it, what to do."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ProgramError(EasimError):
 
 
 class Timeout(EasimError, builtins.TimeoutError):
-    """What was waited for did not come in time."""
+    """The expected event did not happen in time."""
 
 
 class SessionEnded(EasimError, ConnectionError):
-    """The session is over; the message has the reason."""
+    """The session has ended; the message has the reason."""

@@ -59,10 +59,10 @@ _CHUNK = 2_000
 
 
 class FleetError(EasimError):
-    """Some jobs never had a result. ``report`` has the others, ``missing`` names these with the reasons."""
+    """Some jobs got no result. ``report`` has the others; ``missing`` names these with the reasons."""
 
     def __init__(self, message: str, *, report: Any = None, missing: Sequence[tuple[Any, str]] = ()) -> None:
-        """Make an error with what is missing."""
+        """Make an error that lists what is missing."""
         super().__init__(message, kind="lost", advice="run these again, and merge the reports with '+'")
         self.report = report
         self.missing = tuple(missing)
@@ -86,33 +86,33 @@ class SoakFailure:
 
 @dataclass(frozen=True)
 class SoakReport:
-    """What came of random worlds. Two reports of different seeds are added with ``+``."""
+    """The result of random worlds. Add reports of different seeds with ``+``."""
 
     ranges: tuple[range, ...]
-    """The seeds that were played, in order."""
+    """The seeds run, in order."""
     failed: int
-    """How many worlds broke a rule."""
+    """The number of worlds that broke a rule."""
     failures: tuple[SoakFailure, ...]
-    """The first ten of these, in the order of their seeds."""
+    """The first ten of these, in order of seed."""
     hash: int
     """The hash of everything that happened in all worlds."""
     coverage: dict[str, int]
-    """How often each rare case of the protocol was reached."""
+    """The number of times each rare case of the protocol was reached."""
     faults: dict[str, int]
-    """How often each fault acted."""
+    """The number of times each fault took effect."""
     whole: bool = True
-    """Whether the worlds were of every kind, so that 5,000 must reach every case: no profile, nothing forbidden."""
+    """Whether the worlds were unrestricted (no profile, nothing forbidden), so that 5,000 must reach every case."""
     program: str = ""
     """The version of the program."""
 
     @property
     def worlds(self) -> int:
-        """How many worlds were played."""
+        """The number of worlds run."""
         return sum(len(seeds) for seeds in self.ranges)
 
     @property
     def seeds(self) -> range:
-        """The seeds, when they follow one another."""
+        """The seeds, if they are consecutive."""
         if len(self.ranges) != 1:
             raise EasimError("the seeds are not one range", kind="state", advice="use 'ranges'")
         return self.ranges[0]
@@ -162,7 +162,7 @@ class SoakReport:
         }
 
     def __str__(self) -> str:
-        """Write it in lines: the result, then each failure with the command that repeats it."""
+        """Format it as lines: the result, then each failure with the command that repeats it."""
         shown = ", ".join(f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}" for seeds in self.ranges)
         text = f"{self.worlds} worlds, seeds {shown}: "
         held = "every rule held" if self.worlds else "nothing was checked"
@@ -281,7 +281,7 @@ class ScenarioResult:
     scenario: str
     """Its name."""
     client: str
-    """The app that played it."""
+    """The app that ran it."""
     seed: Optional[int]
     """The seed; None for the scenario's own."""
     passed: bool
@@ -292,7 +292,7 @@ class ScenarioResult:
 
 @dataclass(frozen=True)
 class ScenariosReport:
-    """How scenarios ended, in the order in which they were asked for."""
+    """The results of scenarios, in the order requested."""
 
     results: tuple[ScenarioResult, ...]
     """One for each scenario, client and seed."""
@@ -304,11 +304,11 @@ class ScenariosReport:
 
     @property
     def passed(self) -> bool:
-        """Whether there were any, and all of them passed."""
+        """Whether there were any and all passed."""
         return bool(self.results) and not self.failures
 
     def __str__(self) -> str:
-        """Write the count, and a line for each failure."""
+        """Format the count, and a line for each failure."""
         lines = [f"{len(self.results)} scenarios, {len(self.failures)} failed"]
         for each in self.failures:
             seed = "" if each.seed is None else f", seed {each.seed}"
@@ -365,16 +365,16 @@ def scenarios(
 
 @dataclass(frozen=True)
 class BurstsReport:
-    """What came of load tests that ran at the same time."""
+    """The result of simultaneous load tests."""
 
     passed: bool
     """Whether all of them passed."""
     merged: dict[str, Any] = field(repr=False)
-    """Their reports added up, as ``easim report merge`` does: the percentiles are those of one run with all bursts."""
+    """Their merged report, as from ``easim report merge``: the percentiles are those of one run with all bursts."""
     reports: tuple[dict[str, Any], ...] = field(repr=False)
     """The report of each."""
     text: str = ""
-    """The merged report for people."""
+    """The merged report as readable text."""
 
     def __str__(self) -> str:
         """Write the merged report."""

@@ -26,19 +26,19 @@ class BurstReport:
     """What came of bursts."""
 
     bursts: int
-    """How many were answered as expected."""
+    """The number of bursts answered as expected."""
     bytes: int
-    """How many bytes were sent in these."""
+    """The number of bytes sent in these bursts."""
     seconds: float
-    """How long all of them took."""
+    """The total duration."""
     latencies: tuple[float, ...]
-    """From the first byte that was sent to the last of the answer, in seconds, in order."""
+    """The times from the first byte sent to the last byte of the answer, in seconds, in order."""
     errors: list[str] = field(default_factory=list)
-    """What went wrong; the bursts end with the first."""
+    """The errors; the run ends at the first."""
 
     @property
     def passed(self) -> bool:
-        """Whether there were bursts, and each was answered as expected."""
+        """Whether there were bursts and all were answered as expected."""
         return self.bursts > 0 and not self.errors
 
     @property
@@ -58,7 +58,7 @@ class BurstReport:
         return ordered[max(0, -int(-len(ordered) * percent // 100) - 1)]
 
     def __str__(self) -> str:
-        """Write it in a line."""
+        """Format it as one line."""
         if not self.latencies:
             return "; ".join(self.errors) or "no bursts"
         shown = f"{self.bursts} bursts, {self.rate / 1e6:.2f} MB/s, median {self.percentile(50) * 1e3:.2f} ms"

@@ -16,7 +16,7 @@ _PACKETS = pytest.StashKey["list[Capture]"]()
 _MOST_PACKETS = 200
 _MARK = (
     "easim(profile=..., quirks=[...], faults=[...], behavior=..., plugged=True, seed=..., messages=True,"
-    " packets=True): what the world of this test begins with; the accessory is easim.accessory"
+    " packets=True): how this test's world starts; the accessory is easim.accessory"
 )
 
 
@@ -39,12 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--easim-messages",
         action="store_true",
-        help="show the control messages of iAP2 in the timeline of a failed test",
+        help="show iAP2 control messages in a failed test's timeline",
     )
     group.addoption(
         "--easim-packets",
         action="store_true",
-        help="show the packets of a failed test, the last 200 (also with the mark easim(packets=True))",
+        help="show the last 200 packets of a failed test (also with the mark easim(packets=True))",
     )
 
 
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Server:
-    """The server of this process. One that has died is replaced, so that it fails no further test."""
+    """The server of this process. A dead server is replaced, so that no further test fails."""
 
     def __init__(self, program: Optional[str]) -> None:
         self._program = program
@@ -87,14 +87,14 @@ def easim_simulator(_easim_server: _Server) -> Simulator:
 
 
 class TestWorld(World):
-    """The world of a test, with the accessory of its mark."""
+    """A test's world, with the accessory from its mark."""
 
     __test__ = False
     _accessory: Any = None
 
     @property
     def accessory(self) -> Accessory:
-        """The accessory of the mark ``easim``."""
+        """The accessory from the mark ``easim``."""
         if self._accessory is None:
             raise EasimError(
                 "this test has no accessory",
@@ -160,7 +160,7 @@ def easim_host(request: pytest.FixtureRequest, easim_simulator: Simulator) -> It
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Add the timelines of the worlds to the report of a failed test."""
+    """Add the worlds' timelines to a failed test's report."""
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
     if not report.failed or report.when == "teardown" or _WORLDS not in item.stash:

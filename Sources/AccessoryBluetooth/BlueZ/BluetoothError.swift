@@ -38,13 +38,13 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     switch self {
     case .noLibrary(let why): "Bluetooth needs libsystemd, which cannot be loaded (\(why))"
     case .noBus(let why): "there is no D-Bus system bus (\(why))"
-    case .noService: "the Bluetooth service does not run"
+    case .noService: "the Bluetooth service is not running"
     case .notPermitted(let what): "\(what) is not permitted to this user"
     case .noAdapter(nil): "this machine has no Bluetooth adapter"
     case .noAdapter(let name?): "this machine has no Bluetooth adapter \(name)"
     case .adapterOff(let name): name.isEmpty ? "the Bluetooth adapter is off" : "the Bluetooth adapter \(name) is off"
     case .serviceTaken:
-      "another process is a Bluetooth accessory or host already, and BlueZ lets only one offer the service"
+      "another process already acts as a Bluetooth accessory or host, and BlueZ lets only one offer the service"
     case .notPaired: "it is not paired with this machine"
     case .outOfRange: "it does not answer: it is out of range, off, or connected to another device"
     case .refused(let why): "it refused: \(why)"
@@ -109,7 +109,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     case "org.bluez.Error.AuthenticationFailed": .refused("pairing failed: the PIN or the confirmation was wrong")
     case "org.bluez.Error.AuthenticationRejected": .refused("it rejected the pairing")
     case "org.bluez.Error.AuthenticationTimeout": .timedOut
-    case "org.bluez.Error.DoesNotExist": .failed("BlueZ does not know such a device")
+    case "org.bluez.Error.DoesNotExist": .failed("BlueZ does not know this device")
     default: .failed(message.isEmpty ? name : message)
     }
   }

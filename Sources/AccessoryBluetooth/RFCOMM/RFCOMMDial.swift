@@ -169,8 +169,8 @@ extension BluetoothError {
     case EHOSTDOWN, ETIMEDOUT: self = .outOfRange
     case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: self = .noAdapter(nil)
     case EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV: self = .adapterOff("")
-    case EACCES, EPERM: self = .refused("the pairing is not valid any more")
-    case ECONNREFUSED: self = .refused("its channel is closed, or the pairing is not valid any more")
+    case EACCES, EPERM: self = .refused("the pairing is no longer valid")
+    case ECONNREFUSED: self = .refused("its channel is closed, or the pairing is no longer valid")
     case EBUSY: self = .failed("the channel is in use by another connection")
     case ECONNRESET: self = .refused("it closed the connection")
     default: self = .failed(strerror(code).map { String(cString: $0) } ?? "error \(code)")

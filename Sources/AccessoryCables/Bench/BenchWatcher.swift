@@ -159,7 +159,7 @@ public final class BenchWatcher {
 
   /// The kernel's queue overflowed: accessories that came and went meanwhile are unknown.
   private func lookAgain() {
-    tell(.warning("more happened on the bench \(directory) than could be followed"))
+    tell(.warning("the bench \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
     for accessory in accessories where !names.contains(accessory.entry.name) { remove(accessory, Self.unplugged) }
     missed.removeAll()

@@ -189,7 +189,7 @@ struct LinkAnalysis {
       if let expected = ends[other].end.expected, !header.control.contains(.syn),
         Int8(bitPattern: number &- expected) >= 0, ends[other].end.held[number] == nil
       {
-        broke("an acknowledgement of number \(number), which was not sent yet")
+        broke("an acknowledgement of number \(number), which had not been sent")
       }
       for (sent, state) in ends[other].end.outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].end.outstanding[sent] = nil

@@ -116,7 +116,7 @@ public final class CaptureDecoder {
       cutter.finish { retell($0, tell) }
       if summary.entries == 0, let first = foreignLines?.first {
         throw CaptureError(
-          first, 1, "no line of a transcript, such as '0.000213 D ACK seq=1 ack=0', nor is any other line")
+          first, 1, "not a transcript line such as '0.000213 D ACK seq=1 ack=0', nor is any other line")
       }
     }
     for (stream, capture) in captures.enumerated() { self.tell(capture.finish(), of: capture, stream, tell) }

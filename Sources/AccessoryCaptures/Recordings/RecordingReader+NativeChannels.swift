@@ -8,7 +8,7 @@ extension RecordingReader {
     guard let channel = entry.channel else { return }
     if channels[channel.interface] == nil {
       guard let attachment = attachment(of: channel.cable) else {
-        return note("the transfers of \(channel.protocolName) belong to no cable, and are left out")
+        return note("the transfers of \(channel.protocolName) belong to no cable and are omitted")
       }
       try countSession()
       var session = Recording.Session(

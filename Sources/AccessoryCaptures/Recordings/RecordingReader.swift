@@ -170,7 +170,7 @@ public struct RecordingReader {
   ) throws(RecordingError) {
     guard case .session(let found) = event, !found.bytes.isEmpty, let cable = cables[found.cable] else { return }
     guard let session = cable.open[found.session] else {
-      return note("\(found.bytes.count.counted("byte")) of session \(found.session), which was not open, are left out")
+      return note("\(found.bytes.count.counted("byte")) of session \(found.session), which was not open, are omitted")
     }
     guard let from = cable.marks[found.from] else { return note("the sender of session \(found.session) is unknown") }
     try count(bytes: found.bytes.count)

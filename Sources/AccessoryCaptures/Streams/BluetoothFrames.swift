@@ -126,7 +126,7 @@ struct BluetoothFrames {
     let fragment = bytes.dropFirst(4).prefix(length)
     if connections[handle] == nil, connections.count >= Self.mostConnections {
       return give(
-        .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is left out"))
+        .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is omitted"))
     }
     let side = isReceived ? 1 : 0
     var half = connections[handle, default: Connection()].halves[side]
@@ -171,7 +171,7 @@ struct BluetoothFrames {
     let content = connections[key.place]?.halves[side].contents[channel]
     if content == .other { return }
     guard let frame = RFCOMMFrame(bytes) else {
-      if content == .rfcomm { give(.problem(key, "\(bytes.count.counted("byte")) that are no frame of RFCOMM")) }
+      if content == .rfcomm { give(.problem(key, "\(bytes.count.counted("byte")) that are not an RFCOMM frame")) }
       return
     }
     guard frame.isIntact else {

@@ -139,7 +139,7 @@ struct HexDumpReader {
   /// The next part of a line that is too long to be read at once.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
-      throw CaptureError(line.number, line.column, "the line is too long for a line with an offset")
+      throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
     }
     streams[current].count += bytes.count
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
@@ -151,7 +151,7 @@ struct HexDumpReader {
     guard let offset else {
       guard let index = marked.first else { return open(line, nil) }
       guard streams[index].first == nil else {
-        throw CaptureError(line.number, line.column, "an offset is missing here: the lines before have one")
+        throw CaptureError(line.number, line.column, "an offset is missing here: previous lines have one")
       }
       return index
     }
@@ -183,7 +183,7 @@ struct HexDumpReader {
 
   private mutating func squeeze(_ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first != nil, streams[current].last != nil else {
-      throw CaptureError(line.number, line.column, "a '*' repeats the line before it, and there is none")
+      throw CaptureError(line.number, line.column, "a '*' repeats the previous line, but there is none")
     }
     streams[current].isSqueezed = true
   }
@@ -197,11 +197,12 @@ struct HexDumpReader {
     guard let distance = streams[index].distance(to: offset), !last.bytes.isEmpty,
       (distance - streams[index].count) % last.bytes.count == 0
     else {
-      throw CaptureError(line.number, line.column, "the offset \(offset.text) does not fit the '*' before it")
+      throw CaptureError(line.number, line.column, "the offset \(offset.text) does not fit the preceding '*'")
     }
     let missing = distance - streams[index].count
     guard missing <= Self.mostRepeated - repeated else {
-      throw CaptureError(line.number, line.column, "the '*' before this line means \(missing) repeated bytes: too many")
+      throw CaptureError(line.number, line.column, "the preceding '*' would stand for too many repeated bytes: "
+        + "\(missing)")
     }
     repeated += missing
     flush()

@@ -28,7 +28,7 @@ public struct DescriptorError: Error, Equatable, Sendable, CustomStringConvertib
   /// What is wrong with it.
   public let problem: String
 
-  /// "byte 18: the configuration says it has 900 bytes, and 32 are there".
+  /// "byte 18: the configuration claims 900 bytes, and 32 are there".
   public var description: String { "byte \(offset): \(problem)" }
 }
 
@@ -72,7 +72,7 @@ extension USBDescriptors.Configuration {
     let total = Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8
     guard total >= Int(bytes[start]), total <= bytes.count - start else {
       throw DescriptorError(
-        offset: start, problem: "the configuration says it has \(total) bytes, but only \(bytes.count - start) follow")
+        offset: start, problem: "the configuration claims \(total) bytes, but only \(bytes.count - start) follow")
     }
     var configuration = Self(value: bytes[start + 5], interfaces: [])
     let end = start + total
@@ -81,7 +81,7 @@ extension USBDescriptors.Configuration {
       let length = Int(bytes[offset])
       guard length >= 2, length <= end - offset else {
         throw DescriptorError(
-          offset: offset, problem: "a descriptor says it has \(length) bytes, and \(end - offset) follow")
+          offset: offset, problem: "a descriptor claims \(length) bytes, and \(end - offset) follow")
       }
       try configuration.add(bytes[offset..<offset + length])
       offset += length

@@ -58,7 +58,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   public var description: String {
     switch self {
     case .wrongChallengeSize(let expected, let actual):
-      "the challenge is \(actual) bytes and this coprocessor signs \(expected)"
+      "the challenge has \(actual) bytes, but this coprocessor signs \(expected)"
     case .certificate(let error): error.description
     case .foreignCertificate(let text): text
     case .librarySaidNo(let reasons): "libcrypto refused: \(reasons)"

@@ -37,11 +37,11 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
     case .bareX509(let byteCount):
       "this is a bare X.509 certificate of \(byteCount) bytes; devices want it inside a PKCS#7 SignedData envelope"
     case .notDER(let first, let byteCount):
-      "\(byteCount) bytes that are no certificate: they begin \(Hex.excerpt(first)), and DER begins 30"
+      "\(byteCount) bytes that are not a certificate: they begin with \(Hex.excerpt(first)), but DER begins with 30"
     case .damaged(let offset, let what, let bytes):
       "the certificate is damaged at byte \(offset): \(what)\(bytes.isEmpty ? "" : " (\(Hex.excerpt(bytes)))")"
     case .notAnEnvelope(let reason, let first):
-      "sound DER, but no PKCS#7 SignedData with certificates (\(reason)); it begins \(Hex.excerpt(first))"
+      "valid DER, but not a PKCS#7 SignedData with certificates (\(reason)); it begins \(Hex.excerpt(first))"
     case .trailingBytes(let offset, let bytes):
       "the envelope ends at byte \(offset) and more follows: \(Hex.excerpt(bytes))"
     case .wrongNumber(let count, let limit):

@@ -123,9 +123,9 @@ struct DERFault: Equatable {
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {
-      return DERFault(offset: header, what: "a value of \(length) bytes where only \(end - position) are left")
+      return DERFault(offset: header, what: "a value of \(length) bytes, but only \(end - position) are left")
     }
-    if flags & 0x01 != 0 { return DERFault(offset: header, what: "a length left open, which DER forbids") }
+    if flags & 0x01 != 0 { return DERFault(offset: header, what: "an indefinite length, which DER forbids") }
     let valueEnd = position + length
     if flags & V_ASN1_CONSTRUCTED != 0 {
       if depth == depthLimit { return DERFault(offset: header, what: "values nested deeper than \(depthLimit)") }

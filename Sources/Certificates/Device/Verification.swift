@@ -24,7 +24,7 @@ public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertib
     switch self {
     case .certificate(let error): error.description
     case .wrongChallengeSize(let expected, let actual):
-      "a challenge of \(actual) bytes for a certificate that calls for \(expected)"
+      "a challenge of \(actual) bytes for a certificate that requires \(expected)"
     case .wrongResponseSize(let expected, let actual):
       "a response of \(actual) bytes from a coprocessor that answers with \(expected)"
     case .wrongSignature(let tried):

@@ -73,7 +73,7 @@ enum BenchRealm {
       switch event.kind {
       case .warning(let text), .alert(let text): say(text)
       case .refused(let refusal) where refusal.name == "authentication":
-        say("\(refusal.sentence); EASIM_AUTH=accept uses the accessory all the same")
+        say("\(refusal.sentence); EASIM_AUTH=accept uses the accessory anyway")
       default: break
       }
     }

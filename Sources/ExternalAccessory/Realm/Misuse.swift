@@ -30,7 +30,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
       "\(name): a stream without a delegate was opened and scheduled; on Apple's systems it is its own delegate, and the "
         + "app crashes at the first event. Set a delegate before the run loop runs, or poll without a schedule"
     case .stream(let name, .deadLoop):
-      "\(name): a stream is scheduled on a run loop that never runs, so its delegate hears nothing. Schedule it on "
+      "\(name): a stream is scheduled on a run loop that never runs, so its delegate gets no events. Schedule it on "
         + "RunLoop.main, or run the loop of that thread"
     }
   }

@@ -47,15 +47,15 @@ public enum ParameterReader {
     while at < body.count {
       guard body.count - at >= 4 else {
         throw ParameterError(
-          "a parameter needs 4 bytes and has \(body.count - at)", offset: base + at, bytes: body[at...])
+          "a parameter needs 4 bytes but has \(body.count - at)", offset: base + at, bytes: body[at...])
       }
       let length = Int(body[at]) << 8 | Int(body[at + 1])
       guard length >= 4 else {
-        throw ParameterError("a parameter says it is \(length) bytes long", offset: base + at, bytes: body[at...])
+        throw ParameterError("a parameter claims \(length) bytes", offset: base + at, bytes: body[at...])
       }
       guard length <= body.count - at else {
         throw ParameterError(
-          "a parameter says it is \(length) bytes long and \(body.count - at) are left", offset: base + at,
+          "a parameter claims \(length) bytes, but only \(body.count - at) are left", offset: base + at,
           bytes: body[at...])
       }
       parameters.append(
@@ -76,7 +76,7 @@ extension Parameter {
   /// The value as a number of the given width.
   public func number<Number: FixedWidthInteger>(as type: Number.Type = Number.self) throws(ParameterError) -> Number {
     let width = Number.bitWidth / 8
-    guard value.count == width else { throw fail("has \(value.count) bytes where \(width) belong") }
+    guard value.count == width else { throw fail("has \(value.count) bytes instead of \(width)") }
     var number = Number.zero
     for byte in value { number = number << 8 | Number(truncatingIfNeeded: byte) }
     return number
@@ -94,7 +94,7 @@ extension Parameter {
   /// The value as a boolean; a byte other than 0 and 1 is an error.
   public func bool() throws(ParameterError) -> Bool {
     let byte = try number(as: UInt8.self)
-    guard byte <= 1 else { throw fail("is \(byte) where 0 or 1 belongs") }
+    guard byte <= 1 else { throw fail("is \(byte) instead of 0 or 1") }
     return byte == 1
   }
 
@@ -106,7 +106,7 @@ extension Parameter {
 
   /// Checks that there is no value: only the presence of the parameter matters.
   public func none() throws(ParameterError) {
-    guard value.isEmpty else { throw fail("must have no value and has \(value.count) bytes") }
+    guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
 
   /// The value as parameters.

@@ -74,7 +74,7 @@ public struct FileReceiver: Sendable {
     let rest = data.dropFirst(8)
     let type = rest.count >= 2 ? rest.prefix(2).reduce(UInt16(0)) { $0 << 8 | UInt16($1) } : nil
     guard size <= UInt64(limit) else {
-      return again + [.send([id, 0x02]), .failed(id, "it has \(size) bytes, and \(limit) are the limit")]
+      return again + [.send([id, 0x02]), .failed(id, "it has \(size) bytes; the limit is \(limit)")]
     }
     if size == 0 { return again + [.send([id, 0x05]), .received(id, type: type, [])] }
     guard transfers.count < Self.transferLimit else {

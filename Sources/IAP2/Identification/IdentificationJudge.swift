@@ -172,11 +172,11 @@ public struct IdentificationJudge: Hashable, Sendable {
     }
     func isReserved(_ message: MessageID) -> Bool { [0x1D, 0xAA].contains(message.rawValue >> 8) }
     for (parameter, list, sender) in [(UInt16(6), sent, Link.Role.accessory), (7, received, .device)] {
-      find(.reservedMessage, parameter, list.filter(isReserved), "these go without saying and must not be listed")
+      find(.reservedMessage, parameter, list.filter(isReserved), "these are implied and must not be listed")
       let wrong = list.filter { id in
         !isReserved(id) && MessageCatalog.entry(id)?.sender.map { $0 != sender } ?? false
       }
-      find(.wrongDirection, parameter, wrong, "these are sent by the other side")
+      find(.wrongDirection, parameter, wrong, "these are sent by the other end")
     }
     find(
       .startWithoutStop, 6,

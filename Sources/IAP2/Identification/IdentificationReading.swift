@@ -85,7 +85,7 @@ public struct IdentificationReading: Hashable, Sendable {
       findings.append(
         .init(
           check: .packedLanguages, parameter: 13,
-          reason: "\(parts.count) languages are packed in one parameter; each belongs in a parameter of its own"))
+          reason: "\(parts.count) languages are packed in one parameter; each needs its own parameter"))
     } else {
       languages = [try text(parameter)]
     }
@@ -113,7 +113,7 @@ public struct IdentificationReading: Hashable, Sendable {
       findings.append(
         .init(
           check: .presenceWithValue, parameter: group,
-          reason: "its parameter \(parameter.id) must have no value and has \(parameter.value.count) bytes"))
+          reason: "its parameter \(parameter.id) must have no value but has \(parameter.value.count) bytes"))
     }
     return true
   }

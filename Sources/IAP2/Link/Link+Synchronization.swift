@@ -56,7 +56,7 @@ extension Link {
 
   /// Sends the link to sleep, which only a device does.
   public mutating func sleep() {
-    precondition(role == .device, "only the device sends a link to sleep")
+    precondition(role == .device, "only the device puts a link to sleep")
     stop()
     pending.insert(.sleep)
   }

@@ -69,10 +69,10 @@ extension LinkEnd: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unanswered(let sequence, let count):
-      "packet \(sequence) was sent again \(count) times and never acknowledged"
+      "packet \(sequence) was retransmitted \(count) times and never acknowledged"
     case .reset: "the device reset the link"
-    case .asleep: "the device sent the link to sleep"
-    case .restarted: "the other end started the link anew"
+    case .asleep: "the device put the link to sleep"
+    case .restarted: "the other end restarted the link"
     case .undetected(let attempts): "no answer to \(attempts) detection sequences"
     case .unsynchronized(let attempts): "no answer to \(attempts) SYN packets"
     case .legacyDevice(let frame): "the device speaks iAP1 only (it answered \(Hex.spaced(frame)))"

@@ -274,10 +274,10 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
   public var description: String {
     let what =
       switch problem {
-      case .tooShort: "it has \(bytes.count) bytes and needs at least 13"
+      case .tooShort: "it has \(bytes.count) bytes but needs at least 13"
       case .cutTable: "its session table has \(bytes.count - 10) bytes, not a multiple of 3"
       case .outOfRange(let name, let value, let allowed):
-        "\(name) is \(value), allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
+        "\(name) is \(value); allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
       case .noSessions: "its session table is empty"
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"

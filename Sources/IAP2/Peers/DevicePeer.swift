@@ -70,7 +70,7 @@ extension Peer where Role == DeviceRole {
     switch action {
     case .send(let message): core.send(message)
     case .tell(let event): core.events.append(event)
-    case .unexpected(let message): core.events.append(.malformed("\(message) came without being asked for"))
+    case .unexpected(let message): core.events.append(.malformed("\(message) arrived unrequested"))
     }
   }
 
@@ -162,7 +162,7 @@ extension Peer where Role == DeviceRole {
 
   private mutating func handleIdentification(_ message: ControlMessage, now: Instant) {
     guard case .asking(.identification, _) = role.progress else {
-      core.events.append(.malformed("\(message.id) came without being asked for"))
+      core.events.append(.malformed("\(message.id) arrived unrequested"))
       return
     }
     let judge = role.settings.judge
@@ -196,7 +196,7 @@ extension Peer where Role == DeviceRole {
 
   private mutating func handleUpdate(_ message: ControlMessage) {
     guard let accepted = role.accepted else {
-      core.events.append(.malformed("\(message.id) came before an identification was accepted"))
+      core.events.append(.malformed("\(message.id) arrived before an identification was accepted"))
       return
     }
     let texts = core.decode(message) { parameters throws(ParameterError) in

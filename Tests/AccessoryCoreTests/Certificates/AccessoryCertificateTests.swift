@@ -56,7 +56,7 @@ import Testing
       let cut = Array(whole.prefix(count))
       #expect(
         throws: CertificateError.damaged(
-          offset: 0, what: "a value of 603 bytes where only \(count - 4) are left", bytes: Array(cut.prefix(16)))
+          offset: 0, what: "a value of 603 bytes, but only \(count - 4) are left", bytes: Array(cut.prefix(16)))
       ) { try AccessoryCertificate(cut) }
     }
     for count in 1...3 {
@@ -70,7 +70,7 @@ import Testing
   /// value. Both are correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
-    let answers = ["no whole tag and length", "a value of 603 bytes where only 0 are left"]
+    let answers = ["no whole tag and length", "a value of 603 bytes, but only 0 are left"]
     let error = #expect(throws: CertificateError.self) { try AccessoryCertificate(header) }
     #expect(answers.map { .damaged(offset: 0, what: $0, bytes: header) }.contains(error))
   }

@@ -119,7 +119,7 @@ import Testing
     }
     #expect(
       verifier.judge(response: [], to: [], certificate: garbage)
-        == .refused(reason: "3 bytes that are no certificate: they begin 47 45 54, and DER begins 30"))
+        == .refused(reason: "3 bytes that are not a certificate: they begin with 47 45 54, but DER begins with 30"))
     #expect(verifier.certificateSerial(of: garbage) == nil)
     #expect(verifier.certificateSerial(of: Sample.current.certificate) == Sample.current.certificateSerial)
   }

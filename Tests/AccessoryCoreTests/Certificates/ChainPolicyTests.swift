@@ -83,7 +83,7 @@ import Testing
     #expect(
       throws: CertificateError.notARoot(
         first: Array(cut.prefix(16)),
-        reason: "damaged at byte 0: a value of \(length) bytes where only 96 are left")
+        reason: "damaged at byte 0: a value of \(length) bytes, but only 96 are left")
     ) { try TrustedRoots(cut) }
     // An accessory's envelope is not a root either.
     #expect(

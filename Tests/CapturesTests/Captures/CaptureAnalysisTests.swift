@@ -81,7 +81,7 @@ import Testing
     let findings = Self.findings(try Self.analyze(packets).1)
     func expect(_ text: String) { #expect(findings.contains { $0.contains(text) }, "\(text) in \(findings)") }
     expect("A: 1 byte of session 7, which is not open")
-    expect("A: an acknowledgement of number 60, which was not sent yet: 0.004000 A DATA seq=12 ack=60")
+    expect("A: an acknowledgement of number 60, which had not been sent: 0.004000 A DATA seq=12 ack=60")
     expect("A: a message that only the other end sends")
     expect("A: a packet of 72 bytes, and the other end takes at most 64")
     expect("4 packets without an acknowledgement, and the other end takes 3")
@@ -113,7 +113,7 @@ import Testing
     #expect(
       findings.allSatisfy {
         $0.contains("a SYN with values outside their ranges")
-          && $0.hasSuffix("sessions=1:control,2:accessory; maximum retransmissions is 0, allowed are 1 to 30")
+          && $0.hasSuffix("sessions=1:control,2:accessory; maximum retransmissions is 0; allowed are 1 to 30")
       }, "\(findings)")
   }
 

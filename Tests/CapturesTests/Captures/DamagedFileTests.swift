@@ -160,7 +160,7 @@ import Testing
     let packed = Self.stored(plain)
     #expect(try DecodedCapture(packed).entries == (try DecodedCapture(plain)).entries)
     let cut = try DecodedCapture(Array(packed.dropLast(2)))
-    #expect(Fixture.problems(cut).last?.hasSuffix("the gzip file is cut off") == true)
+    #expect(Fixture.problems(cut).last?.hasSuffix("the gzip file is truncated") == true)
     #expect(!cut.isSound)
   }
 }

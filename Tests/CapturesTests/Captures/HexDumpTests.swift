@@ -174,17 +174,17 @@ import Testing
       "00000000: ff5a\n00000010: 00\n",
       "2:1: the offset 00000010 does not follow 2 bytes after 00000000: is a line missing?"
     ),
-    ("00000000: ff5a\nff5a\n", "2:1: an offset is missing here: the lines before have one"),
+    ("00000000: ff5a\nff5a\n", "2:1: an offset is missing here: previous lines have one"),
     ("00000000  ff 5a\n00000003\n", "2:1: the dump ends at 00000003, and 2 bytes are here: is a line missing?"),
-    ("*\n", "1:1: a '*' repeats the line before it, and there is none"),
-    ("00000000: ff5a\n*\n00000005: 00\n", "3:1: the offset 00000005 does not fit the '*' before it"),
+    ("*\n", "1:1: a '*' repeats the previous line, but there is none"),
+    ("00000000: ff5a\n*\n00000005: 00\n", "3:1: the offset 00000005 does not fit the preceding '*'"),
     (
       "00000000: ff5a\n*\nffffffff0: 00\n",
-      "3:1: the '*' before this line means 68719476718 repeated bytes: too many"
+      "3:1: the preceding '*' would stand for too many repeated bytes: 68719476718"
     ),
     (
       "00000000: ff5a\n*\n00200000: 0000\n*\n00500000: 00\n",
-      "5:1: the '*' before this line means 3145726 repeated bytes: too many"
+      "5:1: the preceding '*' would stand for too many repeated bytes: 3145726"
     ),
   ]) func whatIsNoHexIsAnErrorWithItsPlace(text: String, expected: String) {
     #expect {

@@ -135,7 +135,7 @@ import Testing
     end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     _ = end.told()
     end.receives(says(2, UInt16(message), "0102", ack: 1))
-    #expect(end.told() == [.malformed("\(name) came without being asked for")])
+    #expect(end.told() == [.malformed("\(name) arrived unrequested")])
     // The running authentication is not disturbed.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)
@@ -144,7 +144,7 @@ import Testing
   @Test(arguments: [
     ("", "parameter 0 (data) is missing, at byte 0: (nothing)"),
     ("00050000ce" + "00050000ce", "parameter 0 (data) comes twice, at byte 5: ce"),
-    ("000500", "a parameter needs 4 bytes and has 3, at byte 0: 00 05 00"),
+    ("000500", "a parameter needs 4 bytes but has 3, at byte 0: 00 05 00"),
   ])
   func aCertificateMessageThatCannotBeReadIsToldAndWaitedForAgain(_ body: String, _ problem: String) {
     var end = OneEnd.device()
@@ -209,7 +209,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "AA02 RequestAuthenticationChallengeResponse: a parameter says it is 9 bytes long and 5 are left, at byte 0: "
+          "AA02 RequestAuthenticationChallengeResponse: a parameter claims 9 bytes, but only 5 are left, at byte 0: "
             + "00 09 00 00 42")
       ])
   }

@@ -127,7 +127,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "EA00 StartExternalAccessoryProtocolSession: a parameter says it is 9 bytes long and 5 are left, at byte 5: "
+          "EA00 StartExternalAccessoryProtocolSession: a parameter claims 9 bytes, but only 5 are left, at byte 5: "
             + "00 09 00 01 00")
       ])
     end.receives(packet(0x42, Sheet.message(0x4155)))

@@ -110,7 +110,7 @@ import Testing
     (0xAA01, "000e0000" + "00112233445566778899", "AA01 AuthenticationCertificate certificate=0011223344556677…(10)"),
     (
       0x4E09, "000500",
-      "4E09 DeviceInformationUpdate (unreadable: a parameter needs 4 bytes and has 3, at byte 0: 00 05 00)"
+      "4E09 DeviceInformationUpdate (unreadable: a parameter needs 4 bytes but has 3, at byte 0: 00 05 00)"
     ),
   ])
   func messagesShowAsOneLine(_ number: Int, _ body: String, _ line: String) {

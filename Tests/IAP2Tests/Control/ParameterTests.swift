@@ -97,14 +97,14 @@ import Testing
   // MARK: What cannot be read
 
   @Test func lengthsThatLieAreShown() {
-    #expect(problem("000500") == "a parameter needs 4 bytes and has 3, at byte 0: 00 05 00")
-    #expect(problem("00040001" + "00") == "a parameter needs 4 bytes and has 1, at byte 4: 00")
-    #expect(problem("00000001") == "a parameter says it is 0 bytes long, at byte 0: 00 00 00 01")
-    #expect(problem("00040001" + "00030002") == "a parameter says it is 3 bytes long, at byte 4: 00 03 00 02")
+    #expect(problem("000500") == "a parameter needs 4 bytes but has 3, at byte 0: 00 05 00")
+    #expect(problem("00040001" + "00") == "a parameter needs 4 bytes but has 1, at byte 4: 00")
+    #expect(problem("00000001") == "a parameter claims 0 bytes, at byte 0: 00 00 00 01")
+    #expect(problem("00040001" + "00030002") == "a parameter claims 3 bytes, at byte 4: 00 03 00 02")
     #expect(
-      problem("0009000102") == "a parameter says it is 9 bytes long and 5 are left, at byte 0: 00 09 00 01 02")
+      problem("0009000102") == "a parameter claims 9 bytes, but only 5 are left, at byte 0: 00 09 00 01 02")
     #expect(
-      problem("ffff0001") == "a parameter says it is 65535 bytes long and 4 are left, at byte 0: ff ff 00 01")
+      problem("ffff0001") == "a parameter claims 65535 bytes, but only 4 are left, at byte 0: ff ff 00 01")
   }
 
   @Test func anErrorShowsAtMostThirtyTwoBytes() {
@@ -120,13 +120,13 @@ import Testing
       problem("00040009") { _ = try $0[0].number(as: UInt16.self) }
         == "parameter 9 has 0 bytes where 2 belong, at byte 0: (nothing)")
     #expect(
-      problem("0005000102") { _ = try $0[0].bool() } == "parameter 1 is 2 where 0 or 1 belongs, at byte 0: 02")
+      problem("0005000102") { _ = try $0[0].bool() } == "parameter 1 is 2 instead of 0 or 1, at byte 0: 02")
     #expect(
       problem("00070006ea00ea") { _ = try $0[0].list() }
         == "parameter 6 is a list of two-byte numbers of 3 bytes, at byte 0: ea 00 ea")
     #expect(
       problem("0005000201") { try $0[0].none() }
-        == "parameter 2 must have no value and has 1 bytes, at byte 0: 01")
+        == "parameter 2 must have no value but has 1 bytes, at byte 0: 01")
   }
 
   @Test func textThatIsNoneIsShown() {

@@ -60,7 +60,7 @@ import Testing
       ])
     _ = end.told()
     end.receives(says(3, 0x1D01, Sheet.identification, ack: 3))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation arrived unrequested")])
     #expect(end.peer.isReady == false)
     #expect(end.passes(22).count == 1)
     #expect(end.peer.core.deadline == nil)
@@ -71,7 +71,7 @@ import Testing
     end.receives(says(1, 0x1D01, Self.refusable))
     _ = end.told()
     end.receives(says(2, 0x1D01, Sheet.identification, ack: 2))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation arrived unrequested")])
   }
 
   @Test func anAccessoryThatNeverIdentifiesIsToldOnce() {
@@ -102,7 +102,7 @@ import Testing
     var end = OneEnd.device()
     _ = end.told()
     end.receives(says(1, 0x1D01, Sheet.identification))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation arrived unrequested")])
   }
 
   @Test func anUpdateChangesNamesAndVersionsAndNothingElse() {
@@ -139,7 +139,7 @@ import Testing
     end.receives(says(1, 0x1D06, Sheet.parameter(0, Sheet.text("New"))))
     #expect(
       end.told() == [
-        .malformed("1D06 IdentificationInformationUpdate came before an identification was accepted")
+        .malformed("1D06 IdentificationInformationUpdate arrived before an identification was accepted")
       ])
   }
 

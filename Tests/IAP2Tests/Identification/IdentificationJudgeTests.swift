@@ -65,7 +65,7 @@ import Testing
       .unreadableParameter, 10, "parameter 0 (protocol number) is missing, at byte 76: (nothing)",
       set(10, Sheet.parameter(1, Sheet.text("a.b")))),
     Case(
-      .unreadableParameter, 16, "a parameter needs 4 bytes and has 1, at byte 129: 00", set(16, "00")),
+      .unreadableParameter, 16, "a parameter needs 4 bytes but has 1, at byte 129: 00", set(16, "00")),
     Case(
       .unreadableParameter, 18, "parameter 2 (HID function) is missing, at byte 147: (nothing)",
       add(18, Sheet.parameter(0, "0007") + Sheet.parameter(1, Sheet.text("K")))),
@@ -105,13 +105,13 @@ import Testing
       .textWithoutEnd, 10, "its parameter 1: the text lacks the zero byte that ends it",
       set(10, Sheet.parameter(0, "01") + Sheet.parameter(1, "612e62"))),
     Case(
-      .packedLanguages, 13, "2 languages are packed in one parameter; each belongs in a parameter of its own",
+      .packedLanguages, 13, "2 languages are packed in one parameter; each needs its own parameter",
       set(13, Sheet.text("en") + Sheet.text("de"))),
     Case(
-      .presenceWithValue, 16, "its parameter 2 must have no value and has 1 bytes",
+      .presenceWithValue, 16, "its parameter 2 must have no value but has 1 bytes",
       set(16, Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("USB")) + Sheet.parameter(2, "01"))),
     Case(
-      .presenceWithValue, 10, "its parameter 4 must have no value and has 1 bytes",
+      .presenceWithValue, 10, "its parameter 4 must have no value but has 1 bytes",
       set(10, echo + Sheet.parameter(4, "01"))),
     Case(
       .duplicateProtocol, 10, "two protocols have the number 1",
@@ -139,17 +139,17 @@ import Testing
       .receivedWithoutRequest, 7, "the message that asks for it is not declared as sent: AE01 PowerUpdate",
       set(7, "ea00ea01ae01")),
     Case(
-      .reservedMessage, 6, "these go without saying and must not be listed: 1D01 IdentificationInformation",
+      .reservedMessage, 6, "these are implied and must not be listed: 1D01 IdentificationInformation",
       set(6, "ea031d01")),
     Case(
       .reservedMessage, 7,
-      "these go without saying and must not be listed: AA00 RequestAuthenticationCertificate, 1D02 IdentificationAccepted",
+      "these are implied and must not be listed: AA00 RequestAuthenticationCertificate, 1D02 IdentificationAccepted",
       set(7, "ea00ea01aa001d02")),
     Case(
-      .wrongDirection, 6, "these are sent by the other side: EA00 StartExternalAccessoryProtocolSession",
+      .wrongDirection, 6, "these are sent by the other end: EA00 StartExternalAccessoryProtocolSession",
       set(6, "ea03ea00")),
     Case(
-      .wrongDirection, 7, "these are sent by the other side: EA02 RequestAppLaunch", set(7, "ea00ea01ea02")),
+      .wrongDirection, 7, "these are sent by the other end: EA02 RequestAppLaunch", set(7, "ea00ea01ea02")),
     Case(
       .sessionsWithoutMessages, 7,
       "protocols are declared without EA00 StartExternalAccessoryProtocolSession and "
@@ -257,7 +257,7 @@ import Testing
     let verdict = judge("0009000045")
     #expect(
       verdict.errors.map(\.reason) == [
-        "a parameter says it is 9 bytes long and 5 are left, at byte 0: 00 09 00 00 45"
+        "a parameter claims 9 bytes, but only 5 are left, at byte 0: 00 09 00 00 45"
       ])
     #expect(verdict.warnings == [])
   }

@@ -71,7 +71,7 @@ import Testing
     #expect(end.told() == [.linkDown(.unanswered(sequence: 1, retransmissions: 3))])
     #expect(
       LinkEnd.unanswered(sequence: 1, retransmissions: 3).description
-        == "packet 1 was sent again 3 times and never acknowledged")
+        == "packet 1 was retransmitted 3 times and never acknowledged")
     // Back at the beginning, with a new number.
     #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }

@@ -74,7 +74,7 @@ import Testing
       ])
     #expect(
       MessageText.parameterLines(ControlMessage(.startIdentification, body: [0, 9, 0])) == [
-        "unreadable: a parameter needs 4 bytes and has 3, at byte 0: 00 09 00"
+        "unreadable: a parameter needs 4 bytes but has 3, at byte 0: 00 09 00"
       ])
   }
 }

@@ -31,7 +31,7 @@ import Testing
     var receiver = FileReceiver(limit: 8)
     #expect(
       receive(&receiver, "8004 0000000000000009") == [
-        .send([0x80, 0x02]), .failed(0x80, "it has 9 bytes, and 8 are the limit"),
+        .send([0x80, 0x02]), .failed(0x80, "it has 9 bytes; the limit is 8"),
       ])
     _ = receive(&receiver, "8104 0000000000000004", "8180 0102")
     #expect(receive(&receiver, "8102") == [.failed(0x81, "the sender cancelled it")])

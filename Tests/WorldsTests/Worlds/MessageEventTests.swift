@@ -70,7 +70,7 @@ import Testing
     #expect(
       json(ControlMessage(MessageID(rawValue: 0xBEEF), body: [0, 9, 0]))
         == head
-        + #""id":"BEEF","unreadable":"a parameter needs 4 bytes and has 3, at byte 0: 00 09 00","hex":"000900"}"#)
+        + #""id":"BEEF","unreadable":"a parameter needs 4 bytes but has 3, at byte 0: 00 09 00","hex":"000900"}"#)
     let long = json(ControlMessage(.authenticationCertificate) { $0.blob(0, [UInt8](repeating: 7, count: 1_025)) })
     #expect(long.hasSuffix(#"07","bytes":1025}]}"#))
     #expect(long.count < 2_400)

@@ -58,7 +58,7 @@ class EasimAccessory(Resource):
 @target_factory.reg_resource
 @attr.s(eq=False)
 class EasimHostPort(Resource):
-    """An address at which an accessory is found: usb:, bt:…, serial:PATH, tcp:HOST:PORT, …."""
+    """The address of an accessory: usb:, bt:…, serial:PATH, tcp:HOST:PORT, …."""
 
     address: Any = attr.ib(validator=attr.validators.instance_of(str))
     allow_remote: Any = attr.ib(default=False, validator=attr.validators.instance_of(bool))
@@ -75,7 +75,7 @@ class NetworkEasimAccessory(Resource):
 
 
 class _Plugged:
-    """An accessory that is plugged in: a program of its own, which ends with this process."""
+    """A plugged-in accessory: a separate program that ends with this process."""
 
     def __init__(self, resource: Any) -> None:
         self.simulator = Simulator(resource.program, allow_remote=resource.allow_remote)
@@ -141,7 +141,7 @@ class EasimAccessoryDriver(Driver):
 
     @property
     def allow_remote(self) -> bool:
-        """Whether hosts of other machines may connect."""
+        """Whether hosts on other machines may connect."""
         return bool(self.resource.allow_remote)
 
 
@@ -184,7 +184,7 @@ class EasimHostDriver(Driver):
 
     @property
     def connection(self) -> hosts.HostConnection:
-        """The connection, for everything that this driver has no method for."""
+        """The connection, for everything else."""
         if self._connection is None:
             raise EasimError("the driver is not active", kind="state", advice="target.activate(driver)")
         return self._connection
@@ -202,7 +202,7 @@ class EasimHostDriver(Driver):
 
 @attr.s(eq=False)
 class EasimAccessoryExport(exporter.ResourceExport):  # type: ignore[misc]
-    """Simulates the accessory while a place has acquired it; without one nothing runs."""
+    """Simulates the accessory while its place is acquired."""
 
     def __attrs_post_init__(self) -> None:
         """Keep the description, and offer an address."""

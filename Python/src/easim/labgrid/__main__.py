@@ -1,4 +1,4 @@
-"""labgrid's exporter, which also knows the resources of easim."""
+"""labgrid's exporter with easim's resources."""
 
 from . import main
 
