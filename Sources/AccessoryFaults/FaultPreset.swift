@@ -36,7 +36,8 @@ public struct FaultPreset: Equatable, Sendable {
   /// The same while hands-free audio shares the radio: of 15 frames a second 6 to 15 arrived. The rate is that of 6,
   /// the worst; the delay is our choice: it grows by the slots that audio takes.
   public static let bluetoothHandsFree = FaultPreset(
-    name: "bluetooth-hfp", summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
+    name: "bluetooth-hfp",
+    summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 

@@ -320,8 +320,9 @@ extension AccessoryAttachment {
     if !bytes.isEmpty {
       let count = session.write(bytes.span.bytes)
       tell(
-        .warning("session \(session.id) begins with \(count) bytes of the previous one because of the stale-bytes "
-          + "quirk"))
+        .warning(
+          "session \(session.id) begins with \(count) bytes of the previous one because of the stale-bytes "
+            + "quirk"))
     }
     session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
   }

@@ -121,7 +121,9 @@ import Testing
     defer { close(other) }
     leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     let answer = try EpollLoop().connect(to: address)
-    #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) { try answer.get() }
+    #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
+      try answer.get()
+    }
     // Its owner would have got a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)

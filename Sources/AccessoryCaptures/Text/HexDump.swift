@@ -201,8 +201,10 @@ struct HexDumpReader {
     }
     let missing = distance - streams[index].count
     guard missing <= Self.mostRepeated - repeated else {
-      throw CaptureError(line.number, line.column, "the preceding '*' would stand for too many repeated bytes: "
-        + "\(missing)")
+      throw CaptureError(
+        line.number, line.column,
+        "the preceding '*' would stand for too many repeated bytes: "
+          + "\(missing)")
     }
     repeated += missing
     flush()

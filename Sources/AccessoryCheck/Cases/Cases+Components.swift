@@ -4,7 +4,8 @@ import IAP2
 extension CheckCase {
   static let components: [CheckCase] = [
     answer(
-      1001, "location", "The accessory answers StartLocationInformation (FFFA) with NMEA sentences (FFFB).", 0xFFFA, 0xFFFB,
+      1001, "location", "The accessory answers StartLocationInformation (FFFA) with NMEA sentences (FFFB).", 0xFFFA,
+      0xFFFB,
       ask: {
         $0.none(1); $0.none(2)
       }
@@ -24,7 +25,8 @@ extension CheckCase {
       }
     ) { _ in nil },
     answer(
-      1004, "pairing", "The accessory answers StartOOBBTPairing (00B0) with 00B1, a transport component and an "
+      1004, "pairing",
+      "The accessory answers StartOOBBTPairing (00B0) with 00B1, a transport component and an "
         + "address.",
       0x00B0,
       0x00B1

@@ -66,7 +66,8 @@ extension CheckCase {
       },
       CheckCase(
         607, "identification-whole",
-        "The accessory declares all of its protocols and stays connected when it is first plugged in.", [.seenOnce], .warning,
+        "The accessory declares all of its protocols and stays connected when it is first plugged in.", [.seenOnce],
+        .warning,
         fix: "Do not detach to change the offer: apps see a connect, a disconnect and another connect."
       ) { run in
         let survey = try run.survey()
@@ -84,7 +85,8 @@ extension CheckCase {
       .unreadableParameter, 622, "Each parameter is valid for its type.", [.agreed],
       "Correct the parameter's length and content."),
     rule(
-      .repeatedParameter, 623, "Parameters that may appear only once are not repeated.", [.inferred], "Send the parameter once."),
+      .repeatedParameter, 623, "Parameters that may appear only once are not repeated.", [.inferred],
+      "Send the parameter once."),
     rule(
       .blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
     rule(

@@ -36,7 +36,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      303, "packet-session", "Packets with a payload name a session from the SYN; packets without a payload name "
+      303, "packet-session",
+      "Packets with a payload name a session from the SYN; packets without a payload name "
         + "session 0.",
       [.agreed], fix: "Put the session's number into byte 7, or 0 in packets without a payload."
     ) { run in
@@ -191,7 +192,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      311, "packet-no-repetition", "On a link without acknowledgements the accessory acknowledges and retransmits "
+      311, "packet-no-repetition",
+      "On a link without acknowledgements the accessory acknowledges and retransmits "
         + "nothing.",
       [.seenOnce], .warning, fix: "If all four recovery values are 0 on both sides, send only data."
     ) { run in
@@ -212,7 +214,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      312, "message-framing", "Control messages begin with 40 40 and their length, and contain only complete "
+      312, "message-framing",
+      "Control messages begin with 40 40 and their length, and contain only complete "
         + "parameters.",
       [.agreed, .captured],
       fix: "Send 40 40, the whole message's length and its number, then each parameter with its length, number and "

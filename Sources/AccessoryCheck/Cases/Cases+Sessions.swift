@@ -10,7 +10,8 @@ extension CheckCase {
       _ = try run.linkProtocol()
       let survey = try run.survey()
       guard case .closed(let packet) = survey.status else { return }
-      throw CheckFinding("The answer to EA00 was EA03 with a status that closes the session.", survey.device.proof(packet))
+      throw CheckFinding(
+        "The answer to EA00 was EA03 with a status that closes the session.", survey.device.proof(packet))
     },
     CheckCase(
       702, "session-status", "An accessory that lists EA03 reports the status of each session.", [.agreed], .warning,
@@ -278,7 +279,8 @@ extension CheckRun {
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
-      throw CheckFinding("The first was confirmed with EA03; this one was not.", device.proof(mark..<device.record.count))
+      throw CheckFinding(
+        "The first was confirmed with EA03; this one was not.", device.proof(mark..<device.record.count))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)
     let before = session.received.count

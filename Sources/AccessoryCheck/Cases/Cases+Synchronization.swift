@@ -146,7 +146,8 @@ extension CheckCase {
         try run.expectReady("With a SYN|ACK numbered FE the accessory did not become ready", manner)
       },
       CheckCase(
-        217, "syn-other-values", "A device whose SYN|ACK has a different retransmission timeout gets a link.", [.agreed],
+        217, "syn-other-values", "A device whose SYN|ACK has a different retransmission timeout gets a link.",
+        [.agreed],
         .warning, fix: "Adopt the four recovery values of the SYN|ACK, or offer them in another SYN."
       ) { run in
         let device = try run.survey().device

@@ -159,7 +159,8 @@ extension HostileReport {
   fileprivate static let format = Record("hostile", "what attacks found", HostileReport()) {
     Field("attacks", \.attacks, .tally, "number of attacks", isRequired: true)
     Field(
-      "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000), "attacks that the accessory did "
+      "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000),
+      "attacks that the accessory did "
         + "not survive",
       isRequired: true)
   }

@@ -203,7 +203,8 @@ private struct Applied: Equatable, Sendable {
   var quirks: [Quirk] = []
 
   static let format = Record("applied", "", Applied()) {
-    Field("now", \.isNow, .boolean, "whether the change applies now, or the next time it is plugged in", isRequired: true)
+    Field(
+      "now", \.isNow, .boolean, "whether the change applies now, or the next time it is plugged in", isRequired: true)
     Field("quirks", \.quirks, .list(of: Quirk.format.format), "all of its quirks", isRequired: true)
   }
 }

@@ -28,8 +28,10 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.list", "List the faults on an accessory's cable and their effects so far.", OneID.accessory,
-      Listed<FaultMethods.State>.format("faults", FaultMethods.State.format.format, "in the order in which bytes pass "
-        + "them"),
+      Listed<FaultMethods.State>.format(
+        "faults", FaultMethods.State.format.format,
+        "in the order in which bytes pass "
+          + "them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
@@ -103,7 +105,8 @@ enum FaultMethods {
     static let format = Record("fault state", "a fault and its effects so far", State()) {
       Field("fault", \.fault, .text, "its id", isRequired: true)
       Field("text", \.text, .text, "the fault as for --fault", isRequired: true)
-      Field("hits", \.hits, .integer(0...Int.max), "how many times it took effect on the present cable", isRequired: true)
+      Field(
+        "hits", \.hits, .integer(0...Int.max), "how many times it took effect on the present cable", isRequired: true)
       Field("bytes", \.bytes, .integer(0...Int.max), "how many bytes it affected", isRequired: true)
     }
   }

@@ -147,8 +147,10 @@ private struct BurstChoices: Equatable, Sendable {
     Field(
       "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
       "maximum duration of a burst, and of a disconnect")
-    Field("reconnects", \.reconnects, .boolean, "whether the run continues when the accessory disconnects and comes "
-      + "back")
+    Field(
+      "reconnects", \.reconnects, .boolean,
+      "whether the run continues when the accessory disconnects and comes "
+        + "back")
     Field("allowLost", \.allowsLost, .boolean, "with reconnects: whether the run may pass even if bursts were lost")
   }
 

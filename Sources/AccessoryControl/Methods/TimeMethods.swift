@@ -7,7 +7,8 @@ extension ControlMethods {
   static let time: [ControlMethod] = [
     ControlMethod(
       later: "time.advance",
-      "Let virtual time pass. Time stops early when a session that this client has taken needs the client.", Advancing.format,
+      "Let virtual time pass. Time stops early when a session that this client has taken needs the client.",
+      Advancing.format,
       Waited.format, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
     ) { call, params, answer in
       let world = try call.server.world(params.world)

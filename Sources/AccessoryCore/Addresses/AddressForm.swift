@@ -68,7 +68,8 @@ public struct AddressForm: Equatable, Sendable {
       [
         AddressForm("usb:", "usb:", host: "every accessory on USB", simulator: nil),
         AddressForm("usb:VID:PID", "usb:1209:0001", host: "accessories with these ids, in hex", simulator: nil),
-        AddressForm("usb:serial=S", "usb:serial=EW1-0001", host: "the accessory with this serial string", simulator: nil),
+        AddressForm(
+          "usb:serial=S", "usb:serial=EW1-0001", host: "the accessory with this serial string", simulator: nil),
         AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the accessory at this port", simulator: nil),
       ]
     case .usbip:

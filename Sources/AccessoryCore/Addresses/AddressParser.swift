@@ -107,7 +107,8 @@ extension AddressParser {
     guard path.utf8.count <= Address.longestUnixPath else {
       let limit = Address.longestUnixPath
       throw error(
-        rest, "the socket path has \(path.utf8.count) bytes; a socket's may have at most \(limit)", "unix:/tmp/NAME.sock")
+        rest, "the socket path has \(path.utf8.count) bytes; a socket's may have at most \(limit)",
+        "unix:/tmp/NAME.sock")
     }
     return .unix(path: path)
   }

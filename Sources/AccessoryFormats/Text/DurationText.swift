@@ -86,8 +86,10 @@ public enum DurationText {
       let significant = all.drop { $0 == "0" }
       guard significant.utf8.count <= 18, let value = Int64("0" + significant) else {
         throw DurationTextError(
-          decimals > 9 ? "'\(text)' is more precise than a nanosecond" : "'\(text)' is too long: at most 8760h (a "
-            + "year)")
+          decimals > 9
+            ? "'\(text)' is more precise than a nanosecond"
+            : "'\(text)' is too long: at most 8760h (a "
+              + "year)")
       }
       let (high, low) = value.multipliedFullWidth(by: unit)
       guard divisor > high else { throw DurationTextError("'\(text)' is too long: at most 8760h (a year)") }

@@ -98,7 +98,8 @@ public struct BurstPlanFile: Equatable, Sendable {
       "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
       "without `phases`: how long to send bursts, one after the other")
     Field(
-      "count", \.count, .optional(.integer(1...1_000_000_000)), "without `phases`: number of bursts to send, one "
+      "count", \.count, .optional(.integer(1...1_000_000_000)),
+      "without `phases`: number of bursts to send, one "
         + "after the other")
     Field("size", \.sizes, .sizes, "bytes per burst, or their distribution")
     Field(
@@ -113,8 +114,10 @@ public struct BurstPlanFile: Equatable, Sendable {
       "by name, serial number or address: the factor by which each multiplies the phases' rate; `'*'` for the others")
     Field("sessions", \.sessions, .integer(1...1_000), "sessions with each accessory")
     Field("inFlight", \.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session")
-    Field("warmUp", \.warmUp, .duration, "time at the start of the phases during which bursts are verified but not "
-      + "measured")
+    Field(
+      "warmUp", \.warmUp, .duration,
+      "time at the start of the phases during which bursts are verified but not "
+        + "measured")
     Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory comes back")
     Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run may pass even if bursts were lost")
     Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run may pass even if bursts began late")

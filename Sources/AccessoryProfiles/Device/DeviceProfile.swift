@@ -74,8 +74,10 @@ public struct DeviceProfile: Equatable, Sendable {
     }
 
     static let format = Record("power", "what the device reports about power (AE01)", Self()) {
-      Field("maximumCurrent", \.maximumCurrent, .integer(0...65_535), "maximum current that the accessory may draw, "
-        + "in mA")
+      Field(
+        "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
+        "maximum current that the accessory may draw, "
+          + "in mA")
       Field("willCharge", \.willCharge, .boolean, "whether the battery charges when power is available")
       Field("mode", \.mode, .integer(0...255), "the accessory's power mode")
       Field("externalCharger", \.externalCharger, .boolean, "whether an external charger is connected")

@@ -73,7 +73,8 @@ extension Profile {
       Text("firmwareRevisionPending", \.firmwareRevisionPending, "firmware version staged but not yet active"),
       Text("hardwareRevision", \.hardwareRevision, "the hardware revision"),
       Text(
-        "dockType", \.dockType, "the type of 30-pin dock; empty for modern accessories", hasDefault: true, mayBeBlank: true
+        "dockType", \.dockType, "the type of 30-pin dock; empty for modern accessories", hasDefault: true,
+        mayBeBlank: true
       ),
       Text("currentLanguage", \.currentLanguage, "its current language", hasDefault: true),
     ]

@@ -55,7 +55,8 @@ extension Profile {
         "challenge", \.challenge, .choice,
         "whether the challenge is signed as the digest, or hashed first; public sources disagree")
       Field(
-        "certSerial", \.certSerial, .integer(certSerialRange), "number of bytes of the certificate's serial number in "
+        "certSerial", \.certSerial, .integer(certSerialRange),
+        "number of bytes of the certificate's serial number in "
           + "dumps",
         standard: Standard("16, or 15 for the older generation") { $0.generation.certSerial })
       Field(

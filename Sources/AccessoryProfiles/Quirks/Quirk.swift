@@ -182,7 +182,8 @@ public struct OddSession: Equatable, Sendable {
       "delay", \.delay, .duration(.zero ... .seconds(3600)),
       "time from the start of a session until it closes or detaches")
     Field(
-      "times", \.times, .integer(0...1_000_000), "number of affected sessions, after which they work normally; 0 for "
+      "times", \.times, .integer(0...1_000_000),
+      "number of affected sessions, after which they work normally; 0 for "
         + "all")
   }.example("session,close,delay=2s,times=1")
 }

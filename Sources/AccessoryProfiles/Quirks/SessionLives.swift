@@ -143,7 +143,8 @@ public struct PhantomSession: Equatable, Sendable {
 
   static let format = Record(
     "phantom-session",
-    "does not notice that a session was cut off mid-transfer, and then ends every new session until a power cycle", PhantomSession()
+    "does not notice that a session was cut off mid-transfer, and then ends every new session until a power cycle",
+    PhantomSession()
   ) {
     Field(
       "within", \.within, .ofSessions, "a session counts as cut off if its last byte is no older than this")

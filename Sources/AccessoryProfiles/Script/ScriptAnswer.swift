@@ -32,7 +32,9 @@ extension Script {
     /// An answer that sends.
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
-    static let format = Record("answer", "an answer, or just its text; several keys take effect in this order", Answer()) {
+    static let format = Record(
+      "answer", "an answer, or just its text; several keys take effect in this order", Answer()
+    ) {
       Field("after", \.after, .duration(.zero ... .seconds(3600)), "the pause after the previous answer")
       Field(
         "send", \.send, .optional(.template), "what to send: a text with inserted values, or { hex: … }")
@@ -46,7 +48,8 @@ extension Script {
         "close", \.close, .optional(.text),
         "closes the session; the text is the reason on the timeline")
       Field(
-        "unplug", \.unplug, .optional(.absence), "unplugs the accessory for a time, or until it is plugged in again "
+        "unplug", \.unplug, .optional(.absence),
+        "unplugs the accessory for a time, or until it is plugged in again "
           + "(stay)")
     }.checked { answer, object in
       let actions = ["send", "goto", "quirk", "close", "unplug"]

@@ -61,8 +61,10 @@ extension Script {
       Field("response", \.response, .bytes, "the answer, sent as it is, including any delimiter; default: none")
       Field(
         "delay", \.delay, .duration(.zero ... .seconds(3600)), "time from the request to the response")
-      Field("answers", \.answers, .answers, "instead of `response`: several answers, with inserted values, pauses and "
-        + "actions")
+      Field(
+        "answers", \.answers, .answers,
+        "instead of `response`: several answers, with inserted values, pauses and "
+          + "actions")
       Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
       .init("anyOf", .array(kinds.map { .object([.init("required", .array([.text($0)]))]) }))
@@ -70,8 +72,10 @@ extension Script {
       let given = kinds.filter { object.value($0) != nil }
       if given.isEmpty { object.error("a rule needs a 'request', a 'prefix' or a 'regex'") }
       for key in given.dropFirst() {
-        object.error(key, "a rule has only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
-          + "already")
+        object.error(
+          key,
+          "a rule has only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
+            + "already")
       }
       if object.value("answers") != nil {
         if object.value("response") != nil {

@@ -73,7 +73,8 @@ public struct ScenarioWithApps: Equatable, Sendable {
       }
       Field("apps", \.plan.apps, .apps, "the apps, by the name that steps use", isRequired: true)
       Field(
-        "steps", \.plan.steps, .steps(of: SoakPlan.Step.format(names)) { $0.at }, "what happens, in chronological "
+        "steps", \.plan.steps, .steps(of: SoakPlan.Step.format(names)) { $0.at },
+        "what happens, in chronological "
           + "order",
         isRequired: true)
       Field(

@@ -3,7 +3,8 @@ enum FieldNumber {
   /// The few words of a number that a shipped scenario reproduces; a test compares the two lists.
   static let words: [String: String] = [
     // Variants of the flicker.
-    "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay", "F4": "a missing connect",
+    "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
+    "F4": "a missing connect",
     "F5": "a connect after thirty seconds", "F6": "background and foreground", "F8": "a stale accessory",
     "F9": "no reply to an early write", "F11": "the accessory closes the session",
     // Failures in the field.

@@ -48,7 +48,8 @@ struct BurstOptions: CommandOptions {
       "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
       standard: "1"),
     Option(
-      "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"),
+      "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
+    ),
     Option(
       "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),

@@ -55,8 +55,10 @@ struct PipeOptions: CommandOptions {
       default: throw UsageError("--listen \(word): expected unix:PATH or tcp:HOST:PORT")
       }
     },
-    Option("--as-accessory", \.profile, .optional(.text), as: "PROFILE", "act as this accessory instead of as the "
-      + "device"),
+    Option(
+      "--as-accessory", \.profile, .optional(.text), as: "PROFILE",
+      "act as this accessory instead of as the "
+        + "device"),
     Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
       .standard("bench:"),
     Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),

@@ -186,7 +186,8 @@ import Testing
   @Test func moreThanTheReplyIsAnError() throws {
     let plan = try Self.plan("{ count: 3, script: [{ send: 'STATUS?\\n', expect: 'prefix:OK', read: 2 }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
-    #expect(report.errors[.unexpected]?.first == "the bench: 4 bytes arrived that no burst asked for", "\(report.errors)")
+    #expect(
+      report.errors[.unexpected]?.first == "the bench: 4 bytes arrived that no burst asked for", "\(report.errors)")
   }
 
   // MARK: Think times

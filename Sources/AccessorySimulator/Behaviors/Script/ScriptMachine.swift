@@ -169,7 +169,9 @@ struct ScriptMachine {
 
   /// Another session of the accessory sends here.
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
-    if answers.isFull { return notes.add(.dropped, "too many answers are waiting: one from another session is not sent") }
+    if answers.isFull {
+      return notes.add(.dropped, "too many answers are waiting: one from another session is not sent")
+    }
     if isUnframed { answers.add(bytes, at: now) } else { queue(bytes, at: now) }
   }
 

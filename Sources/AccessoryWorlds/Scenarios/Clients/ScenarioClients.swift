@@ -31,8 +31,11 @@ public enum ScenarioClients {
     ("WritesOnceAndTrusts", WritesOnceAndTrusts.self, "writes once and ignores how much was accepted"),
     ("WritesAllAtOnce", WritesAllAtOnce.self, "writes as much at once as the session accepts"),
     ("GivesUpSlowUploads", GivesUpSlowUploads.self, "treats an upload of more than ten seconds as failed"),
-    ("BelievesTheFirstByte", BelievesTheFirstByte.self, "treats the first bytes of a session as the reply to its "
-      + "request"),
+    (
+      "BelievesTheFirstByte", BelievesTheFirstByte.self,
+      "treats the first bytes of a session as the reply to its "
+        + "request"
+    ),
     ("EndsAtAnyDisconnect", EndsAtAnyDisconnect.self, "ends its session at the disconnect of any accessory"),
     (
       "RetriesWithTheOldAccessory", RetriesWithTheOldAccessory.self,

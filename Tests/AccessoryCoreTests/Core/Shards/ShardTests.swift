@@ -126,8 +126,11 @@ import Testing
       ["JOB_COMPLETION_INDEX": "2"],
       "JOB_COMPLETION_INDEX=2 gives the shard, but EASIM_SHARDS is not set: everything is run"
     ),
-    (["CI_NODE_TOTAL": "4"], "CI_NODE_TOTAL=4 gives the number of shards, but CI_NODE_INDEX is not set: everything is "
-      + "run"),
+    (
+      ["CI_NODE_TOTAL": "4"],
+      "CI_NODE_TOTAL=4 gives the number of shards, but CI_NODE_INDEX is not set: everything is "
+        + "run"
+    ),
   ]) func halfOfAPairIsToldAndDividesNothing(variables: [String: String], note: String) throws {
     let found = try Self.found(variables)
     #expect(found.shard == nil && found.note == note)
