@@ -154,9 +154,7 @@ private struct PacketPage: Equatable, Sendable {
       "packets", \.packets, .list(of: .raw("a packet")),
       "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and "
         + "`text`; a link packet also with `control`, `seq`, `ack`, `session`, and where applicable `messages` and "
-        + "`repeated`; "
-        + "a transfer on a "
-        + "native channel with `channel`", isRequired: true)
+        + "`repeated`; a transfer on a native channel with `channel`", isRequired: true)
   }
 }
 

@@ -165,8 +165,7 @@ extension DeviceProfile {
     "device",
     "an easim device profile: what the simulated Apple device tells accessories about itself, and what it answers. "
       + "Files are JSON5. The reader checks what a schema cannot express: ranges of durations, names of messages and "
-      + "of "
-      + "their parameters", DeviceProfile()
+      + "of their parameters", DeviceProfile()
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", formatVersion, "the version of this format")

@@ -80,9 +80,8 @@ extension Profile {
   /// The file's format: every key with its default and its meaning.
   public static let format = Record(
     "profile",
-    "an easim profile: what an accessory is and what it does. Files are JSON5. The reader checks what a schema "
-      + "cannot express: ids and protocols that occur twice, ranges of durations, parameters in the text forms, "
-      + "references "
+    "an easim profile: what an accessory is and what it does. Files are JSON5. The reader checks what a schema cannot "
+      + "express: ids and protocols that occur twice, ranges of durations, parameters in the text forms, references "
       + "between sections", Profile(name: "", identity: Identity.format.base)
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
