@@ -62,7 +62,7 @@ struct OpenCounter {
   var story: String {
     "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it answers nothing until it is "
       + "unplugged "
-      + "for \(DurationText.format(quirk.rest))because of the wedges-after quirk"
+      + "for \(DurationText.format(quirk.rest)) (wedges-after quirk)"
   }
 }
 
@@ -119,7 +119,7 @@ struct PhantomMachine {
 
   var story: String {
     "is kept as a phantom: every new one ends until the accessory is unplugged for "
-      + "\(DurationText.format(quirk.rest))because of the phantom-session quirk"
+      + "\(DurationText.format(quirk.rest)) (phantom-session quirk)"
   }
 }
 
