@@ -105,7 +105,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   public func start(_ handler: any ChannelHandler) {
     switch state {
     case .made: break
-    case .open, .closing: preconditionFailure("a channel is started once")
+    case .open, .closing: preconditionFailure("a channel can be started only once")
     case .over: return
     }
     state = .open(handler)

@@ -54,7 +54,7 @@ extension Connection where Role == DeviceRole {
     }
     switch route {
     case .link:
-      guard let session else { preconditionFailure("a session over the link is adopted with its number") }
+      guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
       // The components are the ways to the accessory, and this cable is one of them. The protocol determines which

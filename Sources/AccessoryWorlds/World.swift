@@ -252,7 +252,7 @@ public final class World {
   /// device does not: it continues as if the accessory were there, until it gets no answer.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
-      preconditionFailure("an accessory is pulled out of the world it was added to")
+      preconditionFailure("an accessory can only be pulled in the world it was added to")
     }
     log.add(
       TimelineEvent(

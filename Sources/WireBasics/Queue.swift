@@ -61,7 +61,7 @@ public struct Queue<Element> {
   /// Removes `count` elements from the front.
   @inlinable
   public mutating func removeFirst(_ count: Int) {
-    precondition(count >= 0 && count <= self.count, "a queue cannot lose more than it holds")
+    precondition(count >= 0 && count <= self.count, "a queue cannot drop more than it holds")
     head += count
     if head == elements.count { removeAll() }
   }

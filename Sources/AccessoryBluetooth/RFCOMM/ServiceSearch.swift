@@ -56,7 +56,7 @@ struct ServiceSearch {
   mutating func receive(_ packet: [UInt8]) -> Step {
     guard packet.count >= 5 else { return .failed("an SDP packet of \(packet.count) bytes") }
     let number = UInt16(packet[1]) << 8 | UInt16(packet[2])
-    guard number == transaction else { return .failed("an SDP answer to another request") }
+    guard number == transaction else { return .failed("an SDP answer to a different request") }
     switch packet[0] {
     case 0x07: return receiveRecords(packet[5...])
     case 0x01: return .failed("SDP error " + Hex.plain(packet[5...].prefix(2)))
@@ -69,7 +69,7 @@ struct ServiceSearch {
     let start = parameters.startIndex
     let count = Int(parameters[start]) << 8 | Int(parameters[start + 1])
     let body = parameters[(start + 2)...]
-    guard body.count > count else { return .failed("an SDP answer that is cut off") }
+    guard body.count > count else { return .failed("a truncated SDP answer") }
     records += body.prefix(count)
     parts += 1
     let rest = body.dropFirst(count)

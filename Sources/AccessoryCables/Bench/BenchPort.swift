@@ -115,7 +115,7 @@ public final class BenchPort: Port {
         letters = BenchEntry.freshAccessoryName()
       }
     }
-    throw TransportError.unusable(directory.address(of: nil), "every name that was tried is taken")
+    throw TransportError.unusable(directory.address(of: nil), "every name tried is taken")
   }
 
   private func card(_ appearance: PortAppearance, since attachedAt: Int) -> BenchCard {

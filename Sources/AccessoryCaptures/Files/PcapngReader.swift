@@ -88,7 +88,7 @@ struct PcapngReader: CaptureFileReader {
       readPacket(body, of: body.u16(at: 0, order), ticks, lengthsAt: 12, at: offset, order, give)
     case 3:
       guard body.count >= 4, let interface = interfaces.first else {
-        return problem(body.count < 4 ? "a packet block that is too short" : "a packet before any interface")
+        return problem(body.count < 4 ? "a packet block that is too short" : "a packet before the first interface")
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)

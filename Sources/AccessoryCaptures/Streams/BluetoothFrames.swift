@@ -176,7 +176,7 @@ struct BluetoothFrames {
     }
     guard frame.isIntact else {
       if content == .rfcomm {
-        give(.problem(key, "a frame of RFCOMM with a wrong checksum, \(frame.information.count.counted("byte"))"))
+        give(.problem(key, "an RFCOMM frame with a wrong checksum, \(frame.information.count.counted("byte"))"))
       }
       return
     }

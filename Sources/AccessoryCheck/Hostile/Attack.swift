@@ -93,7 +93,7 @@ extension Attack.Step {
     case .bytes(let bytes): "\(bytes.count) bytes: \(Hex.excerpt(bytes, limit: 24))"
     case .packet(let control, let sequence, let acknowledgement, let session, let payload):
       "a packet with control byte \(Hex.number(control)), its sequence number \(sequence) and its acknowledgement "
-        + "\(acknowledgement) away from the right one, session \(session), \(payload.count) bytes"
+        + "\(acknowledgement) off from the correct one, session \(session), \(payload.count) bytes"
     case .message(let id, let body): "message \(MessageID(rawValue: id)) with \(Hex.excerpt(body, limit: 24))"
     case .data(let session, let bytes): "\(bytes.count) bytes for session \(session)"
     case .file(let bytes): "a packet of a file transfer: \(Hex.excerpt(bytes, limit: 24))"

@@ -55,7 +55,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   ) -> LoopbackCable {
     precondition(capacity > 0, "a loopback channel needs a capacity")
     precondition(
-      bytesPerSecond.map { $0 > 0 } ?? true, "a loopback channel cannot stand still: its rate must be above 0")
+      bytesPerSecond.map { $0 > 0 } ?? true, "a loopback channel needs a rate above 0")
     func makePipe() -> LoopbackPipe {
       LoopbackPipe(
         capacity: capacity, latency: latency, bytesPerSecond: bytesPerSecond, keepsTransfersApart: keepsTransfersApart)
@@ -83,7 +83,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
       state = .started
       self.handler = handler
       scheduleDelivery()
-    case .started: preconditionFailure("a channel is started once")
+    case .started: preconditionFailure("a channel can be started only once")
     case .over: return
     }
   }

@@ -22,7 +22,7 @@ public final class LoopTimer {
 
   /// Arms the timer, or moves it. Moving to a later time costs two stores: the queue notices when the old time comes.
   public func arm(at instant: Instant) {
-    precondition(work != nil, "a timer of schedule(after:) cannot be armed again: make one with makeTimer")
+    precondition(work != nil, "a timer from schedule(after:) cannot be rearmed: create one with makeTimer")
     deadline = instant
     if let queuedAt, queuedAt <= instant { return }
     queue.insert(self, at: instant)

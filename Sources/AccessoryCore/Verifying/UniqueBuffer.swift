@@ -62,7 +62,7 @@ public struct UniqueBuffer {
 extension RawSpan {
   /// How many bytes from the front are the same in two spans of the same length.
   public func countOfSameBytes(as other: RawSpan) -> Int {
-    precondition(byteCount == other.byteCount, "two spans of different lengths are not compared")
+    precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in
       other.withUnsafeBytes { right in
         guard let left = left.baseAddress, let right = right.baseAddress else { return true }

@@ -42,7 +42,7 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
   /// Several problems as one error.
   public init(_ problems: [SourceProblem]) {
-    precondition(!problems.isEmpty, "an error without a problem explains nothing")
+    precondition(!problems.isEmpty, "an error needs at least one problem")
     self.problems = problems
   }
 

@@ -162,7 +162,7 @@ public struct PublicationMachine {
   }
 
   private mutating func publish(ids: inout ConnectionIDs) -> Action {
-    guard let identification else { preconditionFailure("an accessory is ready only after it identified itself") }
+    guard let identification else { preconditionFailure("an accessory is ready only after it has identified itself") }
     let shown = PublishedAccessory(
       identification.identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
     state = .published(shown)

@@ -119,7 +119,7 @@ public struct BurstLane {
 
   /// Begins a burst of one of the plan's requests.
   mutating func begin(_ ticket: BurstSchedule.Ticket, request: Int, size: Int, now: Instant) {
-    precondition(hasRoom, "a session has no more unanswered bursts than the plan allows")
+    precondition(hasRoom, "a session must not have more unanswered bursts than the plan allows")
     if !requests.isEmpty { prepare(requests[request], now) }
     let awaited = judging == .stream ? size : verifier.count
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
@@ -167,7 +167,7 @@ public struct BurstLane {
     if fixedBytes != nil { otherBytes += count }
     bytesSent += count
     sentOfNext += count
-    precondition(sentOfNext <= size, "a session takes no more than it is offered")
+    precondition(sentOfNext <= size, "a session must not accept more than it is offered")
     guard sentOfNext == size else { return }
     sentOfNext = 0
     sentWhole += 1

@@ -33,8 +33,8 @@ public struct Histogram: Equatable, Sendable {
 
   /// Records a value, `times` times.
   public mutating func record(_ value: Int, times: Int = 1) {
-    precondition(value >= 0, "a histogram counts values from 0")
-    precondition(times >= 0, "a value cannot come less than never")
+    precondition(value >= 0, "a histogram counts only values from 0")
+    precondition(times >= 0, "a count cannot be negative")
     if times == 0 { return }
     add(times, at: Self.index(of: value))
     minimum = min(minimum ?? value, value)

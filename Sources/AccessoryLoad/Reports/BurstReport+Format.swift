@@ -66,7 +66,7 @@ extension BurstReport: Report {
     } else if report.completed != report.latency.total {
       object.error("completed", "is \(report.completed), but there are \(report.latency.total) latencies")
     } else if report.completed + report.warmUp + report.lost > report.begun {
-      object.error("begun", "is \(report.begun), fewer than were completed or lost")
+      object.error("begun", "is \(report.begun), fewer than completed or lost")
     }
   }
 

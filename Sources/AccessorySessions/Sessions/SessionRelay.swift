@@ -102,7 +102,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// Takes a session, and becomes its handler unless another one passes the session's events on.
   package func attach(_ session: Session, isHandler: Bool = true) {
-    precondition(self.session == nil, "a relay has one session at a time")
+    precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session
     if isHandler { session.handler = self }
     quietSince = loop.now

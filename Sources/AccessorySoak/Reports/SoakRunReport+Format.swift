@@ -72,7 +72,7 @@ extension SoakRunReport.Failure {
 extension SoakRunReport.Violation {
   fileprivate static let format = Record("violation", "a broken rule", Self()) {
     Field("rule", \.rule, .text, "which rule", isRequired: true)
-    Field("nanoseconds", \.time, .instant, "when, in the world's time", isRequired: true)
+    Field("nanoseconds", \.time, .instant, "the world's time when it happened", isRequired: true)
     Field("text", \.text, .text, "what was seen", isRequired: true)
   }
 }

@@ -102,7 +102,7 @@ public final class SoakShrinking: Sendable {
   private func shrink(_ failure: SoakOutcome) {
     let plan = recipe.plan(failure.seed)
     let shrinker = SoakShrinker(plan, keepsProfiles: recipe.profile != nil) { self.state.withLock { $0.isStopped } }
-    guard var shrinker else { preconditionFailure("a world that broke a rule breaks it again") }
+    guard var shrinker else { preconditionFailure("a world that broke a rule must break it again") }
     shrinker.run()
     let shrunk = SoakShrunk(
       original: failure, before: plan, plan: shrinker.plan, outcome: shrinker.outcome, rule: shrinker.rule,

@@ -49,7 +49,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
     }
     precondition(
-      nativeProtocols.count <= Self.mostNativeProtocols, "a profile's reader lets no more native transports pass")
+      nativeProtocols.count <= Self.mostNativeProtocols, "a profile's reader allows no more native transports")
     let main = USBInterface(
       number: 0, kind: .iAP, nameIndex: StringIndex.interface, endpoints: pair(0x81, 0x02))
     let natives = nativeProtocols.indices.flatMap { index in

@@ -52,7 +52,7 @@ final class BulkPipe: Channel {
     loop.preconditionCurrent()
     switch state {
     case .made: break
-    case .started: preconditionFailure("a channel is started once")
+    case .started: preconditionFailure("a channel can be started only once")
     case .over: return
     }
     state = .started(handler)

@@ -47,7 +47,7 @@ public final class USBCable {
 
   /// The cable as the session layer sees it. Its main channel is not started.
   public var cable: Cable {
-    guard let main else { preconditionFailure("a cable is taken before its channel is over") }
+    guard let main else { preconditionFailure("a cable must be taken before its channel ends") }
     if device.interface.natives.isEmpty { return Cable(main: main) }
     return Cable(main: main) { [weak self] name throws(NativeChannelRefusal) in
       guard let self else { throw NativeChannelRefusal("the accessory was unplugged") }

@@ -125,7 +125,7 @@ public final class USBChannel: Channel {
     loop.preconditionCurrent()
     switch state {
     case .made: break
-    case .started: preconditionFailure("a channel is started once")
+    case .started: preconditionFailure("a channel can be started only once")
     case .closing, .over: return
     }
     state = .started(handler)

@@ -33,7 +33,7 @@ final class USBTransfer {
   init(
     _ handle: OpaquePointer, endpoint: UInt8, capacity: Int, ended: @escaping (USBTransfer) -> Void
   ) {
-    guard let raw = libusb_alloc_transfer(0) else { preconditionFailure("there is no memory for a USB transfer") }
+    guard let raw = libusb_alloc_transfer(0) else { preconditionFailure("out of memory for a USB transfer") }
     self.raw = raw
     self.handle = handle
     self.endpoint = endpoint
@@ -42,7 +42,7 @@ final class USBTransfer {
   }
 
   deinit {
-    precondition(!isInFlight, "a USB transfer is let go while it is in flight")
+    precondition(!isInFlight, "a USB transfer was released while in flight")
     libusb_free_transfer(raw)
     buffer.deallocate()
   }
@@ -97,7 +97,7 @@ final class USBTransfer {
     case LIBUSB_TRANSFER_CANCELLED: .cancelled
     case LIBUSB_TRANSFER_STALL: .stalled
     case LIBUSB_TRANSFER_NO_DEVICE: .gone
-    case LIBUSB_TRANSFER_OVERFLOW: .failed("it sent more than was asked for")
+    case LIBUSB_TRANSFER_OVERFLOW: .failed("it sent more than requested")
     default: .failed("a transfer failed on the wire")
     }
   }

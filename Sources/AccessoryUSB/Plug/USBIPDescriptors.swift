@@ -32,7 +32,7 @@ enum USBIPDescriptors {
   ) throws(USBIPAnswers.Problem) -> [UInt8]? {
     guard bytes.count >= headerSize else { return nil }
     guard bytes.bigEndian32(at: 0) == 3, bytes.bigEndian32(at: 4) == sequence else {
-      throw USBIPAnswers.Problem(description: "it answered another request than that for its descriptors")
+      throw USBIPAnswers.Problem(description: "it answered a different request from the one for its descriptors")
     }
     let (status, count) = (Int32(bitPattern: bytes.bigEndian32(at: 20)), bytes.bigEndian32(at: 24))
     guard status == 0, count <= UInt32(length) else {
@@ -48,7 +48,7 @@ enum USBIPDescriptors {
   /// How long a configuration is with all that belongs to it, by its first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
-      throw USBIPAnswers.Problem(description: "it sent something else in place of its configuration descriptor")
+      throw USBIPAnswers.Problem(description: "it sent something other than its configuration descriptor")
     }
     return UInt16(configuration[2]) | UInt16(configuration[3]) << 8
   }

@@ -35,7 +35,7 @@ public final class CertificateAuthority: Sendable {
       ])
     der = draft.signed(by: key)
     guard let parsed = ParsedCertificates.bare(der) else {
-      preconditionFailure("the authority's own certificate cannot be read")
+      preconditionFailure("the authority's own certificate is unreadable")
     }
     self.parsed = parsed
   }

@@ -31,7 +31,7 @@ struct CertificateCache {
   private var oldest = 0
 
   init(capacity: Int = 512, largest: Int = 4096) {
-    precondition(capacity > 0, "a cache needs room for one")
+    precondition(capacity > 0, "a cache needs room for at least one entry")
     self.capacity = capacity
     self.largest = largest
   }

@@ -101,7 +101,7 @@ final class ChainJudge: @unchecked Sendable {
     case .simulationAuthority: roots = [CertificateAuthority.simulation.der]
     case .roots(let given): roots = given.certificates
     }
-    guard let store = X509_STORE_new() else { preconditionFailure("libcrypto has no memory left") }
+    guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
     self.store = store
     for root in roots {
       // They were parsed before, so this cannot fail; it copies the reference.
@@ -112,7 +112,7 @@ final class ChainJudge: @unchecked Sendable {
     // libcrypto does not know: Apple marks some of its own as critical.
     let flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
-    LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "how long chains may be")
+    LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
     LibraryReasons.take()
   }
 

@@ -88,7 +88,7 @@ enum Envelope {
   /// Puts one X.509 certificate, in DER, into an envelope.
   static func around(_ certificate: [UInt8]) -> [UInt8] {
     guard let parsed = ParsedCertificates.bare(certificate) else {
-      preconditionFailure("a certificate of our own making cannot be read")
+      preconditionFailure("our own certificate cannot be read")
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")

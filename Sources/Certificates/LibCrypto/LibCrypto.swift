@@ -14,7 +14,7 @@ struct Owned<Pointer>: ~Copyable {
   /// Takes the result of a call that fails only without memory or with wrong arguments: null is a trap.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
-      preconditionFailure("libcrypto returned nothing for values of our own: \(LibraryReasons.take())")
+      preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
     }
     pointer = made
     self.free = free
@@ -57,7 +57,7 @@ enum LibraryReasons {
 /// Runs one of libcrypto's DER encoders: once to ask for the length, once to write.
 func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
   let length = Int(encode(nil))
-  precondition(length > 0, "libcrypto cannot encode what it made: \(LibraryReasons.take())")
+  precondition(length > 0, "libcrypto cannot encode its own value: \(LibraryReasons.take())")
   return [UInt8](unsafeUninitializedCapacity: length) { output, count in
     var position = output.baseAddress
     count = Int(encode(&position))

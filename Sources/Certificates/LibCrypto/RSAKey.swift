@@ -86,7 +86,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let keyPair =
       OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
     LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")
-    guard let key else { preconditionFailure("libcrypto made no RSA key and did not say so") }
+    guard let key else { preconditionFailure("libcrypto created no RSA key but reported no error") }
     return key
   }
 }

@@ -72,7 +72,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Connects the realm to a device, as an app with these settings. On the loop.
   package func look(at device: Device, as app: AppSettings) {
-    precondition(appView == nil, "a realm looks at one device for its whole life")
+    precondition(appView == nil, "a realm uses one device for its whole life")
     var app = app
     app.startsRegistered = false
     appView = device.makeApp(self, settings: app)

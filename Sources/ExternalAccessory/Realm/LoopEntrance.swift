@@ -40,7 +40,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
       }
       done.wait()
     }
-    guard let value = work.value else { preconditionFailure("the loop signalled work that it did not run") }
+    guard let value = work.value else { preconditionFailure("the loop signalled work but did not run it") }
     return value
   }
 

@@ -44,7 +44,7 @@ struct DeviceAuthentication: Equatable {
   }
 
   mutating func challenge(_ bytes: [UInt8]) -> Action {
-    precondition(state == .awaitingChallenge, "a challenge follows a certificate")
+    precondition(state == .awaitingChallenge, "a challenge must follow a certificate")
     state = .awaitingResponse
     return .send(.challenge(bytes))
   }
@@ -58,7 +58,7 @@ struct DeviceAuthentication: Equatable {
   mutating func conclude(accepted: Bool) -> Action {
     precondition(
       state == .awaitingVerdict || (state == .awaitingChallenge && !accepted),
-      "a verdict follows a response, or refuses a certificate")
+      "a verdict must follow a response or refuse a certificate")
     state = accepted ? .succeeded : .failed
     return .send(accepted ? .authenticationSucceeded : .authenticationFailed)
   }

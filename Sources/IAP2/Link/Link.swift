@@ -107,7 +107,7 @@ public struct Link: ~Copyable {
 
   /// Begins: the accessory with detection, the device by listening.
   public mutating func start(now: Instant) {
-    precondition(phase == .stopped, "a link is started once, or again after it stopped")
+    precondition(phase == .stopped, "a link can be started only once, or again after it stopped")
     restart(now: now)
   }
 
@@ -143,7 +143,7 @@ public struct Link: ~Copyable {
     let taken = sender.append(
       session: session, owner: SendQueue.linkItself, prefix: prefix, bytes: payload,
       maximumPayload: terms.maximumPayload)
-    precondition(taken == payload.byteCount, "one message is one packet, and this one does not fit")
+    precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
   /// Queues as many of `bytes` as the bound for one External Accessory session allows, in as many packets as needed;

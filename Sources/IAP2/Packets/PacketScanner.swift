@@ -160,7 +160,7 @@ extension PacketScanner {
       case .spoiled(let header): .spoiled(header, place)
       case .detection: .detection
       case .legacy: .legacy(place)
-      case .needsMore, .nothing: preconditionFailure("a verdict without a length is no piece")
+      case .needsMore, .nothing: preconditionFailure("a verdict without a length is not a piece")
       }
     }
   }

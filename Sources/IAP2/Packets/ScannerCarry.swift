@@ -75,7 +75,7 @@ public struct ScannerCarry: ~Copyable {
 
   /// The bytes of a piece, at the range that the scanner gave for it.
   public func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    precondition(range.upperBound <= count, "a piece lies within what the scanner has kept")
+    precondition(range.upperBound <= count, "a piece must lie within the scanner's kept bytes")
     return body(UnsafeRawBufferPointer(rebasing: memory[range]).bytes)
   }
 }

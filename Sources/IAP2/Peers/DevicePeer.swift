@@ -235,7 +235,7 @@ extension Peer where Role == DeviceRole {
       core.releaseWrites(at: index)
       core.events.append(.sessionConfirmed(id))
     case 1: core.endSession(id, core.sessions.entries[index].phase == .heard ? .closedByAccessory : .refused)
-    default: core.events.append(.malformed("\(message.id) has status \(value), known are 0 (in order) and 1 (close)"))
+    default: core.events.append(.malformed("\(message.id) has status \(value); known are 0 (OK) and 1 (close)"))
     }
   }
 }

@@ -74,7 +74,7 @@ struct SessionTable {
   func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase == .requested } ?? false }
 
   mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
-    precondition(index(of: id) == nil, "a session number is open once")
+    precondition(index(of: id) == nil, "a session number can be open only once")
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 

@@ -112,7 +112,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     loop.preconditionCurrent()
     switch state {
     case .made: break
-    case .started, .failing: preconditionFailure("a channel is started once")
+    case .started, .failing: preconditionFailure("a channel can be started only once")
     case .over: return
     }
     interest = wantedInterest

@@ -133,7 +133,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// - Throws: when the system cannot create a thread.
   public func start() throws(SystemError) {
     let code = thread.withLock { thread -> Int32 in
-      precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is being run already")
+      precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is already running")
       var made = pthread_t()
       let context = Unmanaged.passRetained(self)
       let code = pthread_create(&made, nil, { EpollLoop.threadMain($0) }, context.toOpaque())

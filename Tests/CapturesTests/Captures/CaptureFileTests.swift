@@ -157,7 +157,7 @@ import Testing
     frames[4].bytes[frames[4].bytes.count - 1] ^= 1
     let capture = try DecodedCapture(Fixture.btsnoop(1001, frames.map { ($0.isReceived ? 1 : 0, $0.bytes) }))
     #expect(Fixture.problems(capture).count == 1)
-    #expect(Fixture.problems(capture)[0].hasSuffix("a frame of RFCOMM with a wrong checksum, 27 bytes"))
+    #expect(Fixture.problems(capture)[0].hasSuffix("an RFCOMM frame with a wrong checksum, 27 bytes"))
     frames = Fixture.bluetooth(size: 1_021)
     frames[0].bytes[frames[0].bytes.count - 1] ^= 1
     let other = try DecodedCapture(Fixture.btsnoop(1001, frames.map { ($0.isReceived ? 1 : 0, $0.bytes) }))

@@ -112,7 +112,7 @@ import Testing
 
   @Test func anAnswerToAnotherRequestIsRefused() {
     var search = search()
-    #expect(search.receive(answer(record, transaction: 9)) == .failed("an SDP answer to another request"))
+    #expect(search.receive(answer(record, transaction: 9)) == .failed("an SDP answer to a different request"))
   }
 }
 

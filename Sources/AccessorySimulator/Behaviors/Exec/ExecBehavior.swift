@@ -190,7 +190,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     // Bytes that arrived last are counted as well.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
-    if unheard > 0 { context.note("\(unheard) bytes of the program's output came too late for its session") }
+    if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
     if !session.isOpen, ending != .exited(0) { context.note("\(ending)") }
     context.programs.forget(self)
     session.close("\(ending)")

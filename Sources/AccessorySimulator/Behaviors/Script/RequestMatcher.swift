@@ -60,7 +60,7 @@ struct RequestMatcher {
       precondition(count > 0, "a request has at least one byte")
       (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
-      precondition(frame.lengthAt >= frame.header.count, "a frame's length is behind its header")
+      precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
       // FrameScanner has its own buffer.
       frames = FrameScanner(frame)
       (ending, delimiter, requests) = (.count(1), [], [])

@@ -70,7 +70,7 @@ struct SourcePacer: Equatable {
 
   /// The session took `count` bytes of those allowed.
   mutating func took(_ count: Int, now: Instant) {
-    precondition(count <= allowance, "a source sends no more than it is allowed")
+    precondition(count <= allowance, "a source must not send more than allowed")
     allowance -= count
     sent += count
     if sent == total {

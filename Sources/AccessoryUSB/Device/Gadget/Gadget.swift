@@ -99,7 +99,7 @@ public final class Gadget {
 
   /// Binds it to its controller.
   public func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
-    precondition(self.onEvent == nil, "a gadget is plugged in once")
+    precondition(self.onEvent == nil, "a gadget can be plugged in only once")
     timer?.cancel()
     unbind()
     try bind()

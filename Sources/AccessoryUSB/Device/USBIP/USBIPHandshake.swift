@@ -116,13 +116,13 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
       "it asked for a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
     case .isochronous(let count): "it asked for \(count) isochronous packets, but there is no isochronous endpoint"
     case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
-    case .tooSlow: "it connected and sent no request"
+    case .tooSlow: "it connected but sent no request"
     case .takesNoAnswer: "it does not read the answers to its requests"
     case .usesNothing: "it has the device and sent no transfer within \(Self.transferLimit)"
     case .endsNoTransfer: "it sent the beginning of a transfer, but not the rest within \(Self.transferLimit)"
     case .takesNoTransferAnswers: "it has the device but read no answers for \(Self.transferLimit)"
     case .madeRoom(let count):
-      "another client connected, and it had waited longest of \(count) clients without a device"
+      "another client connected, and this one had waited longest of \(count) clients without a device"
     }
   }
 }

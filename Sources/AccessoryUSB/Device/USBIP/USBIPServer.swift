@@ -92,7 +92,7 @@ public final class USBIPExport {
 
   /// Plugs it in: clients can import it. `onEvent` is called with a cable for each host that begins to use it.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
-    precondition(self.onEvent == nil, "an accessory is plugged in once")
+    precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent
   }
 

@@ -91,7 +91,7 @@ public final class FreesTheDelegateOfOpenStreams: ScenarioClient {
     let delegate = Delegate(exchange)
     self.delegate = delegate
     session.handler = Unretained(delegate) { [weak self] in
-      self?.crash("an event of the first session reached an object that was freed")
+      self?.crash("an event of the first session reached a freed object")
     }
   }
 
@@ -99,7 +99,7 @@ public final class FreesTheDelegateOfOpenStreams: ScenarioClient {
     // The exchange is over, and its streams still call the same object.
     guard let session = current?.session, let delegate else { return }
     session.handler = Unretained(delegate) { [weak self] in
-      self?.crash("an event of the first session reached an object that was freed")
+      self?.crash("an event of the first session reached a freed object")
     }
   }
 

@@ -107,6 +107,6 @@ public final class ScenarioDevice {
   private func sever(_ name: String) {
     guard let place = scenario.accessories.firstIndex(where: { $0.name == name }) else { return }
     for cable in cables where cable.accessory == nil || cable.accessory == place { cable.channel?.sever() }
-    do { try connect(place) } catch { preconditionFailure("what was dialled once can be dialled again: \(error)") }
+    do { try connect(place) } catch { preconditionFailure("redialling failed: \(error)") }
   }
 }
