@@ -352,7 +352,7 @@ import Testing
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: { delimiter: '' } }",
-      "f:9:78: behavior.framing.delimiter: an empty delimiter ends nothing"
+      "f:9:78: behavior.framing.delimiter: an empty delimiter cannot end a request"
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: { fixed: 0 } }",

@@ -205,7 +205,7 @@ class World(Driven[aio.World]):
         return App(self, self._run(made))
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, including later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:

@@ -53,7 +53,7 @@ class Wire:
         return self._last, json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
     def receive(self, data: bytes) -> list[Union[Answer, Notice]]:
-        """Take bytes, and return what is complete."""
+        """Take bytes, and return the complete messages."""
         self._rest += data
         *lines, self._rest = self._rest.split(b"\n")
         return [self._read(line) for line in lines if line.strip()]

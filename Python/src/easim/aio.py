@@ -322,7 +322,7 @@ class World:
         return app
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, including later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
@@ -489,7 +489,7 @@ class Accessory:
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Choose one of easim's behaviours for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Use easim's behaviour for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:
@@ -988,5 +988,5 @@ class Host:
         raise EasimError(f"the host '{self.id}' is gone", kind="gone")
 
     async def remove(self) -> None:
-        """Stop connecting, and unplug what is connected there."""
+        """Stop connecting, and unplug the accessories connected there."""
         await self.world.simulator.call("host.remove", host=self.id)

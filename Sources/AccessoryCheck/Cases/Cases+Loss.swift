@@ -147,7 +147,7 @@ extension CheckCase {
       try run.expectCertificate(device, "With noise before the packet")
     },
     CheckCase(
-      412, "extended-acknowledgement", "An extended acknowledgement (EAK) does not disturb the link.", [.inferred],
+      412, "extended-acknowledgement", "An extended acknowledgement (EAK) does not disrupt the link.", [.inferred],
       .warning, fix: "Read an EAK's payload as sequence numbers; retransmit what is not acknowledged, or ignore it."
     ) { run in
       let device = try run.recovering(at: .linked)

@@ -81,7 +81,9 @@ extension CheckCase {
       }
     },
     CheckCase(
-      306, "packet-bare-number", "A packet without payload repeats the last sequence number and uses up none.",
+      306, "packet-bare-number",
+      "A packet without payload repeats the last sequence number instead of using a new "
+        + "one.",
       [.agreed, .captured], .note,
       fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
     ) { run in

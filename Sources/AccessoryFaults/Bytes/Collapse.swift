@@ -16,7 +16,7 @@ extension Fault {
 
     static let directions = [Directions.out, .in, .both]
 
-    static let format = Record("collapse", "slows down writes above a size", Collapse()) {
+    static let format = Record("collapse", "slows down writes larger than a limit", Collapse()) {
       Field("above", \.above, .integer(1...65_536), "size in bytes above which writes are slow")
       Field("rate", \.rate, .integer(1...1_000_000_000), "rate of larger writes, in bytes per second")
       Field("capacity", \.capacity, .capacity, "bytes queued before the sender must wait")

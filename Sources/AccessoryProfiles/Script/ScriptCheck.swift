@@ -62,7 +62,12 @@ extension ProfileCheck {
 
   private func checkFraming(of placed: Placed) {
     let script = placed.script
-    if script.framing == .delimiter([]) { error("\(placed.path).framing.delimiter", "an empty delimiter ends nothing") }
+    if script.framing == .delimiter([]) {
+      error(
+        "\(placed.path).framing.delimiter",
+        "an empty delimiter cannot end a "
+          + "request")
+    }
     if script.framing == .any {
       for (rule, path) in rules(of: placed) where rule.prefix != nil || rule.regex != nil {
         error(

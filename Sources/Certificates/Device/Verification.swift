@@ -26,7 +26,7 @@ public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertib
     case .wrongChallengeSize(let expected, let actual):
       "a challenge of \(actual) bytes for a certificate that requires \(expected)"
     case .wrongResponseSize(let expected, let actual):
-      "a response of \(actual) bytes from a coprocessor that answers with \(expected)"
+      "a response of \(actual) bytes, but this coprocessor's have \(expected)"
     case .wrongSignature(let tried):
       switch tried {
       case [.digest]: "the response does not sign the challenge with the certificate's key"

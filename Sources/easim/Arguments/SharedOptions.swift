@@ -166,7 +166,7 @@ extension Option {
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "if authentication fails: refuse, only warn; or skip authentication")
+      "if authentication fails, refuse or only warn; or skip it")
   }
 
   static var judge: Option {
