@@ -63,10 +63,10 @@ extension WorldAction {
   }
 
   private static let sides = [
-    OneOfSide("accessory", "what an accessory does"), OneOfSide("cable", "what happens to the cable of an accessory"),
+    OneOfSide("accessory", "what an accessory does"), OneOfSide("cable", "what happens to an accessory's cable"),
     OneOfSide("device", "what the device does"), OneOfSide("app", "what happens to the app"),
     OneOfSide("sdk", "what another SDK in the app's process does; it shares the app's registrations and sessions"),
-    OneOfSide("otherApp", "what happens to another app, which is not running until it is launched"),
+    OneOfSide("otherApp", "what happens to another app, which is not running at the start"),
   ]
 
   /// Whether it is for accessories that are plugged in, or for those that are not; nil for both.
@@ -170,23 +170,23 @@ struct ActionRows {
       [
         Field(
           "sessions", \.sessions, .optional(.choice),
-          "with `kill` and `crash`: what the system does with the sessions of the app; it closes them when left out")
+          "with `kill` and `crash`: what the system does with the app's sessions; default: `closed`")
       ]
     case .sees:
       [
         Field(
           "sees", \.sees, .list(of: .name("accessory", among: names.accessories)),
-          "with `look`: the accessories that the app's list must hold, in the order of publication", isRequired: true)
+          "with `look`: the accessories that the app must list, in order of publication", isRequired: true)
       ]
     case .message:
       [
         Field(
           "send", \.message.send, Profile.MessageName.format,
-          "with `message`: the control message, by name or number; where a rule sends this message, it is the rule's "
-            + "parameters that change, and an end that subscribed to it receives it at once", isRequired: true),
+          "with `message`: the control message, by name or number; if a rule sends this message, the rule's "
+            + "parameters change, and a subscribed end receives it at once", isRequired: true),
         Field(
           "parameters", \.message.parameters, MessageValue.parameters,
-          "with `message`: its parameters, as in the rules of a profile"),
+          "with `message`: its parameters, as in a profile's rules"),
       ]
     case .quirk: [Field("quirk", \.quirk, .oneOf(Quirk.format), "the quirk", isRequired: true)]
     case .faults: [Field("faults", \.faults, .cableFaults, "the faults", isRequired: true)]
@@ -196,6 +196,6 @@ struct ActionRows {
   private func of(among names: [String]?, _ what: String) -> Field<ActionKeys> {
     Field(
       "of", \.of, .optional(.name(what, among: names)),
-      "which accessory or app; may be left out where there is only one")
+      "which accessory or app; optional if there is only one")
   }
 }

@@ -92,40 +92,40 @@ extension WorldAction {
     return [
       row("accessory.plugIn", "Plug an accessory in.", all, "accessory.plug", key: "p") { .accessory(.plugIn, of: $0) },
       row(
-        "accessory.unplug", "Unplug an accessory: bytes on the way are still delivered.", all, "accessory.unplug",
+        "accessory.unplug", "Unplug an accessory; bytes in flight are still delivered.", all, "accessory.unplug",
         key: "u"
       ) { .accessory(.unplug(), of: $0) },
-      row("cable.pull", "Pull the cable of an accessory: bytes on the way are lost.", all, "accessory.pull") {
+      row("cable.pull", "Pull an accessory's cable; bytes in flight are lost.", all, "accessory.pull") {
         .pull($0)
       },
-      row("cable.pullUnnoticed", "The same, without the device noticing it.") { .pull($0, unnoticed: true) },
+      row("cable.pullUnnoticed", "Pull an accessory's cable, unnoticed by the device.") { .pull($0, unnoticed: true) },
       row(
         "accessory.flicker",
-        "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of them. "
-          + "An accessory with the quirk `flicker` flickers as the quirk says.", [], "accessory.flicker", key: "f"
+        "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of "
+          + "them. For an accessory with the quirk `flicker`, the quirk defines the flicker.", [], "accessory.flicker", key: "f"
       ) { .accessory(.flicker, of: $0) },
       row(
         "device.resetLink",
-        "Let the device reset the link: the accessory disconnects and connects again without being unplugged.", all,
+        "Make the device reset the link: the accessory disconnects and connects again without being unplugged.", all,
         "accessory.resetLink"
       ) { .resetLink($0) },
-      row("device.ignoreCables", "Let the device ignore cables that are plugged in.", keys: []) { _, _ in
+      row("device.ignoreCables", "Make the device ignore cables that are plugged in.", keys: []) { _, _ in
         .noticeCables(false)
       },
-      row("device.heedCables", "Let the device notice cables again.", keys: []) { _, _ in .noticeCables(true) },
+      row("device.heedCables", "Make the device notice cables again.", keys: []) { _, _ in .noticeCables(true) },
       row(
-        "accessory.closeSessions", "Let an accessory close its sessions and stay connected.", all,
+        "accessory.closeSessions", "Make an accessory close its sessions and stay connected.", all,
         "accessory.closeSessions"
       ) { .accessory(.closeSessions, of: $0) },
       row(
         "accessory.forgetSessions",
-        "Let an accessory forget its sessions without closing them: they stay open in the app, and nothing is answered.",
+        "Make an accessory forget its sessions without closing them: they stay open in the app, and get no answers.",
         [.scenarios], "accessory.forgetSessions"
       ) { .accessory(.forgetSessions, of: $0) },
       row("accessory.quirk", "Give an accessory a quirk.", [], keys: [.of, .quirk]) {
         .accessory(.quirk($1.quirk), of: $0)
       },
-      row("cable.faults", "Give the cables of an accessory other faults.", [], keys: [.of, .faults]) {
+      row("cable.faults", "Replace the faults of an accessory's cables.", [], keys: [.of, .faults]) {
         .faults($1.faults, of: $0)
       },
     ] + apps("app", .tested, row, hasName: tool != .scenarios)
@@ -133,10 +133,10 @@ extension WorldAction {
       + apps("otherApp", .other, row).filter {
         !["otherApp.register", "otherApp.unregister", "otherApp.look"].contains($0.name)
       } + [
-        row("accessory.message", "Let an accessory send a control message.", keys: [.of, .message]) {
+        row("accessory.message", "Make an accessory send a control message.", keys: [.of, .message]) {
           .accessory(.message(OutgoingMessage($1.message)), of: $0)
         },
-        row("device.message", "Let the device send a control message.", keys: [.of, .message]) {
+        row("device.message", "Make the device send a control message.", keys: [.of, .message]) {
           .deviceMessage(OutgoingMessage($1.message), to: $0)
         },
       ]
@@ -158,34 +158,34 @@ extension WorldAction {
     }
     // In plans the app has a name.
     let quit = row(
-      "\(side).quit", "Let an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
+      "\(side).quit", "Make an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
       keys: hasName ? [.ofApp] : []
     ) { name, _ in
       .app(.quits, of: name.isEmpty ? role : .named(name))
     }
     return [
       plain("launch", "Launch an app.", .launches), quit,
-      ending(.kill, "Kill an app as the system or the user does."), ending(.crash, "End an app as a crash does."),
+      ending(.kill, "Kill an app as the system or the user does."), ending(.crash, "End an app as if it had crashed."),
       plain(
-        "register", "Register for notifications; each call needs its `app.unregister`.", .registers,
+        "register", "Register for notifications; balance each call with `app.unregister`.", .registers,
         by: method("register")),
       plain(
-        "unregister", "Take one registration back. One too many is a misuse, which `app.list` shows.", .unregisters,
+        "unregister", "Undo one registration. Undoing one too many is a misuse, which `app.list` shows.", .unregisters,
         by: method("unregister")),
-      plain("foreground", "Bring an app to the screen.", .moves(.foreground), by: method("foreground")),
+      plain("foreground", "Bring an app to the foreground.", .moves(.foreground), by: method("foreground")),
       plain(
         "background", "Put an app into the background, where it still runs.", .moves(.background),
         by: method("background")),
       plain(
         "suspend",
-        "Suspend an app: it gets nothing and can call nothing. With the background mode its notifications wait.",
+        "Suspend an app: it receives nothing and can make no calls. With the background mode, its notifications are held.",
         .moves(.suspended), by: method("suspend")),
       plain("resume", "Let a suspended app run in the background.", .moves(.background)),
-      row("\(side).openSession", "Let an app open a session.", keys: [.of]) { name, _ in
+      row("\(side).openSession", "Make an app open a session.", keys: [.of]) { name, _ in
         .app(.opensSession(name), of: role)
       },
-      plain("closeSession", "Let an app close its session.", .closesSession),
-      row("\(side).look", "Let an app look at its list of accessories.", keys: [.sees]) {
+      plain("closeSession", "Make an app close its session.", .closesSession),
+      row("\(side).look", "Make an app look at its list of accessories.", keys: [.sees]) {
         .app(.looks(sees: $1.sees), of: role)
       },
     ]

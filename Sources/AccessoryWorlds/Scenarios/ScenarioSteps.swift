@@ -11,13 +11,13 @@ extension Scenario.Step {
   }
 
   /// What a step is, in a sentence.
-  package static let summary = "one step: when, on one side, and what"
+  package static let summary = "one step: a time, a side and an action"
 }
 
 extension Field {
   /// When a step happens.
   package static func time(_ path: Property<Root, Duration>) -> Field {
-    Field("at", path, .duration(.zero...Scenario.longest), "when, from the start", isRequired: true)
+    Field("at", path, .duration(.zero...Scenario.longest), "the time from the start", isRequired: true)
   }
 }
 
