@@ -87,7 +87,7 @@ private struct Pulling: Equatable, Sendable {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
       "unnoticed", \.isUnnoticed, .boolean,
-      "whether the device goes on as if the accessory were there, until it gets no answer")
+      "whether the device continues as if the accessory were there, until a request goes unanswered")
   }
 }
 
@@ -99,8 +99,8 @@ private struct Ending: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field(
       "sessions", \.sessions, .choice,
-      "closed: the device closes its sessions; left: the device keeps them open, as iPhones were seen to do, and to other "
-        + "apps they are those of another app")
+      "closed: the device closes its sessions; left: the device keeps them open, as observed on iPhones, and other "
+        + "apps see them as another app's")
   }
 }
 
@@ -108,6 +108,6 @@ private struct Registrations: Equatable, Sendable {
   var count = 0
 
   static let format = Record("registrations", "", Registrations()) {
-    Field("registrations", \.count, .integer(0...Int.max), "registrations that were not undone", isRequired: true)
+    Field("registrations", \.count, .integer(0...Int.max), "registrations not yet undone", isRequired: true)
   }
 }

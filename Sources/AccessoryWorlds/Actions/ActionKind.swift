@@ -55,7 +55,7 @@ extension WorldAction {
     return format(kinds).format(in: record, at: path, sides: used) { key, kind in
       switch key {
       case "of" where kind.hasPrefix("device."): "'\(kind.dropFirst("device.".count))' is about every cable"
-      case "of": "only 'openSession' is about one accessory"
+      case "of": "only 'openSession' applies to one accessory"
       case "sessions": "'sessions' needs app: 'kill' or app: 'crash'"
       default: nil
       }

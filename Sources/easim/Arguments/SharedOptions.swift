@@ -135,7 +135,7 @@ extension Option {
   static var baseline: Option {
     Option(
       "--baseline", \.shared.baseline, .optional(.text), as: "FILE",
-      "fail when the result is worse than in this JSON report")
+      "fail if the result is worse than in this JSON report")
   }
 
   /// Only together with ``baseline``.
@@ -148,7 +148,7 @@ extension Option {
       "\(Int(($0 * 100).rounded()))%"
     }
     return Option(
-      "--tolerance", \.shared.tolerated, percentage, as: "PERCENT", "how much worse than the baseline is accepted")
+      "--tolerance", \.shared.tolerated, percentage, as: "PERCENT", "how much worse than the baseline is acceptable")
   }
 
   static var protocolName: Option {

@@ -72,9 +72,9 @@ struct BurstOptions: CommandOptions {
       $0 = try StartTime($1)
     },
     .shard.described("load part I of N of the accessories"),
-    .allowEmpty.described("with --shard: exit with 0 also when the part has nothing to do"),
+    .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
     Option(
-      "--fail-if", \.limits, as: "LIMIT", "fail when it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
+      "--fail-if", \.limits, as: "LIMIT", "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
       isRepeatable: true
     ) { limits, word in
       do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }

@@ -24,7 +24,7 @@ struct CheckOptions: CommandOptions {
     Option("--timeout", \.stepLimit, .someTime, "time limit for each step of the accessory"),
     Option("--hostile", \.isHostile, "add cases and attacks that no phone would make"),
     Option("--attacks", \.attacks, .integer(0...1_000_000), "number of hostile attacks"),
-    Option("--most-failures", \.most, .integer(1...1_000), "end the attacks after N that were not survived"),
+    Option("--most-failures", \.most, .integer(1...1_000), "stop after N attacks that the accessory did not survive"),
     .report.described("write the report: .html, .json or .xml (JUnit)"),
     Option("--junit", \.junit, .optional(.text), as: "FILE", "write the report as JUnit XML"),
     .baseline.described("print what changed since this JSON report; fail only on new findings"),

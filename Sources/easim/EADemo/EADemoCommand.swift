@@ -72,21 +72,21 @@ extension EADemoCommand {
   /// What `help` prints: every command, and what it does; and what its name alone is.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
-    ("show [N]", "show all properties of accessory N of the list", .show(1)),
+    ("show [N]", "show all properties of accessory N in the list", .show(1)),
     (
       "open [PROTOCOL] [N]", "open a session; wait until the protocol is offered", .open(protocolName: nil, number: nil)
     ),
-    ("string TEXT", "send TEXT, up to the end of the line", nil),
+    ("string TEXT", "send TEXT, the rest of the line", nil),
     ("text TEXT", "send TEXT with the escapes \\r \\n \\t \\0 \\xHH and \\\\", nil),
     ("hex BYTES", "send bytes, such as 01 02 ff", nil),
     ("10k", "send 10,000 bytes counting 0 to 255, and compare what comes back", .send(CountingPattern.bytes(10_000))),
     ("repeat N [every TIME] COMMAND", "send N times, such as repeat 10 every 100ms 10k", nil),
-    ("read [N|TIME|until:TEXT]", "print what came, until it is quiet for 200ms", .read(nil)),
+    ("read [N|TIME|until:TEXT]", "print what arrived, until nothing arrives for 200ms", .read(nil)),
     ("expect WHAT", "compare the reply: text:S, hex:H, prefix:S, regex:R or file:F", nil),
-    ("save FILE", "write everything that came to FILE", nil),
+    ("save FILE", "write everything received to FILE", nil),
     ("sessions", "list the open sessions", .sessions),
     ("use N", "make session N the current one", nil),
-    ("unplug", "pull the cables; the accessories are connected to again", .unplug),
+    ("unplug", "pull the cables, then reconnect to the accessories", .unplug),
     ("counters", "show how many bytes were sent and received", .counters),
     ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes", nil),
     ("message NAME [KEY=VALUE…]", "send a control message, such as message PowerUpdate battery-percent=20", nil),
@@ -94,7 +94,7 @@ extension EADemoCommand {
     ("background", "go to the background, as with the home button", .background),
     ("foreground", "return to the foreground", .foreground),
     ("help", "show this list", .help),
-    ("quit", "quit; so does the end of the input", .quit),
+    ("quit", "quit; the end of input also quits", .quit),
   ]
 
   /// Reads a line; nil when it is empty or a comment.

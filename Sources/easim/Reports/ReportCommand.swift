@@ -51,7 +51,7 @@ private struct ReportOptions: CommandOptions {
       "write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
     Option(
       "--fail-if", \.limits, as: "LIMIT",
-      "fail when it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
+      "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
       // Which of the two is wanted is known when the whole command line is.
       do { limits.run.append(try BurstLimit(word)) } catch {

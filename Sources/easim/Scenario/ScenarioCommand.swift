@@ -58,9 +58,9 @@ struct ScenarioOptions: CommandOptions {
     Option(
       "--client", \.client, .optional(.text), as: "C",
       "the example app: SoundClient (default), naive (the one that breaks), or a name"),
-    Option("--file", \.showsFile, "show the scenario's file instead of its page"),
-    Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
-    Option("--all", \.playsAll, "run: play all scenarios in virtual time, a line for each"),
+    Option("--file", \.showsFile, "show the scenario's file instead of its description"),
+    Option("--real-time", \.isRealTime, "run in real time, with real authentication"),
+    Option("--all", \.playsAll, "run: run all scenarios in virtual time, one line each"),
     .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "run with the accessories at ADDR, in real time"),

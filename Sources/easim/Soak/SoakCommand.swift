@@ -64,9 +64,9 @@ struct SoakOptions: CommandOptions {
       "fail if WHAT happens, a word from the list above"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR",
-      "write failures to DIR as soak-SEED.json5, and what passed on their cables as soak-SEED.pcapng"),
-    .report.described("write the result: .json, .html, or .xml (JUnit, a case for each rule)"),
-    .shard.described("play part I of N of the worlds"), .allowEmpty,
+      "write failures to DIR as soak-SEED.json5, and their captures as soak-SEED.pcapng"),
+    .report.described("write the result: .json, .html, or .xml (JUnit, one case per rule)"),
+    .shard.described("run part I of N of the worlds"), .allowEmpty,
     .transcript.described("with --seeds 1: write everything that happens"),
     .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"), .json,
   ]
