@@ -169,7 +169,7 @@ extension Report {
       if header.kind != kind {
         object.error("easim", "this is not a \(kind) of easim")
       } else if header.version != version {
-        object.error("version", "the report has version \(header.version), and this easim reads version \(version)")
+        object.error("version", "the report has version \(header.version), but this easim reads version \(version)")
       }
     }
   }

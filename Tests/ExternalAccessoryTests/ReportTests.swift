@@ -49,7 +49,7 @@ import Testing
 
   @Test func whatIsLongIsCutAndSaysSo() throws {
     let text = try output(of: "anExpectationFailsAfterMuchHappened")
-    #expect(text.contains(#/the world's transcript: \([0-9]+ lines left out\)/#))
+    #expect(text.contains(#/the world's transcript: \([0-9]+ lines omitted\)/#))
   }
 }
 

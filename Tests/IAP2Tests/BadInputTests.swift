@@ -39,7 +39,7 @@ import Testing
     ),
     Case(
       name: "a status of the wrong size", message: Sheet.message(0xEA03, "0005000001" + "0005000100"),
-      shown: "EA03 StatusExternalAccessoryProtocolSession: parameter 0 has 1 bytes where 2 belong, at byte 0: 01"),
+      shown: "EA03 StatusExternalAccessoryProtocolSession: parameter 0 has 1 bytes instead of 2, at byte 0: 01"),
     Case(
       name: "bytes that begin no message", message: "c0ffee",
       shown: "the control session carries 3 bytes that are not the beginning of a message: c0 ff ee"),

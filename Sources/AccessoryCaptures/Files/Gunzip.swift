@@ -60,7 +60,7 @@ final class Gunzip {
     switch state {
     case .over: return
     case .between(let held) where held.isEmpty: return
-    case .member, .between: throw problem("the gzip file is cut off")
+    case .member, .between: throw problem("the gzip file is truncated")
     }
   }
 

@@ -33,7 +33,7 @@ struct BinaryPropertyList {
     guard let count = Self.number(bytes, trailer + 8, 8), let top = Self.number(bytes, trailer + 16, 8),
       let table = Self.number(bytes, trailer + 24, 8), top < count, 8...trailer ~= table,
       count <= (trailer - table) / offsetSize
-    else { throw Damage(reason: "its trailer refers to bytes that it does not have") }
+    else { throw Damage(reason: "its trailer refers to missing bytes") }
     (self.count, self.top, self.table) = (count, top, table)
   }
 
@@ -128,7 +128,7 @@ struct BinaryPropertyList {
 
   private func reference(_ place: Int) throws(Damage) -> Int {
     guard let object = Self.number(bytes, place, referenceSize), object < count else {
-      throw Damage(reason: "byte \(place) refers to an object that it does not have")
+      throw Damage(reason: "byte \(place) refers to a missing object")
     }
     return object
   }

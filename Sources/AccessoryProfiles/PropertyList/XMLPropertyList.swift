@@ -164,7 +164,7 @@ struct XMLPropertyList {
       try skip(past: ">")
       let text = String(decoding: bytes[start..<index], as: UTF8.self)
       if text.hasPrefix("<!") {
-        if text.contains("[") { throw problem(start, "a document type with definitions of its own is not read") }
+        if text.contains("[") { throw problem(start, "document types with their own definitions are not supported") }
         continue
       }
       let isClosing = text.hasPrefix("</")

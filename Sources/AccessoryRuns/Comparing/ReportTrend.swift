@@ -82,7 +82,7 @@ public struct ReportTrend: WritableReport {
   /// In what the plan of a run differs from that of the first, one line each.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
-      "\($0.name) has another plan than \(names[0]): \($0.differences.joined(separator: "; "))"
+      "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 

@@ -54,7 +54,7 @@ extension WorldAction {
     let used = sides.filter { side in kinds.contains { $0.name.hasPrefix(side.key + ".") } }
     return format(kinds).format(in: record, at: path, sides: used) { key, kind in
       switch key {
-      case "of" where kind.hasPrefix("device."): "'\(kind.dropFirst("device.".count))' is about every cable"
+      case "of" where kind.hasPrefix("device."): "'\(kind.dropFirst("device.".count))' applies to every cable"
       case "of": "only 'openSession' applies to one accessory"
       case "sessions": "'sessions' needs app: 'kill' or app: 'crash'"
       default: nil

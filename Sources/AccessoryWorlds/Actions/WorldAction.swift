@@ -102,7 +102,8 @@ extension WorldAction {
       row(
         "accessory.flicker",
         "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of "
-          + "them. For an accessory with the quirk `flicker`, the quirk defines the flicker.", [], "accessory.flicker", key: "f"
+          + "them. For an accessory with the quirk `flicker`, the quirk defines the flicker.", [], "accessory.flicker",
+        key: "f"
       ) { .accessory(.flicker, of: $0) },
       row(
         "device.resetLink",

@@ -44,7 +44,7 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   var output = try RunOutput<CheckReport>(options.shared, dividing: cases.count, console)
   if let junit = options.junit { try output.add("--junit", junit, .xml) }
   if !output.shard.isWhole, options.isHostile, options.attacks > 0, options.shared.seed == nil {
-    throw UsageError("the shards of --hostile need one seed for all of them: add --seed N")
+    throw UsageError("the shards of --hostile need the same seed: add --seed N")
   }
   return try CheckSession(options, cases, output, console).run()
 }

@@ -47,7 +47,7 @@ struct RunOutput<Result: Report> {
     let differences = earlier.map { report.differences(from: $0) } ?? []
     if !differences.isEmpty {
       throw UsageError(
-        "--baseline: the baseline has another plan: this run has \(differences.joined(separator: "; "))")
+        "--baseline: the baseline has a different plan: this run has \(differences.joined(separator: "; "))")
     }
   }
 

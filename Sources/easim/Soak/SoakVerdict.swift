@@ -42,7 +42,7 @@ struct SoakVerdict {
     // On stderr, since it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
-      "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
+      "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
     options.output.write(report)
     return report.verdict.isPassed ? .done : .checkFailed
   }

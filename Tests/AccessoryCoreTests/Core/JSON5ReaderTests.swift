@@ -142,6 +142,6 @@ import Testing
     let tooLong = #expect(throws: SourceProblem.self) {
       try JSON5.read("[1,2]", file: "f", limits: .init(bytes: 4))
     }
-    #expect(tooLong?.description == "f:1:1: the file has 5 bytes, and at most 4 are read")
+    #expect(tooLong?.description == "f:1:1: the file has 5 bytes; the limit is 4")
   }
 }

@@ -124,7 +124,7 @@ import Testing
     (Array("bplist00".utf8), "it has only 8 bytes"),
     (binary([[0x08]], top: 1), "its trailer refers to missing bytes"),
     (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
-    (binary([[0xA1, 7], [0x08]]), "byte 9 refers to an object that it does not have"),
+    (binary([[0xA1, 7], [0x08]]), "byte 9 refers to a missing object"),
     (binary([[0xD1, 1, 1], [0x08]]), "a key of object 0 is not text"),
     (binary([[0xA9, 0]]), "object 0 is longer than the file"),
     (binary([[0xAF, 0x08]]), "object 0 has a wrong length"),

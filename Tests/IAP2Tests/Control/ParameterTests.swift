@@ -115,10 +115,10 @@ import Testing
   @Test func valuesOfTheWrongSizeAreShown() {
     #expect(
       problem("0006000801f4") { _ = try $0[0].number(as: UInt8.self) }
-        == "parameter 8 has 2 bytes where 1 belong, at byte 0: 01 f4")
+        == "parameter 8 has 2 bytes instead of 1, at byte 0: 01 f4")
     #expect(
       problem("00040009") { _ = try $0[0].number(as: UInt16.self) }
-        == "parameter 9 has 0 bytes where 2 belong, at byte 0: (nothing)")
+        == "parameter 9 has 0 bytes instead of 2, at byte 0: (nothing)")
     #expect(
       problem("0005000102") { _ = try $0[0].bool() } == "parameter 1 is 2 instead of 0 or 1, at byte 0: 02")
     #expect(

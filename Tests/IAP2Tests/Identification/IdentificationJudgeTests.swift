@@ -57,7 +57,7 @@ import Testing
     Case(
       .unreadableParameter, 1, "parameter 1 is text with a zero byte in it, at byte 12: 45 00 31 00", set(1, "45003100")
     ),
-    Case(.unreadableParameter, 8, "parameter 8 has 2 bytes where 1 belong, at byte 65: 00 00", set(8, "0000")),
+    Case(.unreadableParameter, 8, "parameter 8 has 2 bytes instead of 1, at byte 65: 00 00", set(8, "0000")),
     Case(
       .unreadableParameter, 6, "parameter 6 is a list of two-byte numbers of 3 bytes, at byte 51: ea 03 ea",
       set(6, "ea03ea")),

@@ -1,6 +1,6 @@
-import LinuxIO
 import AccessoryCables
 import AccessoryHost
+import LinuxIO
 import Testing
 
 @Suite struct BenchCardTests {

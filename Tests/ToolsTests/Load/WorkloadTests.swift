@@ -301,7 +301,7 @@ import Testing
     ("{ count: 1, script: [{ send: 'a', expect: 'txt:b' }] }", "expected echo, none, text:…"),
     ("{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }", "the regex is wrong at character 1: this ( has no )"),
     ("{ count: 1, script: [{ send: 'a', expect: 'file:x' }] }", "a plan has no file"),
-    ("{ count: 1, script: [{ send: 'a', expect: 'echo', read: 5 }] }", "leave this out"),
+    ("{ count: 1, script: [{ send: 'a', expect: 'echo', read: 5 }] }", "omit this"),
     ("{ count: 1, script: [{ send: 'a', read: 'soon' }] }", "expected a number of bytes"),
     ("{ count: 1, accessories: { a: 2 } }", "there is no rate"),
     ("{ count: 1, payloadz: [] }", "did you mean 'payloads'?"),

@@ -88,7 +88,7 @@ import Testing
     receive(51, &watch)
     #expect(send(11, ack: 51, &watch) == nil)
     receive(53, &watch)
-    #expect(send(12, ack: 53, &watch) == "acknowledged packet 53, and only 51 had arrived in order")
+    #expect(send(12, ack: 53, &watch) == "acknowledged packet 53, but only 51 had arrived in order")
   }
 
   @Test func whatCameAheadOfAGapMayBeAcknowledgedOnceTheGapIsFilled() {
