@@ -184,15 +184,15 @@ extension LinkParameters {
     /// The allowed value nearest to it.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// "maximum outstanding packets is 0, allowed are 1 to 127".
+    /// "maximum outstanding packets is 0; allowed are 1 to 127".
     package var finding: String {
       let range =
         allowed.count == 1
         ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
-      return "\(field.rawValue) is \(value), \(range)"
+      return "\(field.rawValue) is \(value); \(range)"
     }
 
-    /// "maximum outstanding packets is 0, allowed are 1 to 127: using 1".
+    /// "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 
