@@ -6,8 +6,10 @@ import LinuxIO
 ///
 /// The service stays published while the accessory is unplugged, as in a flicker, so that plugging in again needs no
 /// registration. Hosts that connect meanwhile are disconnected.
-package final class BluetoothAccessory {
-  package enum Event {
+public final class BluetoothAccessory {
+  /// What happens.
+  public enum Event {
+    /// A host is connected.
     case connected(DescriptorChannel, from: String)
     /// Something is wrong; the accessory stays plugged in.
     case warning(String)
@@ -15,11 +17,10 @@ package final class BluetoothAccessory {
     case ended(BluetoothError)
   }
 
-  /// A connection, and which end made it.
-  private struct Connection<Carrier> {
-    var device: String
-    var isMadeByHost: Bool
-    var carrier: Carrier
+  /// Which end has made a connection.
+  private enum Maker {
+    case host
+    case accessory
   }
 
   private let blueZ: BlueZ
@@ -31,8 +32,8 @@ package final class BluetoothAccessory {
   private var settings: AdapterSettings?
   private var onEvent: ((Event) -> Void)?
   /// The current connection, and the next one from the same host, which waits until the current one ends.
-  private var live: Connection<() -> DescriptorChannel?>?
-  private var waiting: Connection<BusDescriptor>?
+  private var live: (device: String, maker: Maker, channel: () -> DescriptorChannel?)?
+  private var waiting: (device: String, maker: Maker, BusDescriptor)?
   private var dial: RFCOMMDial?
   private var redial: LoopTimer?
   private var lastWarning: String?
@@ -43,7 +44,7 @@ package final class BluetoothAccessory {
   /// Prepares an accessory that is not plugged in.
   ///
   /// - Parameter name: the name that a scan shows.
-  package init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
+  public init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
     self.selector = selector
     self.name = name
     self.blueZ = blueZ
@@ -52,9 +53,10 @@ package final class BluetoothAccessory {
   deinit { stop() }
 
   /// The adapter that it uses, once that is known.
-  package var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
+  public var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
 
-  package func plugIn(_ onEvent: @escaping (Event) -> Void) {
+  /// Plugs in.
+  public func plugIn(_ onEvent: @escaping (Event) -> Void) {
     self.onEvent = onEvent
     if observer == nil {
       observer = blueZ.observe { [unowned self] in handle($0) }
@@ -65,7 +67,7 @@ package final class BluetoothAccessory {
   }
 
   /// Unplugs: hosts that connect are disconnected. The owner of the current connection closes it.
-  package func unplug() {
+  public func unplug() {
     onEvent = nil
     waiting = nil
     dial?.cancel()
@@ -74,7 +76,7 @@ package final class BluetoothAccessory {
   }
 
   /// Withdraws everything that was published, and restores the adapter's settings.
-  package func stop() {
+  public func stop() {
     unplug()
     service = nil
     agent = nil
@@ -85,8 +87,8 @@ package final class BluetoothAccessory {
 
   // MARK: - What is published
 
-  private func handle(_ event: BlueZ.Event) {
-    switch event {
+  private func handle(_ news: BlueZ.News) {
+    switch news {
     case .available: prepare()
     case .unavailable(let reason):
       settings?.isShown = false
@@ -135,13 +137,15 @@ package final class BluetoothAccessory {
       }
     }
     guard service == nil else { return }
+    let channel = (11...30).first { blueZ.sockets.isFree(channel: $0) } ?? 11
     service = OfferedService(
-      AccessoryService.accessory, fromChannel: 11, at: "/easim/accessory", by: blueZ,
-      isAccepting: { [unowned self] in onEvent != nil }
+      ServiceRecord(service: AccessoryService.accessory, channel: channel, name: "Wireless iAP"),
+      at: "/easim/accessory", by: blueZ, isAccepting: { [unowned self] in onEvent != nil }
     ) { [unowned self] event in
       switch event {
       case .connected(let device, let descriptor): connected(device, descriptor)
-      case .closeRequested(let device): if live?.device == device { live?.carrier()?.hangUp() }
+      case .shallEnd(let device): if live?.device == device { live?.channel()?.hangUp() }
+      case .registered: break
       case .failed(let error): failed(error)
       }
     }
@@ -168,37 +172,37 @@ package final class BluetoothAccessory {
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
     // BlueZ publishes the record on the other adapters as well. Releasing the descriptor closes the connection.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
-    take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
+    take(device, .host, descriptor)
   }
 
-  private func take(_ new: Connection<BusDescriptor>) {
+  private func take(_ device: String, _ maker: Maker, _ descriptor: BusDescriptor) {
     guard let onEvent else { return }
-    if let live, let channel = live.carrier() {
+    if let live, let channel = live.channel() {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
-      guard live.device == new.device else { return }
-      waiting = new
+      guard live.device == device else { return }
+      waiting = (device, maker, descriptor)
       // A host has one connection to a service at a time. If it connects again, the earlier connection is dead and the
       // kernel has not noticed: rfkill at the host, for example, ends nothing on the air. If both ends have connected, both
       // connections are alive, and the earlier one stays.
-      if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
+      if live.maker == maker { channel.hangUp() }
       return
     }
-    guard let channel = DescriptorChannel(new.carrier, on: blueZ.loop) else { return }
+    guard let channel = DescriptorChannel(descriptor, on: blueZ.loop) else { return }
     dial?.cancel()
     dial = nil
     redial?.cancel()
-    live = Connection(device: new.device, isMadeByHost: new.isMadeByHost) { [weak channel] in channel }
+    live = (device, maker, { [weak channel] in channel })
     channel.whenOver = { [weak self] in self?.liveEnded() }
-    onEvent(.connected(channel, from: title(of: new.device)))
+    onEvent(.connected(channel, from: title(of: device)))
   }
 
   private func liveEnded() {
     live = nil
     // In a later turn: the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
-      if let next = waiting {
+      if let (device, maker, descriptor) = waiting {
         waiting = nil
-        if !next.carrier.hasHungUp { return take(next) }
+        if !descriptor.hasHungUp { return take(device, maker, descriptor) }
       }
       redialLater()
     }
@@ -215,7 +219,7 @@ package final class BluetoothAccessory {
   }
 
   private func dialHost() {
-    guard let host = selector.dials, onEvent != nil, dial == nil, live?.carrier() == nil else { return }
+    guard let host = selector.dials, onEvent != nil, dial == nil, live?.channel() == nil else { return }
     guard let adapter else { return redialLater() }
     let path = "\(adapter.path)/dev_" + host.description.split(separator: ":").joined(separator: "_")
     dial = RFCOMMDial(
@@ -223,8 +227,7 @@ package final class BluetoothAccessory {
     ) { [unowned self] result in
       dial = nil
       switch result {
-      case .success(let descriptor):
-        take(Connection(device: path, isMadeByHost: false, carrier: descriptor))
+      case .success(let descriptor): take(path, .accessory, descriptor)
       case .failure(let error):
         warn("cannot dial \(host): \(error)")
         redialLater()

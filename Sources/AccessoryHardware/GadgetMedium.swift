@@ -18,6 +18,7 @@ struct GadgetMedium: Medium {
   }
 }
 
+/// The port of one controller.
 private final class GadgetHub: PortHub {
   private let controller: String?
   private let context: PortContext

@@ -195,14 +195,14 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
-    // What came and was no packet, such as the noise of a wrong speed, is reported before.
+    // What came and was no packet, such as the noise of a wrong speed, is told before.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
-    let last = owner
+    let told = owner
     cable.main.close()
     finish(silence.sentence(about: "the other end"))
-    last?.connectionGaveUp(silence)
+    told?.connectionGaveUp(silence)
   }
 
   // MARK: The channel
@@ -221,9 +221,9 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable is gone.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard !isOver else { return }
-    let last = owner
+    let told = owner
     finish(end.description)
-    last?.connectionEnded(end)
+    told?.connectionEnded(end)
   }
 
   // MARK: Sessions

@@ -37,7 +37,8 @@ import Testing
     try await withSimulatedWorld { world in
       let diary = Diary()
       defer { diary.close() }
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       world.move(to: state)
       await world.settle()
       #expect(
@@ -51,11 +52,14 @@ import Testing
   }
 
   @Test func whatWaitedForASuspendedAppComesBeforeItIsActive() async throws {
-    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.backgroundModes = ["external-accessory"]
+    try await withSimulatedWorld(settings) { world in
       let diary = Diary()
       defer { diary.close() }
       world.move(to: .suspended)
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       world.move(to: .foreground)
       await world.settle()
       #expect(

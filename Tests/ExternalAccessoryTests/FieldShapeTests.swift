@@ -10,7 +10,8 @@ import Testing
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
     simulated.takeSessions()
-    await world.plugIn(simulated)
+    simulated.plugIn()
+    await world.settle()
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
@@ -295,7 +296,8 @@ import Testing
       default: simulated.unplug()
       }
       await world.settle()
-      await world.plugIn(simulated)
+      simulated.plugIn()
+      await world.settle()
       let now = try #require(manager.connectedAccessories.first)
       #expect(EASession(accessory: now, forProtocol: "com.example.echo") != nil)
       #expect(world.misuses == [])

@@ -28,7 +28,9 @@ import Testing
 
   @Test(arguments: ["flicker", "flicker,cycles=3", "flicker,auth=never"])
   func f1ConnectWithoutProtocolsThenDisconnectThenConnectWhole(quirk: String) async throws {
-    try await withSimulatedWorld(.with { $0.publishesEarly = quirk.contains("never") }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.publishesEarly = quirk.contains("never")
+    try await withSimulatedWorld(settings) { world in
       let client = Client()
       try world.add("lawk-view", quirks: [quirk]).plugIn()
       await world.run { client.session != nil }
@@ -39,7 +41,9 @@ import Testing
   }
 
   @Test func f1MadeByTheDevice() async throws {
-    try await withSimulatedWorld(.with { $0.publishesEarly = true }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.publishesEarly = true
+    try await withSimulatedWorld(settings) { world in
       let client = Client()
       try world.add("lawk-view").plugIn()
       await world.run { client.session != nil }
@@ -51,7 +55,8 @@ import Testing
     try await withSimulatedWorld { world in
       let client = Client()
       for way in [try world.add("lawk-view"), try world.add("lawk-view")] {
-        await world.plugIn(way)
+        way.plugIn()
+        await world.settle()
       }
       #expect(client.log == ["open", "open"])
       #expect(manager.connectedAccessories.map(\.serialNumber).count == 2)
@@ -61,8 +66,11 @@ import Testing
 
   @Test func f3TheCableIsPulledWhileTheAppWaitsBeforeItOpens() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let accessory = try #require(recorder.heard.first?.accessory)
       await world.advance(by: .seconds(1))
       glasses.pull()
@@ -89,8 +97,10 @@ import Testing
       #expect(client.log == [])
       #expect(manager.connectedAccessories.map(\.isConnected) == [true])
       world.move(to: .foreground)
-      await world.unplug(glasses)
-      await world.plugIn(glasses)
+      glasses.unplug()
+      await world.settle()
+      glasses.plugIn()
+      await world.settle()
       #expect(client.log == (lost == .all ? ["lost"] : ["lost", "open"]))
     }
   }
@@ -125,7 +135,8 @@ import Testing
   @Test func f6BackgroundDisconnectsAndForegroundConnects() async throws {
     try await withSimulatedWorld { world in
       let client = Client()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       world.move(to: .background)
       await world.settle()
       #expect(manager.connectedAccessories == [])
@@ -136,13 +147,18 @@ import Testing
   }
 
   @Test func f7ALockOfThePhoneDropsNothingAndTheAccessorysSleepDoes() async throws {
-    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.backgroundModes = ["external-accessory"]
+    try await withSimulatedWorld(settings) { world in
       let client = Client()
-      let glasses = try await world.plugIn("lawk-view")
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       world.move(to: .background)
       await world.advance(by: .seconds(600))
       #expect(client.log == ["open"])
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       #expect(client.log == ["open", "lost"])
     }
   }
@@ -152,7 +168,8 @@ import Testing
   /// enough.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
@@ -186,7 +203,8 @@ import Testing
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(60))
-      await world.plugIn(echo)
+      echo.plugIn()
+      await world.settle()
       let (ghost, live) = (try #require(manager.connectedAccessories.first), manager.connectedAccessories.last)
       #expect(manager.connectedAccessories.count == 2)
       #expect(ghost.serialNumber == live?.serialNumber)
@@ -200,7 +218,8 @@ import Testing
 
   @Test func f9EverythingOpensAndWritesSucceedAndNoReplyComesTheFirstTime() async throws {
     try await withSimulatedWorld { world in
-      try await world.plugIn("echo", quirks: ["session,silent,times=1"])
+      try world.add("echo", quirks: ["session,silent,times=1"]).plugIn()
+      await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       for isFirst in [true, false] {
         let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
@@ -223,7 +242,9 @@ import Testing
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []
     try await withSimulatedWorld(settings) { world in
       let client = Client()
-      let glasses = try await world.plugIn("lawk-view")
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let session = try #require(client.session)
       let streams = session.listen()
       await world.settle()
@@ -243,7 +264,8 @@ import Testing
       #expect(client.log == ["open", "lost"])
       #expect(streams.all.suffix(2) == ["in end", "out end"])
       #expect(manager.connectedAccessories == [])
-      await world.plugIn(glasses)
+      glasses.plugIn()
+      await world.settle()
       #expect(client.log == ["open", "lost", "open"])
     }
   }
@@ -251,7 +273,9 @@ import Testing
   @Test func f11TheAccessoryEndsTheSessionAndStays() async throws {
     try await withSimulatedWorld { world in
       let client = Client()
-      let glasses = try await world.plugIn("lawk-view")
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let session = try #require(client.session)
       let recorder = session.listen()
       await world.settle()

@@ -10,7 +10,9 @@ import Testing
 
   @Test(arguments: SimulatedWorld.Settings.PickerOrder.allCases)
   func p2AndN6AChoiceConnectsWithTheSelectionAndCompletes(order: SimulatedWorld.Settings.PickerOrder) async throws {
-    try await withSimulatedWorld(.with { $0.pickerOrder = order }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.pickerOrder = order
+    try await withSimulatedWorld(settings) { world in
       let seen = Outcome()
       let recorder = EventRecorder { seen.words.append("\($0.name) selected: \($0.isSelected)") }
       manager.registerForLocalNotifications()
@@ -25,8 +27,10 @@ import Testing
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
       // The choice is that of one connect: its disconnect has none, and neither has the next connect.
-      await world.unplug(echo)
-      await world.plugIn(echo)
+      echo.unplug()
+      await world.settle()
+      echo.plugIn()
+      await world.settle()
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])
     }
   }
@@ -34,7 +38,8 @@ import Testing
   @Test func p1ThePickerOffersWhatTheFilterAcceptsAndNothingThatIsConnected() async throws {
     try await withSimulatedWorld { world in
       let (echo, glasses, plugged) = (try world.add("echo"), try world.add("lawk-view"), try world.add("sensor"))
-      await world.plugIn(plugged)
+      plugged.plugIn()
+      await world.settle()
       let offered = Outcome()
       world.answerPicker {
         offered.words = $0
@@ -64,7 +69,8 @@ import Testing
 
   @Test func n6AChoiceThatDidNotConnectIsNotTheSelectionOfALaterConnect() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let mute = try world.add("echo", quirks: ["authentication,never"])
       world.answerPicker { .choose($0[0]) }
       let outcome = Outcome()
@@ -73,8 +79,10 @@ import Testing
       }
       await world.run { !outcome.words.isEmpty }
       #expect(outcome.words == ["true"])
-      await world.unplug(mute)
-      try await world.plugIn("echo")
+      mute.unplug()
+      await world.settle()
+      try world.add("echo").plugIn()
+      await world.settle()
       #expect(recorder.heard.map(\.isSelected) == [false])
     }
   }

@@ -53,7 +53,9 @@ import Testing
 
   /// W21 as some systems have it: the session of the killed app stays, and the next one gets none.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
-    try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.rules.otherApps = blocks ? .refused : .interrupted
+    try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
       world.killApp(sessions: .left)
       await world.settle()
@@ -93,10 +95,12 @@ import Testing
       manager.registerForLocalNotifications()
       sdk.register()
       sdk.unregister(times: 2)
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       #expect(notices.words == [])
       sdk.register()
-      try await world.plugIn("multi")
+      try world.add("multi").plugIn()
+      await world.settle()
       #expect(sdk.notices.map(\.isConnect) == [true])
       #expect(notices.heard.count == 1)
       sdk.stop()
@@ -107,7 +111,8 @@ import Testing
     try await withSimulatedWorld { world in
       let sdk = SecondListener(opening: "com.example.echo")
       sdk.register()
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       #expect(sdk.sessions.count == 1)
       #expect(world.openSessions == ["a session on com.example.echo is still open"])
       sdk.stop()

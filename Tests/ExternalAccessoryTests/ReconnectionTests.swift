@@ -65,7 +65,9 @@ import Testing
 
   @Test func withoutTheAccessoryItGivesUpAfterTheLastAttempt() async throws {
     try await withSimulatedWorld { world in
-      let echo = try await world.plugIn("echo")
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
       let client = Client(attempts: 3)
       await world.run { client.count == 1 }
       echo.unplug()
@@ -81,7 +83,9 @@ import Testing
 
   @Test func aSessionThatEndsWhileTheAccessoryStaysIsOpenedAgainAfterTheInterval() async throws {
     try await withSimulatedWorld { world in
-      let echo = try await world.plugIn("echo")
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
       let client = Client()
       await world.run { client.count == 1 }
       echo.closeSessions()
@@ -119,8 +123,12 @@ import Testing
   }
 
   @Test func becomingActiveTriesAtOnce() async throws {
-    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
-      let echo = try await world.plugIn("echo")
+    var settings = SimulatedWorld.Settings()
+    settings.backgroundModes = ["external-accessory"]
+    try await withSimulatedWorld(settings) { world in
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
       let client = Client()
       await world.run { client.count == 1 }
       echo.closeSessions()

@@ -7,12 +7,15 @@ import Testing
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in
       let before = EventRecorder()
-      let glasses = try await world.plugIn("lawk-view")
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       #expect(before.words == [])
       #expect(manager.connectedAccessories.count == 1)
       manager.registerForLocalNotifications()
       let after = EventRecorder()
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       #expect(before.words == ["disconnect 1"])
       #expect(after.words == ["disconnect 1"])
       manager.unregisterForLocalNotifications()
@@ -26,10 +29,12 @@ import Testing
       manager.registerForLocalNotifications()
       manager.registerForLocalNotifications()
       manager.unregisterForLocalNotifications()
-      await world.plugIn(glasses)
+      glasses.plugIn()
+      await world.settle()
       #expect(recorder.words == ["connect 1"])
       manager.unregisterForLocalNotifications()
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       #expect(recorder.words == ["connect 1"])
       #expect(world.misuses == [])
     }
@@ -37,11 +42,13 @@ import Testing
 
   @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()  // the app
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()  // the app
       manager.registerForLocalNotifications()  // a library of its
       manager.unregisterForLocalNotifications()
       manager.unregisterForLocalNotifications()  // the library again
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(recorder.words == [])
       #expect(world.registrationCount == 0)
     }
@@ -53,7 +60,8 @@ import Testing
       manager.unregisterForLocalNotifications()
       #expect(world.misuses.count == 1)
       manager.registerForLocalNotifications()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(recorder.words == ["connect 1"])
       world.end()
       #expect(world.misuses.count == 1)
@@ -64,7 +72,8 @@ import Testing
     try await withSimulatedWorld { world in
       let (filtered, all) = (EventRecorder(object: manager), EventRecorder())
       manager.registerForLocalNotifications()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(filtered.words == all.words)
       #expect(all.heard.first?.object === manager)
     }
@@ -72,8 +81,10 @@ import Testing
 
   @Test func n6TheUserInfoHasTheAccessoryAndTheSelectionOnlyAfterAPicker() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      try await world.plugIn("lawk-view")
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       let heard = try #require(recorder.heard.first)
       #expect(heard.accessory.name == "李未可 View AI眼镜")
       #expect(!heard.isSelected)
@@ -84,7 +95,8 @@ import Testing
     try await withSimulatedWorld { world in
       let (plain, queued) = (EventRecorder(), EventRecorder(queue: .main))
       manager.registerForLocalNotifications()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(plain.heard.map(\.isOnMainQueue) == [true])
       #expect(queued.heard.map(\.isOnMainQueue) == [true])
     }
@@ -92,8 +104,10 @@ import Testing
 
   @Test func n8WhatIsAttachedAtRegistrationIsInTheListAndNotPosted() async throws {
     try await withSimulatedWorld { world in
-      try await world.plugIn("lawk-view")
-      let recorder = EventRecorder.registered()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       await world.settle()
       #expect(recorder.words == [])
       #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
@@ -112,7 +126,8 @@ import Testing
         session.write([1, 2, 3])
       }
       manager.registerForLocalNotifications()
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       #expect(recorder.words == ["connect 1"])
       #expect(streams?.received == [1, 2, 3])
       session?.stop()
@@ -124,12 +139,17 @@ import Testing
       var gone: [EAAccessory] = []
       func accessoryDidDisconnect(_ accessory: EAAccessory) { gone.append(accessory) }
     }
-    try await withSimulatedWorld(.with { $0.rules.tellsDelegateUnregistered = withoutRegistration }) { world in
-      let glasses = try await world.plugIn("lawk-view")
+    var settings = SimulatedWorld.Settings()
+    settings.rules.tellsDelegateUnregistered = withoutRegistration
+    try await withSimulatedWorld(settings) { world in
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let delegate = Delegate()
       accessory.delegate = delegate
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       #expect(delegate.gone.count == (withoutRegistration ? 1 : 0))
       if withoutRegistration { #expect(delegate.gone.first === accessory) }
     }
@@ -137,10 +157,14 @@ import Testing
 
   @Test func n11TheDisconnectHasTheVeryObjectOfTheConnect() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let listed = try #require(manager.connectedAccessories.first)
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       #expect(recorder.heard.count == 2)
       #expect(recorder.heard.allSatisfy { $0.accessory === listed })
     }
@@ -151,9 +175,12 @@ import Testing
       var states: [Bool] = []
       let recorder = EventRecorder { states.append($0.accessory.isConnected) }
       manager.registerForLocalNotifications()
-      let glasses = try await world.plugIn("lawk-view")
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       let id = try #require(manager.connectedAccessories.first).connectionID
-      await world.unplug(glasses)
+      glasses.unplug()
+      await world.settle()
       let gone = try #require(recorder.heard.last?.accessory)
       #expect(gone.connectionID == id)
       #expect(id > 1 << 24)
@@ -164,9 +191,13 @@ import Testing
 
   @Test func n14TheListIsRightWhenTheHandlerRuns() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
-      await world.unplug(glasses)
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      glasses.unplug()
+      await world.settle()
       #expect(recorder.heard.map(\.listed) == [[recorder.heard[0].accessory.connectionID], []])
     }
   }
@@ -175,10 +206,12 @@ import Testing
     newFirst: Bool
   ) async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       // One pair of glasses that can be had in two ways.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
-      await world.plugIn(bluetooth)
+      bluetooth.plugIn()
+      await world.settle()
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }
       await world.settle()
       if newFirst { #expect(manager.connectedAccessories.count == 2) }
@@ -198,7 +231,8 @@ import Testing
   /// connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       bluetooth.plugIn()
       usb.plugIn()
@@ -220,7 +254,8 @@ import Testing
       let recorder = EventRecorder()
       var owners = [Owner(), Owner()]
       owners.removeLast()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(recorder.words == ["connect 1"])
       #expect(world.registrationCount == 2)
       #expect(owners.count == 1)
@@ -239,8 +274,11 @@ import Testing
         },
       ]
       manager.registerForLocalNotifications()
-      let echo = try await world.plugIn("echo")
-      await world.unplug(echo)
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
+      echo.unplug()
+      await world.settle()
       #expect(heard == ["connect \(echo.profile.identity.name) false", "disconnect false"])
       for token in tokens { NotificationCenter.default.removeObserver(token) }
     }

@@ -59,28 +59,38 @@ private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
 @Suite(.waits, .enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
 struct DeliberateFailures {
   @Test func anExpectationFailsTwice() async throws {
-    try await withSimulatedWorld(.with { $0.keepsTranscript = true }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.keepsTranscript = true
+    try await withSimulatedWorld(settings) { world in
       manager.registerForLocalNotifications()
-      let echo = try await world.plugIn("echo")
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
       #expect(manager.connectedAccessories.isEmpty)
-      await world.unplug(echo)
+      echo.unplug()
+      await world.settle()
       #expect(!manager.connectedAccessories.isEmpty)
     }
   }
 
   @Test func anErrorIsThrown() async throws {
     try await withSimulatedWorld { world in
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       throw CancellationError()
     }
   }
 
   @Test func anExpectationFailsAfterMuchHappened() async throws {
-    try await withSimulatedWorld(.with { $0.keepsTranscript = true }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.keepsTranscript = true
+    try await withSimulatedWorld(settings) { world in
       let echo = try world.add("echo")
       for _ in 0..<100 {
-        await world.plugIn(echo)
-        await world.unplug(echo)
+        echo.plugIn()
+        await world.settle()
+        echo.unplug()
+        await world.settle()
       }
       #expect(manager.connectedAccessories.count == 1)
     }

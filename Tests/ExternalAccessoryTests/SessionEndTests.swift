@@ -7,7 +7,8 @@ import Testing
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
     simulated.takeSessions()
-    await world.plugIn(simulated)
+    simulated.plugIn()
+    await world.settle()
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 

@@ -10,7 +10,9 @@ import Testing
   ) async throws -> (
     WorldAccessory, EAAccessory
   ) {
-    let simulated = try await world.plugIn(profile)
+    let simulated = try world.add(profile)
+    simulated.plugIn()
+    await world.settle()
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
@@ -40,7 +42,8 @@ import Testing
     settings.rules.visibility = isFiltered ? .declared : .all
     try await withSimulatedWorld(settings) { world in
       try world.add("lawk-view").plugIn()
-      try await world.plugIn("sensor")
+      try world.add("sensor").plugIn()
+      await world.settle()
       #expect(manager.connectedAccessories.count == (isFiltered ? 1 : 2))
     }
   }
@@ -48,14 +51,17 @@ import Testing
   @Test func e3NilWhenTheAccessoryIsGone() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
-      await world.unplug(simulated)
+      simulated.unplug()
+      await world.settle()
       #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
     }
   }
 
   /// A stale accessory says that it is connected, and every session with it is nil.
   @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
-    try await withSimulatedWorld(.with { $0.rules.settlingTime = .seconds(365 * 24 * 3600) }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.rules.settlingTime = .seconds(365 * 24 * 3600)
+    try await withSimulatedWorld(settings) { world in
       let (simulated, accessory) = try await accessory(world)
       await world.advance(by: .seconds(1))
       simulated.pull(unnoticed: true)
@@ -85,7 +91,9 @@ import Testing
   }
 
   @Test func e4AsTheFieldHasItASecondSessionIsNilWhileTheFirstIsOpen() async throws {
-    try await withSimulatedWorld(.with { $0.rules.secondSession = .refused }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.rules.secondSession = .refused
+    try await withSimulatedWorld(settings) { world in
       let (_, accessory) = try await accessory(world)
       var first = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
       #expect(first != nil)
@@ -115,7 +123,9 @@ import Testing
 
   @Test(arguments: [AppRules.OtherApps.shared, .refused, .interrupted])
   func e6AnotherAppsSessionIsSharedRefusesOrIsInterrupted(rule: AppRules.OtherApps) async throws {
-    try await withSimulatedWorld(.with { $0.rules.otherApps = rule }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.rules.otherApps = rule
+    try await withSimulatedWorld(settings) { world in
       let (simulated, accessory) = try await accessory(world)
       simulated.takeSessions()
       #expect(world.openInAnotherApp(simulated, protocolName: "com.example.echo"))
@@ -128,7 +138,9 @@ import Testing
   }
 
   @Test func e7NilAtFirstAndFineLater() async throws {
-    try await withSimulatedWorld(.with { $0.rules.settlingTime = .milliseconds(1500) }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.rules.settlingTime = .milliseconds(1500)
+    try await withSimulatedWorld(settings) { world in
       let (_, accessory) = try await accessory(world)
       #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
       await world.advance(by: .seconds(1))
@@ -176,7 +188,9 @@ import Testing
   @Test(arguments: [SessionLifetimeRule.heldOrOpen, .held]) func e11AnOpenStreamKeepsASessionThatWasLetGo(
     rule: SessionLifetimeRule
   ) async throws {
-    try await withSimulatedWorld(.with { $0.lifetime = rule == .held ? .held : .heldOrOpen }) { world in
+    var settings = SimulatedWorld.Settings()
+    settings.lifetime = rule == .held ? .held : .heldOrOpen
+    try await withSimulatedWorld(settings) { world in
       let (simulated, accessory) = try await accessory(world)
       simulated.takeSessions()
       var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
@@ -241,21 +255,27 @@ import Testing
 
   @Test func e13AnAccessoryObjectIsLetGoAfterItsDisconnect() async throws {
     try await withSimulatedWorld { world in
-      let simulated = try await world.plugIn("echo")
+      let simulated = try world.add("echo")
+      simulated.plugIn()
+      await world.settle()
       weak let accessory = manager.connectedAccessories.first
       #expect(accessory != nil)
-      await world.unplug(simulated)
+      simulated.unplug()
+      await world.settle()
       #expect(accessory == nil)
     }
   }
 
   @Test func e14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
     try await withSimulatedWorld { world in
-      let simulated = try await world.plugIn("echo")
+      let simulated = try world.add("echo")
+      simulated.plugIn()
+      await world.settle()
       weak let accessory = manager.connectedAccessories.first
       var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
       #expect(session?.protocolString == "com.example.echo")
-      await world.unplug(simulated)
+      simulated.unplug()
+      await world.settle()
       // No other object holds it: it is no longer in the list.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
@@ -267,7 +287,9 @@ import Testing
 
   @Test func e1ARefusalByTheAccessoryEndsBothStreams() async throws {
     try await withSimulatedWorld { world in
-      try await world.plugIn("echo", quirks: ["session,refuse"])
+      let simulated = try world.add("echo", quirks: ["session,refuse"])
+      simulated.plugIn()
+      await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       let recorder = session.listen()

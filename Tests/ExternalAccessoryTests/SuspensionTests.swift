@@ -12,9 +12,11 @@ import Testing
 
   @Test(arguments: [true, false]) func s1NoticesOfASuspendedAppComeWhenItRunsAgain(inForeground: Bool) async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       world.move(to: .suspended)
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       #expect(recorder.words == [])
       world.move(to: inForeground ? .foreground : .background)
       await world.settle()
@@ -24,11 +26,14 @@ import Testing
 
   @Test func s2AConnectAndItsDisconnectWhileSuspendedAreNeverHeardOf() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       world.move(to: .suspended)
-      await world.plugIn(glasses)
-      await world.unplug(glasses)
+      glasses.plugIn()
+      await world.settle()
+      glasses.unplug()
+      await world.settle()
       world.move(to: .foreground)
       await world.settle()
       #expect(recorder.words == [])
@@ -39,11 +44,16 @@ import Testing
     var settings = keeping
     settings.rules.reattachment = [.both, .nothing, .connectOnly][rule]
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
       world.move(to: .suspended)
-      await world.unplug(glasses)
-      await world.plugIn(glasses)
+      glasses.unplug()
+      await world.settle()
+      glasses.plugIn()
+      await world.settle()
       world.move(to: .foreground)
       await world.settle()
       let later: [[String]] = [["disconnect 1", "connect 1"], [], ["connect 1"]]
@@ -53,7 +63,8 @@ import Testing
 
   @Test func s4WithTheModeTheSessionStaysAndBytesWakeTheApp() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let parts = try await open(world)
       let streams = parts.session.listen()
       await world.settle()
@@ -74,9 +85,11 @@ import Testing
     settings.rules.honorsBackgroundMode = false
     if !declares { settings = SimulatedWorld.Settings() }
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       try world.add("echo").plugIn()
-      try await world.plugIn("lawk-view")
+      try world.add("lawk-view").plugIn()
+      await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       let streams = session.listen()
@@ -95,9 +108,11 @@ import Testing
     keeps: Bool
   ) async throws {
     try await withSimulatedWorld(keeps ? keeping : SimulatedWorld.Settings()) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       world.move(to: .background)
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       #expect(recorder.words == (keeps ? ["connect 1"] : []))
       #expect(manager.connectedAccessories.count == (keeps ? 1 : 0))
       world.move(to: .foreground)
@@ -145,7 +160,8 @@ import Testing
   /// and come back with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       let simulated = [try world.add("echo"), try world.add("lawk-view"), try world.add("sensor")]
       for accessory in simulated { accessory.plugIn() }
       await world.settle()
@@ -178,7 +194,8 @@ import Testing
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)
-      try await world.plugIn("echo")
+      try world.add("echo").plugIn()
+      await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
       let streams = session.listen()
@@ -196,9 +213,11 @@ import Testing
 
   @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
+      let recorder = EventRecorder()
+      manager.registerForLocalNotifications()
       world.move(to: .background)
-      try await world.plugIn("echo", quirks: ["identification,slow,delay=5s"])
+      try world.add("echo", quirks: ["identification,slow,delay=5s"]).plugIn()
+      await world.settle()
       world.move(to: .suspended)
       await world.advance(by: .seconds(10))
       #expect(recorder.words == [])

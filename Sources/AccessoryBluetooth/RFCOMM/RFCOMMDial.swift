@@ -59,6 +59,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 
   deinit { release() }
 
+  /// Cancels the attempt.
   func cancel() {
     phase = .over
     release()

@@ -51,15 +51,17 @@ extension ControlledJob {
 
   /// Plays seeded worlds.
   func soak(from first: UInt64, count: Int) {
-    var report = SoakReport(SoakRecipe())
+    var results = SoakReport()
     let begin = world.server.loop.now
     work {
-      if report.worlds == count { return nil }
-      report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
+      if results.count == count { return nil }
+      results.add(Soak.run(seed: first &+ UInt64(results.count)))
       // Not a notice for each world.
-      return Double(report.worlds / 50 * 50) / Double(count)
+      return Double(results.count / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
-      report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)
+      var report = SoakRunReport(
+        results, [], SoakRecipe(), first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil,
+        program: program)
       report.took = world.server.loop.now - begin
       end(report, isCancelled: isCancelled, report.headline)
     }

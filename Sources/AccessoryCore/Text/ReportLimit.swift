@@ -1,3 +1,5 @@
+// What others can cause as often as they like, such as a refused connection, must not fill a terminal or a log.
+
 /// Decides which messages of one kind are reported: the first few of each ten seconds. The others are counted.
 ///
 /// ```
@@ -57,23 +59,23 @@ package struct MessageRate: Equatable, Sendable {
 package final class ReportLimit {
   private let what: String
   private let loop: any EventLoop
-  private let log: (String) -> Void
+  private let tell: (String) -> Void
   private var rate = MessageRate()
   private var timer: LoopTimer?
   private var countedSince: Instant?
 
   /// Creates a limit for messages that count as `what`, a plural.
-  package init(_ what: String, on loop: any EventLoop, log: @escaping (String) -> Void) {
+  package init(_ what: String, on loop: any EventLoop, tell: @escaping (String) -> Void) {
     self.what = what
     self.loop = loop
-    self.log = log
+    self.tell = tell
   }
 
   deinit { timer?.cancel() }
 
   /// Reports a message, or counts it.
   package func report(_ text: @autoclosure () -> String) {
-    if rate.note(now: loop.now) { return log(text()) }
+    if rate.note(now: loop.now) { return tell(text()) }
     if countedSince == nil { countedSince = loop.now }
     armTimer()
   }
@@ -81,7 +83,7 @@ package final class ReportLimit {
   /// Reports the count at once: what the messages were about is over.
   package func flush() {
     timer?.cancel()
-    reportCount(rate.take(startingAgainAt: loop.now))
+    tellCount(rate.take(startingAgainAt: loop.now))
   }
 
   private func armTimer() {
@@ -92,34 +94,14 @@ package final class ReportLimit {
   }
 
   private func timeCame() {
-    reportCount(rate.handleTimeout(now: loop.now))
+    tellCount(rate.handleTimeout(now: loop.now))
     armTimer()
   }
 
-  private func reportCount(_ count: Int) {
+  private func tellCount(_ count: Int) {
     guard count > 0, let since = countedSince else { return }
     countedSince = nil
     let seconds = max(1, Int((loop.now - since).inSeconds.rounded(.up)))
-    log("and \(count.groupedDigits) more \(what) in the last \(seconds) s")
-  }
-}
-
-/// Sentences in order: the first thousand, and how many came after them, because a program can repeat a mistake
-/// without end.
-package struct BoundedLog: Sendable {
-  static let most = 1_000
-
-  private var first: [String] = []
-  private var furtherCount = 0
-
-  package init() {}
-
-  /// All that are kept; at the end a sentence about those that are not.
-  package var texts: [String] {
-    furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
-  }
-
-  package mutating func add(_ text: String) {
-    if first.count < Self.most { first.append(text) } else { furtherCount += 1 }
+    tell("and \(count.groupedDigits) more \(what) in the last \(seconds) s")
   }
 }

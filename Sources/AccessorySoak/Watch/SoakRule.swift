@@ -1,64 +1,83 @@
 import AccessoryCore
 
-/// A rule that holds after every step of every seeded world.
-public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
-  /// Its word in reports and JSON: `bytes`, `forbidden giveUp`.
-  public let description: String
-
-  init(_ word: String) { description = word }
-
+/// The rules that hold after every step of every seeded world.
+public enum SoakRule: Hashable, Sendable, CustomStringConvertible {
   /// What one end reads is a prefix of what the other has written.
-  public static let bytes = SoakRule("bytes")
+  case bytes
   /// What was written before an orderly close, or into a session that stays open, arrives.
-  public static let delivery = SoakRule("delivery")
+  case delivery
   /// A session that ends for one end ends for both.
-  public static let ending = SoakRule("ending")
+  case ending
   /// Each connect has its disconnect, and a connection ID is never used again.
-  public static let publication = SoakRule("publication")
+  case publication
   /// A session is opened only on a protocol that the accessory offers at that moment, and only for an app.
-  public static let opening = SoakRule("opening")
+  case opening
   /// No more packets are unacknowledged than the other end announced.
-  public static let window = SoakRule("window")
+  case window
   /// No packet is longer than the other end announced.
-  public static let packetLength = SoakRule("packetLength")
+  case packetLength
   /// Packets are numbered one after the other, once both SYNs were exchanged.
-  public static let numbering = SoakRule("numbering")
+  case numbering
   /// Only what arrived is acknowledged.
-  public static let acknowledgement = SoakRule("acknowledgement")
+  case acknowledgement
   /// Only packets with correct checksums are sent.
-  public static let packets = SoakRule("packets")
+  case packets
   /// An accessory can be plugged in whenever it is not.
-  public static let plugging = SoakRule("plugging")
+  case plugging
   /// Everything comes to an end.
-  public static let end = SoakRule("end")
+  case end
   /// Nothing unneeded stays in memory.
-  public static let leak = SoakRule("leak")
-
+  case leak
   /// A corner that the plan forbids is not reached.
-  public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
+  case forbidden(SoakCoverage.Corner)
 
   /// The rules that hold in every world, whatever its plan.
   public static let everywhere: [SoakRule] = [
     .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
     .plugging, .end, .leak,
   ]
+
+  /// Its word in JSON: `bytes`, `forbidden giveUp`.
+  public var description: String {
+    switch self {
+    case .bytes: "bytes"
+    case .delivery: "delivery"
+    case .ending: "ending"
+    case .publication: "publication"
+    case .opening: "opening"
+    case .window: "window"
+    case .packetLength: "packetLength"
+    case .numbering: "numbering"
+    case .acknowledgement: "acknowledgement"
+    case .packets: "packets"
+    case .plugging: "plugging"
+    case .end: "end"
+    case .leak: "leak"
+    case .forbidden(let corner): "forbidden \(corner.word)"
+    }
+  }
 }
 
-/// A broken rule.
+/// A rule that was broken: which, when, and what was seen.
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// Which rule.
-  public var rule: SoakRule
-  /// When, in the world's time; watches leave it to the ``SoakRecord``.
-  public var time: Instant
+  public let rule: SoakRule
+  /// When.
+  public let time: Instant
   /// What was seen.
-  public var text: String
-
-  init(_ rule: SoakRule, _ text: String, at time: Instant = .origin) {
-    (self.rule, self.text, self.time) = (rule, text, time)
-  }
+  public let text: String
 
   /// "1.5 byte 20 is not what was written".
   public var description: String { "\(time.secondsText) \(text)" }
-  /// "bytes: 1.5 byte 20 is not what was written".
-  public var line: String { "\(rule): \(description)" }
+}
+
+/// What a watch has seen that breaks a rule.
+struct SoakComplaint: Equatable {
+  let rule: SoakRule
+  let text: String
+
+  init(_ rule: SoakRule, _ text: String) {
+    self.rule = rule
+    self.text = text
+  }
 }

@@ -87,56 +87,56 @@ struct WindowWatch {
   // MARK: Sent
 
   /// What is wrong with a packet that this end sends; nil when nothing is.
-  mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
+  mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakComplaint? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
     // A reset and a sleep end a link; their numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
-      return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
+      return SoakComplaint(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
     }
     if state != .up, isZeroAcknowledgement { linksWithoutAcknowledgements += 1 }
     state = .up
     let acknowledgement = isZeroAcknowledgement ? nil : wrongAcknowledgement(header)
     let number = payload.byteCount > 0 && !header.control.contains(.eak) ? wrongNumber(header, peer) : nil
     if Int(header.length) > Int(peer.maximumPacketLength) {
-      return SoakViolation(
+      return SoakComplaint(
         .packetLength, "sent a packet of \(header.length) bytes; the other end accepts \(peer.maximumPacketLength)")
     }
     return acknowledgement ?? number
   }
 
-  private func wrongAcknowledgement(_ header: PacketHeader) -> SoakViolation? {
+  private func wrongAcknowledgement(_ header: PacketHeader) -> SoakComplaint? {
     guard header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 else { return nil }
-    return SoakViolation(
+    return SoakComplaint(
       .acknowledgement,
       "acknowledged packet \(header.acknowledgement), but only \(lastInOrder) had arrived in order")
   }
 
-  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakViolation? {
+  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakComplaint? {
     let step = header.sequence &- lastSent
     // A retransmission: any number that was sent before.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {
-      return SoakViolation(.numbering, "sent packet \(header.sequence) after packet \(lastSent)")
+      return SoakComplaint(.numbering, "sent packet \(header.sequence) after packet \(lastSent)")
     }
     let window = max(1, peer.maximumOutstandingPackets)
     if !isZeroAcknowledgement, header.sequence &- acknowledged > window {
-      return SoakViolation(
+      return SoakComplaint(
         .window,
         "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged; the other end accepts \(window)")
     }
     return nil
   }
 
-  private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> SoakViolation? {
+  private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> SoakComplaint? {
     let parameters: LinkParameters
     do { parameters = try LinkParameters(decoding: payload) } catch {
-      return SoakViolation(.packets, "sent a SYN that cannot be used: \(error)")
+      return SoakComplaint(.packets, "sent a SYN that cannot be used: \(error)")
     }
     if end == .device {
       guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {
-        return SoakViolation(
+        return SoakComplaint(
           .acknowledgement, "answered a SYN with number \(header.acknowledgement), which never came")
       }
       peerParameters = offer.parameters

@@ -19,7 +19,7 @@ import CLibUSB
 ///
 /// **Closing.** Bytes that were accepted are still sent, for at most ``closingTime``; then the ``USBCable`` releases
 /// the interface.
-final class USBChannel: Channel {
+public final class USBChannel: Channel {
   enum State {
     case made
     case started(any ChannelHandler)
@@ -41,12 +41,13 @@ final class USBChannel: Channel {
   static let closingTime = Duration.seconds(2)
 
   /// Always true: each transfer must reach the device as it is.
-  let keepsTransfersApart = true
+  public let keepsTransfersApart = true
 
   /// What a channel needs its device to do.
   struct Place {
     var handle: OpaquePointer
-    var pair: BulkPair
+    var incoming: USBEndpoint
+    var outgoing: USBEndpoint
     /// Whether the endpoints are those of a native transport.
     var isNative: Bool
   }
@@ -120,7 +121,7 @@ final class USBChannel: Channel {
   // MARK: - Channel
 
   /// Begins to receive.
-  func start(_ handler: any ChannelHandler) {
+  public func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
     case .made: break
@@ -130,7 +131,7 @@ final class USBChannel: Channel {
     state = .started(handler)
     for _ in 0..<Self.readsInFlight {
       readers.append(
-        USBTransfer(place.handle, endpoint: place.pair.incoming.address, capacity: Self.readSize) {
+        USBTransfer(place.handle, endpoint: place.incoming.address, capacity: Self.readSize) {
           [unowned self] in returned.append($0)
         })
     }
@@ -139,7 +140,7 @@ final class USBChannel: Channel {
   }
 
   /// Submits the bytes as one transfer.
-  func send(_ bytes: RawSpan) -> Int {
+  public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
@@ -157,7 +158,7 @@ final class USBChannel: Channel {
     guard count > 0 else { return 0 }
     let transfer =
       spare.popLast()
-      ?? USBTransfer(place.handle, endpoint: place.pair.outgoing.address, capacity: Self.capacity) {
+      ?? USBTransfer(place.handle, endpoint: place.outgoing.address, capacity: Self.capacity) {
         [unowned self] in returned.append($0)
       }
     bytes.withUnsafeBytes { transfer.fill(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -170,16 +171,16 @@ final class USBChannel: Channel {
   }
 
   /// The bytes that the device has not read yet, and those that it never will.
-  var undelivered: Int { outstanding + lost }
+  public var undelivered: Int { outstanding + lost }
 
   /// Receives no more once the transfers in flight are full.
-  func pauseReading() {
+  public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
   }
 
   /// Continues to receive.
-  func resumeReading() {
+  public func resumeReading() {
     loop.preconditionCurrent()
     guard isPaused else { return }
     isPaused = false
@@ -187,7 +188,7 @@ final class USBChannel: Channel {
   }
 
   /// Closes the channel in order.
-  func close() {
+  public func close() {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
@@ -222,7 +223,7 @@ final class USBChannel: Channel {
       if !reader.bytes.isEmpty { handler.channel(self, received: reader.bytes.bytes) }
       read()
     }
-    if end != nil { reportEnd() }
+    if end != nil { tellEnd() }
   }
 
   // MARK: - Writing
@@ -231,7 +232,7 @@ final class USBChannel: Channel {
   func write() {
     guard isOpen, end == nil, idle != nil, outgoing.isHealthy else { return }
     while let first = unsent.first {
-      let fillsPackets = first.bytes.count % Int(place.pair.outgoing.packetSize) == 0
+      let fillsPackets = first.bytes.count % Int(place.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
       unsent.removeFirst()
       writers.append(first)
@@ -245,7 +246,7 @@ final class USBChannel: Channel {
     if spare.count < 4 { spare.append(transfer) }
   }
 
-  func notifyWritable() {
+  func tellWritable() {
     guard senderWaits, outstanding <= Self.capacity / 2, end == nil, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)
@@ -281,7 +282,7 @@ final class USBChannel: Channel {
   }
 
   /// Reports the end once everything was delivered.
-  private func reportEnd() {
+  private func tellEnd() {
     guard let end else { return }
     switch state {
     case .started(let handler):

@@ -11,13 +11,17 @@ import AccessoryCore
 /// loop.run(until: { plugs.hasAccepted })
 /// plugs.begin(with: try VirtualHostController())
 /// ```
-package final class KernelPlugs {
-  package enum Event: Equatable, Sendable {
+public final class KernelPlugs {
+  /// What happened.
+  public enum Event: Equatable, Sendable {
     /// A device is at this port of the kernel's.
     case attached(busID: String, port: Int)
+    /// It is gone.
     case detached(busID: String)
     /// Nothing is plugged in from this server, or this device of it is not.
-    case problem(busID: String?, PlugProblem)
+    case refused(busID: String?, PlugRefusal)
+    /// A device that is listed cannot be had now.
+    case unavailable(busID: String, String)
   }
 
   /// How often the kernel's table is checked; the server's list only when a device is missing, or now and then.
@@ -38,16 +42,16 @@ package final class KernelPlugs {
   private var isAsking = false
 
   /// The last reason why there is no device to attach.
-  package private(set) var trouble: PlugProblem?
+  public private(set) var trouble: USBIPSocket.Problem?
   /// Whether there was a device that may be plugged in.
-  package private(set) var hasAccepted = false
+  public private(set) var hasAccepted = false
   /// Why the kernel takes nothing more.
-  package private(set) var failure: VirtualHostController.Problem?
+  public private(set) var failure: VirtualHostController.Problem?
   /// How many times something was plugged in.
-  package private(set) var count = 0
+  public private(set) var count = 0
 
   /// Begins to look for devices.
-  package init(
+  public init(
     host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ onEvent: @escaping (Event) -> Void
   ) {
     self.rules = rules
@@ -59,7 +63,7 @@ package final class KernelPlugs {
   }
 
   /// Attaches the devices found so far, and later ones.
-  package func begin(with controller: VirtualHostController) {
+  public func begin(with controller: VirtualHostController) {
     self.controller = controller
     let found = waiting.sorted { $0.key < $1.key }
     waiting = [:]
@@ -67,7 +71,7 @@ package final class KernelPlugs {
   }
 
   /// Unplugs everything.
-  package func end() {
+  public func end() {
     timer?.cancel()
     (timer, onEvent) = (nil, nil)
     for port in plugged.values { controller?.detach(port) }
@@ -115,8 +119,10 @@ package final class KernelPlugs {
     }
     guard let offer = missing.first else { return }
     let rest = missing.dropFirst()
-    do throws(PlugProblem) { try rules.check(offer) } catch {
-      note(error, of: offer)
+    do throws(PlugRefusal) {
+      try rules.check(offer)
+    } catch {
+      note(.refused(error), of: offer)
       return askFor(rest)
     }
     isAsking = true
@@ -132,17 +138,17 @@ package final class KernelPlugs {
     }
   }
 
-  private func note(_ problem: PlugProblem, of offer: USBIPOffer?) {
+  private func note(_ problem: USBIPSocket.Problem, of offer: USBIPOffer?) {
     let isNew = trouble != problem
     trouble = problem
     switch (problem, offer) {
-    case (.noAccessory, let offer?):
+    case (.refused(.noAccessory(let reason)), let offer?):
       refused[offer.busID] = offer
-      onEvent?(.problem(busID: offer.busID, problem))
-    case (.failed, nil): break
+      onEvent?(.refused(busID: offer.busID, .noAccessory(reason)))
+    case (.refused(let refusal), _): if isNew { onEvent?(.refused(busID: nil, refusal)) }
     // The device may be gone since it was listed, or imported by another client: the next list shows.
-    case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
-    case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
+    case (.failed(let reason), let offer?): if isNew { onEvent?(.unavailable(busID: offer.busID, reason)) }
+    case (.failed, nil): break
     }
   }
 

@@ -2,14 +2,14 @@
 ///
 /// A device of a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
 /// So only accessories are attached, and only from trusted servers.
-package struct PlugRules: Sendable {
+public struct PlugRules: Sendable {
   /// Whether other devices than accessories are attached as well.
-  package var takesAnyDevice: Bool
+  public var takesAnyDevice: Bool
   /// Checks a server by a connection to it. Called on the thread that asks, after the server has answered.
-  package var judge: @Sendable (_ connection: Int32) -> Verdict
+  public var judge: @Sendable (_ connection: Int32) -> Verdict
 
   /// Whether a server is trusted.
-  package enum Verdict: Equatable, Sendable {
+  public enum Verdict: Equatable, Sendable {
     /// What it offers is taken.
     case trusted
     /// It is not trusted, for this reason.
@@ -19,13 +19,13 @@ package struct PlugRules: Sendable {
   }
 
   /// The safe choice for devices; `judge` decides about servers.
-  package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
+  public init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge
   }
 
   /// Refuses a server; `isFinal` when its connection is what the kernel would get.
-  func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
+  func check(_ connection: Int32, isFinal: Bool) throws(PlugRefusal) {
     switch judge(connection) {
     case .trusted: break
     case .refused(let reason): throw .server(reason)
@@ -35,14 +35,14 @@ package struct PlugRules: Sendable {
 
   /// Refuses a device by its entry in the server's list, where that is enough: one whose only configuration has no
   /// interface for iAP2 need not be imported first.
-  func check(_ offer: USBIPOffer) throws(PlugProblem) {
+  func check(_ offer: USBIPOffer) throws(PlugRefusal) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }
     throw .noAccessory("its interfaces are \(offer.interfaces.map(\.description).joined(separator: ", "))")
   }
 
   /// Refuses a device by its descriptors.
-  func check(_ descriptors: USBDescriptors) throws(PlugProblem) {
+  func check(_ descriptors: USBDescriptors) throws(PlugRefusal) {
     switch descriptors.findIAP(active: nil) {
     case .accessory: break
     case .nearMiss(let reason): throw .noAccessory(reason)
@@ -55,19 +55,18 @@ package struct PlugRules: Sendable {
 }
 
 /// Why something is not plugged in.
-package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// There is no connection to the server, or no answer.
-  case failed(String)
+public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The device is not an accessory.
   case noAccessory(String)
   /// The server is not trusted.
   case server(String)
 
   /// A sentence fragment.
-  package var description: String {
+  public var description: String {
     switch self {
     case .noAccessory(let reason):
       "it is not an accessory: \(reason); an accessory has an interface \(USBInterface.Kind.iAP) with a bulk pair"
-    case .failed(let reason), .server(let reason): reason
+    case .server(let reason): reason
     }
   }
 }

@@ -16,13 +16,13 @@ public struct VirtualHostController: Sendable {
     var isFree: Bool
   }
 
-  private let folder: SystemFolder
+  private let folder: String
 
   /// The controller of this machine.
   ///
   /// - Throws: when the kernel has none, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
-    self.folder = SystemFolder(path: folder)
+    self.folder = folder
     guard access("\(folder)/status", R_OK) == 0 else {
       throw Problem(description: "this kernel has no virtual USB host controller: \(KernelModule.virtualHost.remedy)")
     }
@@ -48,9 +48,14 @@ public struct VirtualHostController: Sendable {
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
       throw Problem(description: "every port of the virtual host controller is in use")
     }
-    let code = folder.write("\(port.number) \(connection) \(offer.deviceID) \(offer.speed)", to: "attach")
-    guard code == 0 else {
-      throw Problem(description: "the kernel refused the device: \(String(cString: strerror(code)))")
+    let file = open("\(folder)/attach", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw Problem(description: "\(folder)/attach cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    defer { close(file) }
+    let words = "\(port.number) \(connection) \(offer.deviceID) \(offer.speed)"
+    guard write(file, words, words.utf8.count) == words.utf8.count else {
+      throw Problem(description: "the kernel refused the device: \(String(cString: strerror(errno)))")
     }
     return port.number
   }
@@ -62,14 +67,22 @@ public struct VirtualHostController: Sendable {
 
   /// Unplugs the device of a port.
   public func detach(_ port: Int) {
-    _ = folder.write("\(port)", to: "detach")
+    let file = open("\(folder)/detach", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    let words = "\(port)"
+    _ = write(file, words, words.utf8.count)
+    close(file)
   }
 
   /// The first controller has its table in `status`; further ones, `status.1` and so on, are not needed here.
   private func table() throws(Problem) -> [Port] {
-    guard let table = folder.read("status") else {
-      throw Problem(description: "\(folder.path)/status cannot be read: \(String(cString: strerror(errno)))")
+    let file = open("\(folder)/status", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw Problem(description: "\(folder)/status cannot be read: \(String(cString: strerror(errno)))")
     }
-    return Self.ports(table)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = read(file, &bytes, bytes.count)
+    return Self.ports(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
   }
 }

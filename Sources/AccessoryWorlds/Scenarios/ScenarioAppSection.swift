@@ -59,26 +59,26 @@ extension AppRules {
     AppRules()
   ) {
     Field(
-      "visibility", \.visibility, .choice,
+      "visibility", \.visibility, .words([("declared", .declared), ("all", .all)]),
       "which accessories it sees")
     Field(
       "undeclaredSessions", \.undeclaredSessions,
-      .choice,
+      .words([("refused", .refused), ("allowed", .allowed)]),
       "what happens to a session for an undeclared protocol")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
       "whether the background mode has an effect, as since iOS 5")
     Field(
       "secondSession", \.secondSession,
-      .choice,
+      .words([("closesFirst", .closesFirst), ("refused", .refused), ("sideBySide", .sideBySide)]),
       "what happens to a second session for the same protocol of an accessory")
     Field(
       "otherApps", \.otherApps,
-      .choice,
+      .words([("shared", .shared), ("refused", .refused), ("interrupted", .interrupted)]),
       "what happens to a session for a protocol that another app has open")
     Field(
       "reattachment", \.reattachment,
-      .choice,
+      .words([("both", .both), ("nothing", .nothing), ("connectOnly", .connectOnly)]),
       "which notifications it gets for an accessory that left and came back while the app was suspended")
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
@@ -89,7 +89,7 @@ extension AppRules {
       "how long it runs after bytes wake it")
     Field(
       "lostConnects", \.lostConnects,
-      .choice,
+      .words([("none", .none), ("all", .all), ("outsideForeground", .outsideForeground)]),
       "which connect notifications are lost")
     Field(
       "announcesBytesOnce", \.announcesBytesOnce, .boolean,

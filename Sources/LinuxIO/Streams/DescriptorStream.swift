@@ -27,7 +27,7 @@ package final class DescriptorStream: ByteStream {
 
   private enum InputEnd {
     case waiting(String?)
-    case reported
+    case told
   }
 
   /// Standard input and output of this process.
@@ -127,7 +127,7 @@ package final class DescriptorStream: ByteStream {
     guard end == nil else { return }
     end = .waiting(code == 0 || Self.hasLeft(code) ? nil : SystemError.reason(code))
     source.change(isWanted: false)
-    reportEnd()
+    tellEnd()
   }
 
   /// Offers the kept bytes. A handler may ask for more while it is offered some: then it is offered them afterwards.
@@ -148,13 +148,13 @@ package final class DescriptorStream: ByteStream {
     if end == nil {
       source.change(isWanted: true)
     } else {
-      loop.schedule(after: .zero) { [weak self] in self?.reportEnd() }
+      loop.schedule(after: .zero) { [weak self] in self?.tellEnd() }
     }
   }
 
-  private func reportEnd() {
+  private func tellEnd() {
     guard case .waiting(let reason) = end, kept.isEmpty, let handler else { return }
-    end = .reported
+    end = .told
     handler.stream(self, inputEndedBecause: reason)
   }
 

@@ -8,7 +8,8 @@ import Testing
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.link.lineRate = lineRate
-    var end = OneEnd.listening(settings)
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
     end.receives(Sheet.detection)
     return end
   }

@@ -74,24 +74,33 @@ import Testing
     problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
 
   @Test(arguments: refused + [refusedAsOffer])
-  func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
+  func theDeviceRefusesAndShowsTheBytes(_ one: Case) {
     var settings = DevicePeer.Settings()
     settings.link.outOfRange = .refuse
-    var end = OneEnd.listening(settings)
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
-    let reason = try #require(end.told().first?.linkEnd)
+    guard case .linkDown(let reason)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
     #expect(reason.description == text(one))
     // And it listens on: a good SYN is answered.
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
   @Test(arguments: refused)
-  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) throws {
+  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) {
     var settings = LinkSettings()
     settings.outOfRange = .refuse
-    var end = OneEnd.detected(settings)
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.receives(Sheet.detection)
     end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
-    let reason = try #require(end.told().first?.linkEnd)
+    guard case .linkDown(let reason)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
     #expect(reason.description == text(one))
     #expect(end.peer.core.isLinkUp == false)
   }
@@ -108,7 +117,8 @@ import Testing
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
     var settings = DevicePeer.Settings()
     settings.link.deviceAnswer = .ownRecovery
-    var end = OneEnd.listening(settings)
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
     #expect(end.receives(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
     #expect(end.told() == [])
@@ -127,7 +137,9 @@ import Testing
 
   /// Begun anew at once, two such ends would go round in circles as fast as the wire lets them.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
-    var end = OneEnd.detected()
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    end.receives(Sheet.detection)
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
@@ -137,15 +149,22 @@ import Testing
     var end = OneEnd.device()
     _ = end.told()
     end.receives(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(sessions: "")))
-    #expect(end.told().first?.linkEnd?.unusable != nil)
+    guard case .linkDown(.unusable)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  @Test func anErrorShowsAtMostSixtyFourBytes() throws {
+  @Test func anErrorShowsAtMostSixtyFourBytes() {
     let long = Sheet.parameters(version: 9, sessions: String(repeating: "010001", count: 100))
-    var end = OneEnd.listening()
+    var end = OneEnd(DevicePeer())
+    end.start()
     end.receives(Sheet.packet(0x80, 0, 0, long))
-    let error = try #require(end.told().first?.linkEnd?.unusable)
+    guard case .linkDown(.unusable(let error))? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
     #expect(error.bytes.count == 310)
     #expect(error.description.count < 300)
   }
@@ -154,7 +173,8 @@ import Testing
 
   /// A phone offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
-    var end = OneEnd.listening()
+    var end = OneEnd(DevicePeer())
+    end.start()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
     #expect(answer == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127))])
     #expect(
@@ -188,21 +208,29 @@ import Testing
   ]
 
   @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {
-    var end = OneEnd.listening()
+    var end = OneEnd(DevicePeer())
+    end.start()
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.offered)) == [Sheet.packet(0xC0, 0, 0, one.answered)])
-    #expect(end.told().first?.adjustments?.first?.description == one.warning)
+    guard case .synchronizationAdjusted(let values)? = end.told().first else {
+      Issue.record("the values are reported")
+      return
+    }
+    #expect(values.first?.description == one.warning)
     end.receives(Sheet.packet(0x40, 0, 0))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func theAccessoryTakesADevicesOddValuesToo() {
-    var end = OneEnd.detected()
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    end.receives(Sheet.detection)
     end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2, window: 128)))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aSynThatCannotBeUsedIsReportedOnce() {
-    var end = OneEnd.listening()
+    var end = OneEnd(DevicePeer())
+    end.start()
     for _ in 0..<3 { end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: ""))) }
     #expect(end.told().count == 1)
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: "010201")))

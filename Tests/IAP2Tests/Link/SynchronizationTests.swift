@@ -6,13 +6,18 @@ import Testing
   private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     change(&settings)
-    return OneEnd.detected(settings)
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.receives(Sheet.detection)
+    return end
   }
 
   private func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)
-    return OneEnd.listening(settings)
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    return end
   }
 
   // MARK: The accessory
@@ -64,7 +69,7 @@ import Testing
 
   /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait for
   /// ever.
-  @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() throws {
+  @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
@@ -75,7 +80,10 @@ import Testing
     end.receives(
       Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 9, length: 512, timeout: 100, hold: 30, repeats: 5, acks: 2))
     )
-    let agreement = try #require(end.told().first?.agreement)
+    guard case .linkUp(let agreement) = end.told().first else {
+      Issue.record("the link is up")
+      return
+    }
     #expect(agreement.peerMaximumOutstandingPackets == 9)
     #expect(agreement.peerMaximumPacketLength == 512)
     #expect(agreement.maximumPayload == 502)
@@ -109,7 +117,7 @@ import Testing
     #expect(rounds == 5)
   }
 
-  @Test func onlyTheSessionsThatBothKnowSurvive() throws {
+  @Test func onlyTheSessionsThatBothKnowSurvive() {
     var end = offering {
       $0.parameters.sessions = [
         LinkSession(id: 1, kind: .control), LinkSession(id: 2, kind: .externalAccessory),
@@ -117,17 +125,23 @@ import Testing
       ]
     }
     end.receives(Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127, sessions: "010001 030101 090201")))
-    let agreement = try #require(end.told().first?.agreement)
+    guard case .linkUp(let agreement) = end.told().first else {
+      Issue.record("the link is up")
+      return
+    }
     #expect(agreement.sessions.map(\.id) == [1, 3])
     #expect(agreement.session(.externalAccessory) == nil)
   }
 
   /// Without a common control session the link would be up and useless.
-  @Test func aDeviceWithAnotherControlSessionCannotBeUsed() throws {
+  @Test func aDeviceWithAnotherControlSessionCannotBeUsed() {
     var end = offering()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
     #expect(end.receives(Sheet.packet(0xC0, 0x1D, 0, answer)) == [])
-    let error = try #require(end.told().first?.linkEnd?.unusable)
+    guard case .linkDown(.unusable(let error)) = end.told().first else {
+      Issue.record("the answer cannot be used")
+      return
+    }
     #expect(error.bytes == Sheet.unhex(answer))
     #expect(error.description.contains("control session"))
     #expect(end.peer.core.isLinkUp == false)

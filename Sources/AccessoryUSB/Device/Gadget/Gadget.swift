@@ -11,9 +11,9 @@ import Glibc
 /// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
 /// try gadget.plugIn { news in … }
 /// ```
-package final class Gadget {
+public final class Gadget {
   /// What happens while the gadget is plugged in.
-  package enum News {
+  public enum News {
     /// A host began to use the accessory.
     case cable(Cable)
     /// The gadget was unbound from its controller, by another program or because the controller is gone.
@@ -25,7 +25,8 @@ package final class Gadget {
   /// How long the last bytes may take to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
 
-  package let controller: String
+  /// The controller that it is bound to.
+  public let controller: String
   private let system: GadgetSystem
   private let folder: GadgetFolder
   private let loop: any PollingLoop
@@ -45,7 +46,7 @@ package final class Gadget {
   ///   - controller: its name in /sys/class/udc; by default the only one.
   ///   - number: a different number for each gadget of one process.
   ///   - report: called with warnings, as sentences.
-  package init(
+  public init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
     system: GadgetSystem = GadgetSystem(), on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
@@ -71,7 +72,7 @@ package final class Gadget {
     (self.controller, self.system, self.folder, self.loop, self.report) = (controller, system, folder, loop, report)
     endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in handle($0) }
     timer = loop.makeTimer { [unowned self] in timeCame() }
-    transfers.willReport = { [unowned self] in takeEvents() }
+    transfers.willTell = { [unowned self] in takeEvents() }
     let handler = ControlEventHandler { [weak self] in self?.takeEvents() }
     do { watch = try loop.watch(functions.control, for: .readable, handler) } catch {
       throw .refused("watch endpoint 0", code: EMFILE)
@@ -97,7 +98,7 @@ package final class Gadget {
   // MARK: Plugging in and unplugging
 
   /// Binds it to its controller.
-  package func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
+  public func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
     precondition(self.onEvent == nil, "a gadget can be plugged in only once")
     timer?.cancel()
     unbind()
@@ -106,7 +107,7 @@ package final class Gadget {
   }
 
   /// Unbinds it from its controller, after a moment in which the last bytes are sent.
-  package func unplug() {
+  public func unplug() {
     onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
       timer?.cancel()

@@ -35,6 +35,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case cable(Cable)
     /// The accessory closed its cable, and its last bytes were sent.
     case closed
+    /// A transfer failed.
     case failed(String)
   }
 
@@ -141,7 +142,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     if isRead { bytes.withUnsafeBytes { arrived.append(contentsOf: $0) } }
   }
 
-  func transfersReported() {
+  func transfersTold() {
     work()
   }
 
@@ -156,7 +157,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     deliver()
     readMore()
     writeMore()
-    if case .carrying(let pipe) = state { pipe.notifyWritable() }
+    if case .carrying(let pipe) = state { pipe.tellWritable() }
     if case .leaving(let pipe) = state, isSent(pipe) {
       state = .spent
       onEvent(.closed)

@@ -38,12 +38,12 @@ final class USBIPImport: BulkCarrier {
   // these change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
   /// The pair of endpoints of iAP2.
-  private let main: USBIPEndpoints
+  private let main: USBIPLine
   /// The pairs of endpoints of native transports.
-  private let natives: [USBIPEndpoints]
+  private let natives: [USBIPLine]
   private var nativeListener: Cable.Listener?
   /// All pairs, that of iAP2 first.
-  private let pairs: [USBIPEndpoints]
+  private let lines: [USBIPLine]
   @exclusivity(unchecked) private var quiet: LoopTimer?
   /// What the client owes now; the timer fires when it has owed that for too long.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
@@ -73,15 +73,15 @@ final class USBIPImport: BulkCarrier {
     self.over = over
     control = ControlEndpoint(shape)
     let interfaces = shape.interfaces(at: shape.speed)
-    let pairs = interfaces.compactMap { USBIPEndpoints($0, protocolName: shape.nativeProtocol(of: $0)) }
-    guard let main = pairs.first(where: { $0.protocolName == nil }) else {
+    let lines = interfaces.compactMap { USBIPLine($0, protocolName: shape.nativeProtocol(of: $0)) }
+    guard let main = lines.first(where: { $0.protocolName == nil }) else {
       preconditionFailure("an accessory's first interface has a bulk pair")
     }
     self.main = main
-    natives = pairs.filter { $0.protocolName != nil }
-    self.pairs = [main] + natives
+    natives = lines.filter { $0.protocolName != nil }
+    self.lines = [main] + natives
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host stopped reading")) }
-    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(.owes(debt)) } }
+    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(debt.problem) } }
     debtTimer?.arm(at: loop.now + USBIPDebt.firstTransfer.limit)
   }
 
@@ -151,13 +151,14 @@ final class USBIPImport: BulkCarrier {
   /// There is room on the connection again.
   func writable() {
     flush()
-    for pair in pairs {
-      serveReaders(pair)
-      pair.pipe?.notifyWritable()
+    for line in lines {
+      serveReaders(line)
+      line.pipe?.tellWritable()
     }
     flush()
   }
 
+  /// The connection was lost.
   func connectionEnded(_ end: ChannelEnd) {
     guard !isOver else { return }
     isOver = true
@@ -185,8 +186,8 @@ final class USBIPImport: BulkCarrier {
     quiet?.cancel()
     nativeListener = nil
     // The main channel first, because the accessory watches its end.
-    for pair in pairs { pair.leave()?.end(end) }
-    for pair in pairs { serve(pair) }
+    for line in lines { line.leave()?.end(end) }
+    for line in lines { serve(line) }
     if !isReceiving { flush() }
   }
 
@@ -197,7 +198,7 @@ final class USBIPImport: BulkCarrier {
     case .unlink(let sequence, let victim): unlink(sequence, victim)
     case .submit(let submission) where submission.endpoint == 0: answerControl(submission)
     case .submit(let submission):
-      guard pairs.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
+      guard lines.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
         throw .tooManyRequests(Self.mostPending)
       }
       transfer(submission, bytes.extracting(submission.data))
@@ -224,40 +225,40 @@ final class USBIPImport: BulkCarrier {
   /// The host begins or ends a session of native transport. When there is no cable, or the accessory refuses the
   /// session, its endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
-    guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
-    pair.leave()?.end(.closedByPeer)
+    guard let line = natives.first(where: { $0.interface == interface }), let name = line.protocolName else { return }
+    line.leave()?.end(.closedByPeer)
     if alternate == 1, let nativeListener {
       let pipe = BulkPipe(self, on: loop)
-      pair.begin(pipe)
+      line.begin(pipe)
       nativeListener(name, pipe)
     }
-    serve(pair)
+    serve(line)
   }
 
   private func transfer(_ submission: USBIPRequest.Submission, _ data: RawSpan) {
     let sequence = submission.sequence
-    guard control.isConfigured, let pair = pair(of: submission), pair.takes(submission) else {
+    guard control.isConfigured, let line = line(of: submission), line.takes(submission) else {
       return answer(sequence, status: Status.stalled)
     }
     if submission.isIncoming {
-      pair.addReader(sequence, submission.length)
-    } else if !pair.deliversAtOnce {
-      guard pairs.reduce(data.byteCount, { $0 + $1.heldBytes }) <= Self.mostHeld else {
+      line.addReader(sequence, submission.length)
+    } else if !line.deliversAtOnce {
+      guard lines.reduce(data.byteCount, { $0 + $1.heldBytes }) <= Self.mostHeld else {
         return answer(sequence, status: Status.noMemory)
       }
-      pair.addWriter(sequence, data.withUnsafeBytes { Array($0) })
+      line.addWriter(sequence, data.withUnsafeBytes { Array($0) })
     } else {
       answer(sequence, count: data.byteCount)
-      pair.pipe?.deliver(data)
+      line.pipe?.deliver(data)
     }
-    if pair === main {
+    if line === main {
       quiet?.cancel()
       if main.pipe == nil, !isOver { beginCable() }
     }
-    serve(pair)
+    serve(line)
   }
 
-  private func pair(of submission: USBIPRequest.Submission) -> USBIPEndpoints? {
+  private func line(of submission: USBIPRequest.Submission) -> USBIPLine? {
     main.has(submission) ? main : natives.first { $0.has(submission) }
   }
 
@@ -273,31 +274,31 @@ final class USBIPImport: BulkCarrier {
 
   private func unlink(_ sequence: UInt32, _ victim: UInt32) {
     let wasRead = main.isRead
-    let wasPending = pairs.contains { $0.unlink(victim) }
+    let wasPending = lines.contains { $0.unlink(victim) }
     if wasRead, !main.isRead, main.pipe != nil { quiet?.arm(at: loop.now + Self.hostPatience) }
     outbox.write { USBIPRequest.unlinked(sequence, wasPending: wasPending, into: &$0) }
   }
 
-  private func serve(_ pair: USBIPEndpoints) {
-    serveReaders(pair)
-    serveWriters(pair)
-    pair.pipe?.notifyWritable()
+  private func serve(_ line: USBIPLine) {
+    serveReaders(line)
+    serveWriters(line)
+    line.pipe?.tellWritable()
   }
 
-  private func serveReaders(_ pair: USBIPEndpoints) {
-    while hasRoom, let (sequence, piece) = pair.nextRead() {
+  private func serveReaders(_ line: USBIPLine) {
+    while hasRoom, let (sequence, piece) = line.nextRead() {
       if let piece { answer(sequence, with: piece.span.bytes) } else { answer(sequence, status: Status.stalled) }
     }
   }
 
-  private func serveWriters(_ pair: USBIPEndpoints) {
-    while let (sequence, data) = pair.nextWrite() {
+  private func serveWriters(_ line: USBIPLine) {
+    while let (sequence, data) = line.nextWrite() {
       guard let data else {
         answer(sequence, status: Status.stalled)
         continue
       }
       answer(sequence, count: data.count)
-      pair.pipe?.deliver(data.span.bytes)
+      line.pipe?.deliver(data.span.bytes)
     }
   }
 
@@ -327,14 +328,14 @@ final class USBIPImport: BulkCarrier {
 
   // MARK: The pipes
 
-  private func pair(of pipe: BulkPipe) -> USBIPEndpoints? {
+  private func line(of pipe: BulkPipe) -> USBIPLine? {
     main.pipe === pipe ? main : natives.first { $0.pipe === pipe }
   }
 
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int {
-    guard let pair = pair(of: pipe) else { return 0 }
+    guard let line = line(of: pipe) else { return 0 }
     var taken = 0
-    while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
+    while taken < bytes.byteCount, hasRoom, let (sequence, length) = line.takeReader() {
       // No more than may wait, so that the bytes that the connection does not accept have a limit.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
@@ -345,24 +346,24 @@ final class USBIPImport: BulkCarrier {
   }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
-    guard let pair = pair(of: pipe) else { return }
-    serveReaders(pair)
+    guard let line = line(of: pipe) else { return }
+    serveReaders(line)
     // During a turn of the connection everything is sent at its end.
     if !isReceiving { flush() }
   }
 
   func pipeTakesBytes(_ pipe: BulkPipe) {
-    guard let pair = pair(of: pipe) else { return }
-    serve(pair)
+    guard let line = line(of: pipe) else { return }
+    serve(line)
     flush()
   }
 
   func pipeIsClosed(_ pipe: BulkPipe) {
-    guard let pair = pair(of: pipe) else { return }
-    serveReaders(pair)
-    guard pair === main else {
-      pair.close()
-      serve(pair)
+    guard let line = line(of: pipe) else { return }
+    serveReaders(line)
+    guard line === main else {
+      line.close()
+      serve(line)
       if !isReceiving { flush() }
       return
     }

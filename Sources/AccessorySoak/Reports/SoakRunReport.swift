@@ -1,0 +1,176 @@
+import AccessoryCore
+import AccessoryRuns
+
+/// The report of a run of `easim soak`, or of some shards of one: what its files hold, and what is printed.
+///
+/// Worlds run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
+/// to the very bytes of the single run's report. How fast the worlds were played is printed and not kept.
+public struct SoakRunReport: Equatable, Sendable {
+  /// A broken rule.
+  public struct Violation: Equatable, Sendable {
+    /// Which rule, as ``SoakRule/description`` has it.
+    public var rule = ""
+    /// When, in the world's time.
+    public var time = Instant.origin
+    /// What was seen.
+    public var text = ""
+
+    /// "bytes: 1.500000 byte 20 is not what was written".
+    public var line: String { "\(rule): \(time.secondsText) \(text)" }
+  }
+
+  /// A world that broke a rule.
+  public struct Failure: Equatable, Sendable {
+    /// Its seed.
+    public var seed: UInt64 = 0
+    /// The broken rules.
+    public var violations: [Violation] = []
+    /// The world made smaller; only of the first failures.
+    public var shrunk: Shrunk?
+  }
+
+  /// A failing world that was made smaller.
+  public struct Shrunk: Equatable, Sendable {
+    /// The size of the seed's world, in words.
+    public var before = ""
+    /// The size of the smaller one.
+    public var after = ""
+    /// How many worlds were played to find it.
+    public var worlds = 0
+    /// It as a scenario file.
+    public var scenario = ""
+  }
+
+  /// How many failures are kept; of more, only the number.
+  static let mostFailures = SoakReport.mostFailures
+  /// With fewer random worlds a corner may well be missed.
+  private static let enoughForEveryCorner = 5_000
+
+  /// The program and its version: other versions may give other worlds.
+  public var program = ""
+  /// The profile of the accessories, as it was given; nil for random ones.
+  public var profile: String?
+  /// What was forbidden.
+  public var forbidden: [SoakCoverage.Corner] = []
+  /// The first seed of the whole run.
+  public var first: UInt64 = 0
+  /// How many seeds the whole run has.
+  public var seeds = 0
+  /// Which shards are in the report.
+  public var shards = ShardSet.whole
+  /// What stopped the run before it had played its worlds: "Ctrl-C"; nil when nothing did.
+  public var stoppedBy: String?
+  /// Whether a run without a world passes.
+  public var allowsEmpty = false
+  /// How many worlds were played.
+  public var worlds = 0
+  /// How many of them broke a rule.
+  public var failureCount = 0
+  /// The hashes of all worlds, added up.
+  public var hash: UInt64 = 0
+  /// How often each corner was reached, and each fault took effect.
+  public var coverage = SoakCoverage()
+  /// The first failures, in the order of their seeds.
+  public var failures: [Failure] = []
+  /// How long it took on the clock; not in files that are read, since it differs between runs.
+  public var took = Duration.zero
+
+  /// Nothing played yet.
+  init() {}
+
+  /// The report of a run.
+  ///
+  /// - Parameters:
+  ///   - results: what was played.
+  ///   - shrunk: the failures that were made smaller.
+  ///   - first: the first seed of the whole run.
+  ///   - seeds: how many seeds the whole run has; nil for one that ended after a time, which has those that it played.
+  ///   - stoppedBy: what stopped it, if it was stopped. A run that had played all its seeds by then is complete.
+  public init(
+    _ results: SoakReport, _ shrunk: [SoakShrunk], _ recipe: SoakRecipe, first: UInt64, seeds: Int?,
+    shard: Shard = .whole, stoppedBy: String? = nil, program: String
+  ) {
+    self.program = program
+    (profile, forbidden) = (recipe.profile?.reference, recipe.forbidden)
+    (self.first, self.seeds, shards) = (first, seeds ?? results.count, ShardSet(shard))
+    if seeds == nil || results.count < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
+    (worlds, failureCount, hash, coverage) = (results.count, results.failureCount, results.hash, results.coverage)
+    failures = results.failures.map { outcome in
+      Failure(
+        seed: outcome.seed,
+        violations: outcome.violations.map {
+          Violation(rule: "\($0.rule)", time: $0.time, text: Self.bounded($0.text))
+        },
+        shrunk: shrunk.first { $0.original.seed == outcome.seed }.map {
+          Shrunk(before: $0.before.size, after: $0.plan.size, worlds: $0.worldsPlayed, scenario: $0.fileText)
+        })
+    }
+  }
+
+  /// Reports stay small whatever a world says.
+  private static func bounded(_ text: String) -> String {
+    let scalars = text.unicodeScalars
+    return scalars.count <= 1_000 ? text : String(scalars.prefix(1_000)) + "…"
+  }
+
+  // MARK: Verdict
+
+  /// Corners that this many random worlds should have reached. Whether a single shard reaches them says nothing.
+  public var missing: [String] {
+    let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
+    return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
+  }
+
+  /// Passed when every world of the run was played, every rule held in each, and no corner is missing.
+  public var verdict: Verdict {
+    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) broke a rule"] : []
+    if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
+    return Verdict(
+      wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)
+  }
+
+  /// Why there is nothing in the report.
+  var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
+
+  /// Why a shard is not done: it was stopped before it had played its worlds.
+  public var unfinished: String? {
+    let share = shards.share(of: seeds)
+    if worlds == share, stoppedBy == nil { return nil }
+    let how = stoppedBy.map { "was stopped by \($0)" } ?? "ended"
+    return "\(shards.text.isEmpty ? "the run" : shards.text) \(how) after \(worlds) of \(share.counted("world"))"
+  }
+
+  // MARK: Sums
+
+  /// Adds other shards of the same run.
+  public mutating func add(_ other: SoakRunReport) throws(ReportSumError) {
+    let differences = [
+      ("program", program, other.program), ("profile", profile ?? "none", other.profile ?? "none"),
+      ("first seed", "\(first)", "\(other.first)"), ("number of seeds", "\(seeds)", "\(other.seeds)"),
+      ("--forbid", Self.words(forbidden), Self.words(other.forbidden)),
+    ]
+    if let one = differences.first(where: { $0.1 != $0.2 }) { throw .otherRun("\(one.0) \(one.1), and \(one.2)") }
+    guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
+    try shards.add(other.shards)
+    allowsEmpty = allowsEmpty && other.allowsEmpty
+    worlds += other.worlds
+    failureCount += other.failureCount
+    hash &+= other.hash
+    coverage += other.coverage
+    failures = Array((failures + other.failures).sorted { $0.seed < $1.seed }.prefix(Self.mostFailures))
+    for index in failures.indices.dropFirst(SoakShrinking.most) { failures[index].shrunk = nil }
+  }
+
+  private static func words(_ corners: [SoakCoverage.Corner]) -> String {
+    corners.isEmpty ? "none" : corners.map(\.word).joined(separator: " ")
+  }
+
+  /// All counts added up; nil when that is too much.
+  var counted: Int? {
+    var sum = CountSum()
+    sum.add(worlds)
+    sum.add(failureCount)
+    for count in coverage.all { sum.add(count) }
+    return sum.value
+  }
+}

@@ -1,0 +1,6 @@
+extension Sequence<UInt8> {
+  /// A hash (FNV-1a) that is the same in every process, unlike Swift's own.
+  package var stableHash: UInt64 {
+    reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+}
