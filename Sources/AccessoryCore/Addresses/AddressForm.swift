@@ -26,15 +26,15 @@ public struct AddressForm: Equatable, Sendable {
 
   private static func forms(of kind: Address.Kind) -> [AddressForm] {
     switch kind {
-    case .bench:
+    case .local:
       [
-        AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
-        AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
+        AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
+        AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),
         AddressForm(
-          "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
+          "local:DIR#", "local:/tmp/local#", host: "every local accessory in this directory",
           simulator: "is plugged in there"),
         AddressForm(
-          "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
+          "local:DIR#SERIAL", "local:/tmp/local#EW1-0001", host: "the accessory with this serial number there",
           simulator: nil),
       ]
     case .unix:
