@@ -68,8 +68,7 @@ public struct TransportOptions: Equatable, Sendable {
   public var allowsRemote = false
   /// Whether the other end of a socket on this machine may belong to other users than this process's own and root.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as in a local
-  /// directory.
+  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as on a bench.
   package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; the system's default when nil.
   public var socketBuffers: Int?

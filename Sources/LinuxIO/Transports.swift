@@ -32,7 +32,7 @@ public enum Transports {
       return try PtyListener(path: path, on: loop, onEvent: onEvent)
     case .serial(let path, let baud):
       return try SerialListener(path: path, baud: baud, on: loop, onEvent: onEvent)
-    case .local, .usb, .usbip, .gadget, .bluetooth: throw TransportError.notAStream(address)
+    case .bench, .usb, .usbip, .gadget, .bluetooth: throw TransportError.notAStream(address)
     }
   }
 
@@ -79,7 +79,7 @@ public enum Transports {
       case .serial(let path, let baud):
         let channel = try SerialLine.open(path: path, baud: baud, on: loop)
         return DelayedAnswer(Cable(main: channel).dedicated, from: address, on: loop, completion: completion)
-      case .local, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
+      case .bench, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
       }
     } catch {
       return DelayedAnswer(error, on: loop, completion: completion)
@@ -112,7 +112,7 @@ public enum Transports {
       let known = NameResolver.known(host, port: port)
       guard options.allowsRemote || areHere(known) else { throw .remoteNotAllowed(address) }
       return known.map { .known($0) } ?? .name(host, port: port)
-    case .local, .pty, .serial, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
+    case .bench, .pty, .serial, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
     }
   }
 }

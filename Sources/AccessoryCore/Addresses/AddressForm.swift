@@ -26,15 +26,15 @@ public struct AddressForm: Equatable, Sendable {
 
   private static func forms(of kind: Address.Kind) -> [AddressForm] {
     switch kind {
-    case .local:
+    case .bench:
       [
-        AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
-        AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),
+        AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
+        AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
         AddressForm(
-          "local:DIR#", "local:/tmp/local#", host: "every local accessory in this directory",
+          "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
           simulator: "is plugged in there"),
         AddressForm(
-          "local:DIR#SERIAL", "local:/tmp/local#EW1-0001", host: "the accessory with this serial number there",
+          "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
           simulator: nil),
       ]
     case .unix:

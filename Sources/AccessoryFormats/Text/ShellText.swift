@@ -9,7 +9,7 @@ extension StringProtocol {
   /// which any shell knows.
   ///
   /// ```swift
-  /// "/tmp/local".shellWord         // /tmp/local
+  /// "/tmp/bench".shellWord         // /tmp/bench
   /// "/tmp/$(reboot)".shellWord     // '/tmp/$(reboot)'
   /// "it's".shellWord               // 'it'\''s'
   /// "two\nlines".shellWord         // $'two\nlines'

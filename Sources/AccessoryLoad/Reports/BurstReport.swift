@@ -224,7 +224,7 @@ extension BurstReport {
 
     /// The kind of connection: the word before the colon of its address.
     public var transport: String {
-      guard let colon = name.firstIndex(of: ":") else { return "local" }
+      guard let colon = name.firstIndex(of: ":") else { return "bench" }
       return String(name[..<colon])
     }
 

@@ -1,6 +1,6 @@
 /// Where and in which world a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
-  /// The world, as text; empty for the local accessories.
+  /// The world, as text; empty for the bench.
   let world: String
   let place: CallPlace?
 

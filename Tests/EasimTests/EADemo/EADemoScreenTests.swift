@@ -29,8 +29,7 @@ import Testing
   @Test func nothingConnectedNamesThePlace() {
     #expect(
       drawn() == [
-        "Accessories", "", "  No Accessories Connected", "  looked at the local directory /b", "", "", "", "", "", "",
-        "",
+        "Accessories", "", "  No Accessories Connected", "  looked at the bench /b", "", "", "", "", "", "", "",
         "up/down choose   enter details   b background   q quit",
       ])
   }

@@ -1,15 +1,14 @@
 import Glibc
 import LinuxIO
 
-/// The right of one host to the cable of one accessory in the local directory: a locked file with the host's process id
-/// in it.
+/// The right of one host to the cable of one accessory on the bench: a locked file with the host's process id in it.
 ///
 /// The kernel releases the lock when the host ends for any reason.
-public final class LocalClaim {
+public final class BenchClaim {
   /// The result of asking for a cable.
   public enum Outcome {
     /// It is ours until the claim is released.
-    case granted(LocalClaim)
+    case granted(BenchClaim)
     /// Another host has it; its process id, if known.
     case inUse(pid: Int32?)
     /// The accessory is not attached any more.
@@ -25,7 +24,7 @@ public final class LocalClaim {
   deinit { release() }
 
   /// Asks for the cable.
-  public static func make(for entry: LocalEntry) throws(SystemError) -> Outcome {
+  public static func make(for entry: BenchEntry) throws(SystemError) -> Outcome {
     let number = open(entry.lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     if number < 0, errno == ENOENT { return .gone }
     let file = try OwnedDescriptor(number, "open \(entry.lockPath)")
@@ -38,7 +37,7 @@ public final class LocalClaim {
     ftruncate(file.number, 0)
     // What cannot be written is only missing from another host's message.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
-    return .granted(LocalClaim(file.release()))
+    return .granted(BenchClaim(file.release()))
   }
 
   /// Lets another host have the cable.
@@ -49,7 +48,7 @@ public final class LocalClaim {
   }
 }
 
-extension LocalEntry {
+extension BenchEntry {
   /// Makes the file that hosts lock; part of attaching, after the socket and before the card.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")

@@ -13,28 +13,28 @@ import Testing
 /// How long a test waits before it calls a thing hung.
 let hangLimit = Duration.seconds(30)
 
-/// A local directory of its own for one test, with a loop that both roles run on.
-final class LocalLab {
+/// A bench of its own for one test, with a loop that both roles run on.
+final class BenchLab {
   private let folder = TemporaryFolder()
-  let directory: LocalDirectory
+  let directory: BenchDirectory
   let loop: EpollLoop
   var changes: [String] = []
 
-  /// `depth` directories above the local directory are not there yet.
+  /// `depth` directories above the bench are not there yet.
   init(depth: Int = 0) throws {
-    directory = LocalDirectory(folder.path + String(repeating: "/d", count: depth) + "/local")
+    directory = BenchDirectory(folder.path + String(repeating: "/d", count: depth) + "/bench")
     loop = try EpollLoop(seed: 7)
   }
 
-  /// Where the local directory is.
+  /// Where the bench is.
   var root: String { folder.path }
 
-  /// The files in the local directory.
+  /// The files on the bench.
   var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
   /// A watcher whose changes are kept as words: "arrived S1 [p]".
-  func watcher() -> LocalWatcher {
-    LocalWatcher(directory, on: loop) { [unowned self] change in
+  func watcher() -> BenchWatcher {
+    BenchWatcher(directory, on: loop) { [unowned self] change in
       switch change {
       case .arrived(let it): changes.append("arrived \(it.card.serial) \(it.card.protocols)")
       case .changed(let it, let before):
@@ -46,12 +46,12 @@ final class LocalLab {
     }
   }
 
-  /// A simulated accessory in the local directory, with stubbed authentication.
+  /// A simulated accessory on the bench, with stubbed authentication.
   func accessory(
-    _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
+    _ profile: Profile, on bench: Bench, report: @escaping (TimelineEvent) -> Void = { _ in }
   ) -> SimulatedAccessory {
     SimulatedAccessory(
-      profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
+      profile, at: bench.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
       report: report)
   }
 
