@@ -17,7 +17,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
-  private let handshakeTimeouts: HandshakeTimeouts
+  private let patience: Patience
 
   // Exclusivity is not checked, because a check would cost a call for each access, several per packet. A connection
   // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
@@ -35,13 +35,11 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `handshakeTimeouts`.
+  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `patience`.
   /// On the loop.
-  public init(
-    peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
-  ) {
+  public init(peer: consuming Peer<Role>, cable: Cable, patience: Patience = .unlimited, on loop: any EventLoop) {
     self.peer = peer
-    self.handshakeTimeouts = cable.isDedicated && !handshakeTimeouts.coversDedicated ? .unlimited : handshakeTimeouts
+    self.patience = cable.isDedicated && !patience.coversDedicated ? .unlimited : patience
     self.cable = cable
     self.loop = loop
     timer = loop.makeTimer()
@@ -57,7 +55,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
-    if handshakeTimeouts != .unlimited { beginWatch() }
+    if patience != .unlimited { beginWatch() }
     peer.core.start(now: now)
     drainAndFlush()
     notePhase()
@@ -180,7 +178,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public var phase: PeerPhase { peer.phase }
 
   private func beginWatch() {
-    watch = PhaseClock(handshakeTimeouts)
+    watch = PhaseClock(patience)
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 

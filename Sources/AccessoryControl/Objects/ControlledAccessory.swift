@@ -17,7 +17,7 @@ final class ControlledAccessory {
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviors instead of the profile's: by protocol; the key nil is for all others.
+  /// Behaviours instead of the profile's: by protocol; the key nil is for all others.
   private var behaviors: [String?: Behavior] = [:]
   /// What it does in its sessions, when it is the accessory of a recording.
   private let recorded: RecordedBehavior?
@@ -31,16 +31,16 @@ final class ControlledAccessory {
   /// Whether its quirks have changed since ``simulated`` was made.
   private var isStale = false
 
-  private let handshakeTimeouts: HandshakeTimeouts
+  private let patience: Patience
   private let link: (inout LinkSettings) -> Void
 
   init(
     _ id: String, _ profile: Profile, recording: Recording? = nil, at port: (any Port)?, in world: ControlWorld,
-    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), link: @escaping (inout LinkSettings) -> Void = { _ in }
+    patience: Patience = Patience(), link: @escaping (inout LinkSettings) -> Void = { _ in }
   ) {
     recorded = recording.map { RecordedBehavior($0) }
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
-    (self.handshakeTimeouts, self.link) = (handshakeTimeouts, link)
+    (self.patience, self.link) = (patience, link)
     simulated = make()
     world.record(taps, of: id, profile.identity.name)
   }
@@ -57,8 +57,7 @@ final class ControlledAccessory {
     }
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
-      profile, at: port, authenticator: world.server.settings.coprocessor(profile),
-      handshakeTimeouts: handshakeTimeouts, link: link,
+      profile, at: port, authenticator: world.server.settings.coprocessor(profile), patience: patience, link: link,
       behavior: behavior)
   }
 
@@ -121,7 +120,7 @@ final class ControlledAccessory {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
 
-  // MARK: Quirks and behaviors
+  // MARK: Quirks and behaviours
 
   /// Whether it applies now; else when it is plugged in next.
   func change(_ change: (inout Profile) -> Void) -> Bool {
@@ -246,7 +245,7 @@ struct AccessoryState: Equatable, Sendable {
   }
 }
 
-/// A behavior that is chosen for each session when it opens.
+/// A behaviour that is chosen for each session when it opens.
 private struct ChosenBehavior: AccessoryBehavior {
   let choose: (Session) -> any AccessoryBehavior
 

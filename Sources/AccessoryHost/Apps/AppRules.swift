@@ -1,5 +1,5 @@
 /// How the system treats an app, where sources disagree or systems differ. Each setting has a default and the other
-/// behaviors that were reported.
+/// behaviours that were reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: Hashable, Sendable {

@@ -4,7 +4,7 @@ import IAP2
 
 /// What an accessory does with the bytes of its sessions.
 ///
-/// A behavior is asked once per session for a handler, which then lives as long as the session. Profiles name the
+/// A behaviour is asked once per session for a handler, which then lives as long as the session. Profiles name the
 /// built-in ones; in Swift anything that conforms will do, and ``ClosureBehavior`` is the short form:
 ///
 /// ```swift
@@ -17,17 +17,17 @@ public protocol AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
-/// What a behavior can use besides its session.
+/// What a behaviour can use besides its session.
 public struct BehaviorContext {
   /// The loop that the session lives on: time, timers, chance.
   public let loop: any EventLoop
-  /// Where programs that behaviors start are kept until they have ended.
+  /// Where programs that behaviours start are kept until they have ended.
   let programs: ProgramKeeper
   /// What the scripts of the accessory share.
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// A context. `report` receives, on the loop, what behaviors report besides their bytes.
+  /// A context. `report` receives, on the loop, what behaviours report besides their bytes.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)

@@ -1,8 +1,8 @@
 import AccessoryProfiles
 
-/// Gives life to the behaviors that profiles name.
+/// Gives life to the behaviours that profiles name.
 public enum BuiltInBehaviors {
-  /// The behavior for its description.
+  /// The behaviour for its description.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()

@@ -1,7 +1,7 @@
 import AccessorySessions
 import IAP2
 
-/// A behavior made of closures: the short form for tests and small accessories.
+/// A behaviour made of closures: the short form for tests and small accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -19,7 +19,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   private let received: (RawSpan, Session, BehaviorContext) -> Void
   private let ended: (Session, SessionEnd, BehaviorContext) -> Void
 
-  /// A behavior that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
+  /// A behaviour that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
   public init(
     opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
     ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },

@@ -43,7 +43,7 @@ public final class SoakCrew: Sendable {
   /// The results so far.
   public var report: SoakReport { state.withLock { $0.report } }
 
-  /// How many worlds were played, and how many of them failed.
+  /// How many worlds were played, and how many of them broke a rule.
   public var progress: (count: Int, failures: Int) {
     state.withLock { ($0.report.count, $0.report.failureCount) }
   }

@@ -60,7 +60,7 @@ extension SoakRunReport: Report {
 }
 
 extension SoakRunReport.Failure {
-  fileprivate static let format = Record("failure", "a world that failed", Self()) {
+  fileprivate static let format = Record("failure", "a world that broke a rule", Self()) {
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
     Field(
       "violations", \.violations, .list(of: .object(SoakRunReport.Violation.format), count: 1...1_000),

@@ -123,7 +123,7 @@ public struct SoakRunReport: Equatable, Sendable {
 
   /// Passed when every world of the run was played, every rule held in each, and no corner is missing.
   public var verdict: Verdict {
-    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
+    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) broke a rule"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
     return Verdict(
       wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)

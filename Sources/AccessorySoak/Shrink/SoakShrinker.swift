@@ -10,7 +10,7 @@
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
 /// shrinker?.run()
-/// print(shrinker?.plan.fileText ?? "passed")
+/// print(shrinker?.plan.fileText ?? "all rules held")
 /// ```
 public struct SoakShrinker {
   /// The limits of the effort.

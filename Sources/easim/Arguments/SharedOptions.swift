@@ -47,7 +47,7 @@ struct SharedOptions: Sendable {
   var infoPlist: String?
   /// `--all-protocols`.
   var ignoresInfoPlist = false
-  /// `--auth`, `--identification` and `--first-write-delay`.
+  /// `--auth`, `--judge` and `--settle`.
   var tolerance = AccessoryTolerance()
   /// `--device-profile` and `--save-files`.
   var conduct = HostConduct()
@@ -93,7 +93,7 @@ extension Option {
       "--fault", \.shared.faults, as: "F",
       "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true
     ) { faults, text in
-      do throws(SourceProblems) { faults += try LinkPreset.faults(text) } catch { throw OptionError(valueOf: error) }
+      do throws(SourceProblems) { faults += try FaultPreset.faults(text) } catch { throw OptionError(valueOf: error) }
     }
   }
 
@@ -169,15 +169,15 @@ extension Option {
       "if authentication fails, refuse or only warn; or skip it")
   }
 
-  static var identification: Option {
+  static var judge: Option {
     Option(
-      "--identification", \.shared.tolerance.identification, .choice,
-      "if an Apple device would refuse the identification: refuse it, or only warn")
+      "--judge", \.shared.tolerance.judge, .choice,
+      "if iPhones would refuse the identification: refuse it, or only warn")
   }
 
-  static var firstWriteDelay: Option {
+  static var settle: Option {
     Option(
-      "--first-write-delay", \.shared.tolerance.firstWriteDelay, .duration,
+      "--settle", \.shared.tolerance.settle, .duration,
       "wait TIME before the first data of a session, or until the accessory sends 0xEA03"
     ).standard(nil)
   }

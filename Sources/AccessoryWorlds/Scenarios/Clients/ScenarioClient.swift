@@ -5,7 +5,7 @@ import IAP2
 
 /// An app in a scenario: opens a session on one protocol, sends a payload and verifies the echo.
 ///
-/// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
+/// The sound client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
 /// Opening and verifying are shared and stand here; ``report`` has the result.
 public class ScenarioClient: AppHandler {
   /// What a client achieved.

@@ -1,7 +1,7 @@
 /// The example clients, by name.
 public enum ScenarioClients {
   /// The client that survives every scenario.
-  public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
+  public static let sound: (name: String, type: ScenarioClient.Type) = ("SoundClient", SoundClient.self)
 
   /// Clients that make one mistake each: the text completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = [
@@ -54,6 +54,6 @@ public enum ScenarioClients {
 
   /// The client of this name.
   public static func named(_ name: String) -> ScenarioClient.Type? {
-    ([robust] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
+    ([sound] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
   }
 }

@@ -3,14 +3,14 @@ import AccessoryFaults
 import TestSupport
 import Testing
 
-@Suite struct LinkPresetTests {
+@Suite struct FaultPresetTests {
   @Test func everyPresetIsAChainThatCanBeWrittenAndRead() throws {
     #expect(
-      LinkPreset.all.map(\.name) == [
+      FaultPreset.all.map(\.name) == [
         "bluetooth", "bluetooth-scanning", "bluetooth-hfp", "big-writes", "usb-high-speed",
       ])
-    for preset in LinkPreset.all {
-      #expect(try LinkPreset.faults(preset.name) == preset.faults)
+    for preset in FaultPreset.all {
+      #expect(try FaultPreset.faults(preset.name) == preset.faults)
       #expect(try preset.faults.map { try Fault($0.description) } == preset.faults)
       #expect(!Fault.format.names.contains(preset.name))
       #expect(!preset.summary.isEmpty)
@@ -18,13 +18,13 @@ import Testing
   }
 
   @Test func anyFaultMayStandWhereAPresetMay() throws {
-    #expect(try LinkPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
+    #expect(try FaultPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
   }
 
   @Test func aWrongNameGetsTheNearestOfBoth() {
     for (text, near) in [("bluetoth", "'bluetooth'"), ("los,chance=5%", "'loss'")] {
       #expect {
-        try LinkPreset.faults(text)
+        try FaultPreset.faults(text)
       } throws: {
         "\($0)".contains("did you mean \(near)?")
       }
@@ -34,7 +34,7 @@ import Testing
   /// Bytes that pass within so many seconds at the rate that the field reports.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
-    let faults = try LinkPreset.faults(name).map(\.description)
+    let faults = try FaultPreset.faults(name).map(\.description)
     let rig = try FaultRig(faults)
     rig.start()
     let writer = Writer(rig.left, count: 1_000_000)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func onlyBigWritesCollapse() throws {
-    let faults = try LinkPreset.faults("big-writes").map(\.description)
+    let faults = try FaultPreset.faults("big-writes").map(\.description)
     func time(_ size: Int) throws -> Double {
       let rig = try FaultRig(faults)
       rig.start()

@@ -3,26 +3,26 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that do one thing wrong: each leaves out of ``RobustClient`` what its scenario is about.
+// Apps that do one thing wrong: each leaves out of ``SoundClient`` what its scenario is about.
 
 /// Waits for a reply without a timeout.
-public final class WaitsWithoutEnd: RobustClient {
+public final class WaitsWithoutEnd: SoundClient {
   override var patience: Duration? { nil }
 }
 
 /// Reads at bytes-available events only, and never checks by itself.
-public final class ReadsOnlyWhenTold: RobustClient {
+public final class ReadsOnlyWhenTold: SoundClient {
   override var looksForBytes: Bool { false }
 }
 
 /// Counts its failures and never resets the count: at the limit it stops trying, whatever connects.
-public final class NeverForgetsFailures: RobustClient {
+public final class NeverForgetsFailures: SoundClient {
   override var forgetsFailures: Bool { false }
   override var attemptLimit: Int { 6 }
 }
 
 /// Writes everything in one call, and assumes that all of it was accepted.
-public final class WritesOnceAndTrusts: RobustClient {
+public final class WritesOnceAndTrusts: SoundClient {
   override var window: Int { .max }
 
   override func begin(_ exchange: Exchange, on session: Session) {
@@ -45,12 +45,12 @@ public final class WritesOnceAndTrusts: RobustClient {
 }
 
 /// Writes as much at once as the session accepts, however large the writes on the wire become.
-public final class WritesAllAtOnce: RobustClient {
+public final class WritesAllAtOnce: SoundClient {
   override var window: Int { .max }
 }
 
 /// Gives an accessory up when its upload takes more than ten seconds, and does not try again.
-public final class GivesUpSlowUploads: RobustClient {
+public final class GivesUpSlowUploads: SoundClient {
   private var hasGivenUp = false
   private weak var app: AppView?
 
@@ -73,22 +73,22 @@ public final class GivesUpSlowUploads: RobustClient {
 }
 
 /// Treats the first bytes of a session as the reply to its own, even bytes of an earlier session.
-public final class BelievesTheFirstByte: RobustClient {
+public final class BelievesTheFirstByte: SoundClient {
   override var quietTime: Duration { .zero }
 }
 
 /// Never sends over an idle session to see whether it still works.
-public final class TrustsASilentSession: RobustClient {
+public final class TrustsASilentSession: SoundClient {
   override var probesSilentSessions: Bool { false }
 }
 
 /// Takes the second failure in a row as final, and waits for the next connect.
-public final class StopsAtTheSecondFailure: RobustClient {
+public final class StopsAtTheSecondFailure: SoundClient {
   override var attemptLimit: Int { 2 }
 }
 
 /// Takes what it reads at one event for a whole reply, and what comes later for replies to nothing it asked.
-public final class TakesOneReadForAReply: RobustClient {
+public final class TakesOneReadForAReply: SoundClient {
   override func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)
     session.handler = OneRead(exchange)
