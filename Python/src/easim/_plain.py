@@ -71,15 +71,13 @@ class Simulator(Context):
         *,
         allow_exec: bool = False,
         allow_remote: bool = False,
-        remote: Optional[str] = None,
     ) -> None:
         """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
-        then no program is started.
+        with other machines.
         """
-        self.aio = aio.Simulator(program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote)
+        self.aio = aio.Simulator(program, allow_exec=allow_exec, allow_remote=allow_remote)
         self._driver: Optional[_Driver] = _Driver()
         try:
             self.run(self.aio.open())

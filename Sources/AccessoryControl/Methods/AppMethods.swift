@@ -3,7 +3,7 @@ import AccessoryHost
 
 extension ControlMethods {
   /// Methods about remote apps.
-  static let apps: [ControlMethod] = launching + appActions + opening + picker
+  static let apps: [ControlMethod] = launching + appActions + opening
 
   private static let launching = [
     ControlMethod(
