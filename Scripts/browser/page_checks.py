@@ -196,10 +196,14 @@ def every_control_of_an_accessory_acts_on_it(setting):
         site.until(lambda: site.rpc("app.accessories", app=app)["accessories"], "the app sees it")
         for action in ["close-sessions", "forget-sessions"]:
             session = site.rpc("app.open", app=app, protocol="com.lawaken.iap2")["session"]
+            before = len(site.events())
             press(browser, action, card)
             if action == "close-sessions":
                 site.until(lambda: not site.rpc("session.state", session=session)["open"], "the session is closed")
             else:
+                site.until(lambda: any("forgotten" in str(one["params"].get("event", {}).get("text", ""))
+                                       for one in site.events(after=before) if one["method"] == "event"),
+                           "the accessory has forgotten the session")
                 site.rpc("session.write", session=session, text="anyone there?")
                 assert site.rpc("session.read", session=session, wait="300ms")["bytes"] == 0, "a forgotten session answered"
                 site.rpc("session.close", session=session)
