@@ -20,7 +20,7 @@ public struct ReportFigure: Sendable {
   public let value: Double
   package let unit: Unit
   /// Whether more is better; nil for neither.
-  let moreIsBetter: Bool?
+  package let moreIsBetter: Bool?
   /// Whether it stands at the head of a page.
   let isMain: Bool
 

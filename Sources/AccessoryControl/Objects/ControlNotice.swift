@@ -52,7 +52,7 @@ struct ControlNotice {
   }
 }
 
-/// What a client is told without having asked: a notice, or the state of a job.
+/// A message that a client did not ask for: a notice, or the state of a job.
 public final class ControlNews {
   private enum Content {
     case notice(ControlNotice)

@@ -1,5 +1,4 @@
-/// Is told what passes on one channel of a cable, at one end of it: a transcript, a capture, rules of the wire. It changes
-/// nothing.
+/// Observes one channel of a cable at one end, without changing it: for a transcript, a capture, or rules of the wire.
 public protocol CableWitness: AnyObject {
   /// The owner of this end begins to receive.
   func began(_ owner: any ChannelHandler)

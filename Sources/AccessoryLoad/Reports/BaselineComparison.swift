@@ -47,7 +47,7 @@ public struct BaselineComparison: Equatable, Sendable {
     // An error more is an error more, however many there were.
     figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
       let was = before.first { $0.name == now.name }?.value ?? 0
-      let moreIsBetter = now.name == "throughput"
+      let moreIsBetter = now.moreIsBetter == true
       let tolerance = now.name == "errors" ? 0 : tolerance
       return Figure(
         name: now.name, before: was, now: now.value, moreIsBetter: moreIsBetter,

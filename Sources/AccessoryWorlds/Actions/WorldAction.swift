@@ -83,8 +83,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// The table: each action, and who has it besides the worlds of Swift. `names` are the accessories and apps that it may be
-  /// about.
+  /// The table: one row for each action, with the files, the method and the key that offer it. `names` are the accessories
+  /// and apps that an action can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
