@@ -48,7 +48,7 @@ let origin: [CSetting] = ["EASIM_COMMIT", "EASIM_DATE"].compactMap { name in
 
 let package = Package(
   name: "easim",
-  // docs/public-api.md says what each promises.
+  // docs/dev/public-api.md says what each promises.
   products: [
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "ExternalAccessoryHardware", targets: ["AccessoryHardware"]),

@@ -9,7 +9,7 @@ import Testing
 /// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and
 /// through the public API alone. In its own process, so that descriptors and memory are the soak's.
 ///
-/// `EASIM_SOAK_PLUGS` is the number of plugs: few every day, more in `.ci/run`, and 10,000 is what easim promises.
+/// `EASIM_SOAK_PLUGS` is the number of plugs: few every day, more in `.ci/nightly`, and 10,000 is what easim promises.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfThePlugs() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
