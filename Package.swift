@@ -177,7 +177,7 @@ let package = Package(
     program(
       "ChannelsOnHardware", "AccessoryBluetooth AccessoryUSB LinuxIO AccessoryCore ChannelSuite",
       path: "Tests/Support/ChannelsOnHardware"),
-    program("RealTimeSoak", "AccessoryCore AccessoryFormats TestSupport", path: "Tests/Support/RealTimeSoak"),
+    program("RealTimeSoak", "LinuxIO AccessoryCore AccessoryFormats TestSupport", path: "Tests/Support/RealTimeSoak"),
 
     tests(
       "AccessoryCoreTests",

@@ -6,10 +6,8 @@ import LinuxIO
 ///
 /// The service stays published while the accessory is unplugged, as in a flicker, so that plugging in again needs no
 /// registration. Hosts that connect meanwhile are disconnected.
-public final class BluetoothAccessory {
-  /// What happens.
-  public enum Event {
-    /// A host is connected.
+package final class BluetoothAccessory {
+  package enum Event {
     case connected(DescriptorChannel, from: String)
     /// Something is wrong; the accessory stays plugged in.
     case warning(String)
@@ -17,10 +15,11 @@ public final class BluetoothAccessory {
     case ended(BluetoothError)
   }
 
-  /// Which end has made a connection.
-  private enum Maker {
-    case host
-    case accessory
+  /// A connection, and which end made it.
+  private struct Connection<Carrier> {
+    var device: String
+    var isMadeByHost: Bool
+    var carrier: Carrier
   }
 
   private let blueZ: BlueZ
@@ -32,8 +31,8 @@ public final class BluetoothAccessory {
   private var settings: AdapterSettings?
   private var onEvent: ((Event) -> Void)?
   /// The current connection, and the next one from the same host, which waits until the current one ends.
-  private var live: (device: String, maker: Maker, channel: () -> DescriptorChannel?)?
-  private var waiting: (device: String, maker: Maker, BusDescriptor)?
+  private var live: Connection<() -> DescriptorChannel?>?
+  private var waiting: Connection<BusDescriptor>?
   private var dial: RFCOMMDial?
   private var redial: LoopTimer?
   private var lastWarning: String?
@@ -44,7 +43,7 @@ public final class BluetoothAccessory {
   /// Prepares an accessory that is not plugged in.
   ///
   /// - Parameter name: the name that a scan shows.
-  public init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
+  package init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
     self.selector = selector
     self.name = name
     self.blueZ = blueZ
@@ -53,10 +52,9 @@ public final class BluetoothAccessory {
   deinit { stop() }
 
   /// The adapter that it uses, once that is known.
-  public var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
+  package var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
 
-  /// Plugs in.
-  public func plugIn(_ onEvent: @escaping (Event) -> Void) {
+  package func plugIn(_ onEvent: @escaping (Event) -> Void) {
     self.onEvent = onEvent
     if observer == nil {
       observer = blueZ.observe { [unowned self] in handle($0) }
@@ -67,7 +65,7 @@ public final class BluetoothAccessory {
   }
 
   /// Unplugs: hosts that connect are disconnected. The owner of the current connection closes it.
-  public func unplug() {
+  package func unplug() {
     onEvent = nil
     waiting = nil
     dial?.cancel()
@@ -76,7 +74,7 @@ public final class BluetoothAccessory {
   }
 
   /// Withdraws everything that was published, and restores the adapter's settings.
-  public func stop() {
+  package func stop() {
     unplug()
     service = nil
     agent = nil
@@ -87,8 +85,8 @@ public final class BluetoothAccessory {
 
   // MARK: - What is published
 
-  private func handle(_ news: BlueZ.News) {
-    switch news {
+  private func handle(_ event: BlueZ.Event) {
+    switch event {
     case .available: prepare()
     case .unavailable(let reason):
       settings?.isShown = false
@@ -137,15 +135,13 @@ public final class BluetoothAccessory {
       }
     }
     guard service == nil else { return }
-    let channel = (11...30).first { blueZ.sockets.isFree(channel: $0) } ?? 11
     service = OfferedService(
-      ServiceRecord(service: AccessoryService.accessory, channel: channel, name: "Wireless iAP"),
-      at: "/easim/accessory", by: blueZ, isAccepting: { [unowned self] in onEvent != nil }
+      AccessoryService.accessory, fromChannel: 11, at: "/easim/accessory", by: blueZ,
+      isAccepting: { [unowned self] in onEvent != nil }
     ) { [unowned self] event in
       switch event {
       case .connected(let device, let descriptor): connected(device, descriptor)
-      case .shallEnd(let device): if live?.device == device { live?.channel()?.hangUp() }
-      case .registered: break
+      case .closeRequested(let device): if live?.device == device { live?.carrier()?.hangUp() }
       case .failed(let error): failed(error)
       }
     }
@@ -172,37 +168,37 @@ public final class BluetoothAccessory {
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
     // BlueZ publishes the record on the other adapters as well. Releasing the descriptor closes the connection.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
-    take(device, .host, descriptor)
+    take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
 
-  private func take(_ device: String, _ maker: Maker, _ descriptor: BusDescriptor) {
+  private func take(_ new: Connection<BusDescriptor>) {
     guard let onEvent else { return }
-    if let live, let channel = live.channel() {
+    if let live, let channel = live.carrier() {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
-      guard live.device == device else { return }
-      waiting = (device, maker, descriptor)
+      guard live.device == new.device else { return }
+      waiting = new
       // A host has one connection to a service at a time. If it connects again, the earlier connection is dead and the
       // kernel has not noticed: rfkill at the host, for example, ends nothing on the air. If both ends have connected, both
       // connections are alive, and the earlier one stays.
-      if live.maker == maker { channel.hangUp() }
+      if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
-    guard let channel = DescriptorChannel(descriptor, on: blueZ.loop) else { return }
+    guard let channel = DescriptorChannel(new.carrier, on: blueZ.loop) else { return }
     dial?.cancel()
     dial = nil
     redial?.cancel()
-    live = (device, maker, { [weak channel] in channel })
+    live = Connection(device: new.device, isMadeByHost: new.isMadeByHost) { [weak channel] in channel }
     channel.whenOver = { [weak self] in self?.liveEnded() }
-    onEvent(.connected(channel, from: title(of: device)))
+    onEvent(.connected(channel, from: title(of: new.device)))
   }
 
   private func liveEnded() {
     live = nil
     // In a later turn: the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
-      if let (device, maker, descriptor) = waiting {
+      if let next = waiting {
         waiting = nil
-        if !descriptor.hasHungUp { return take(device, maker, descriptor) }
+        if !next.carrier.hasHungUp { return take(next) }
       }
       redialLater()
     }
@@ -219,7 +215,7 @@ public final class BluetoothAccessory {
   }
 
   private func dialHost() {
-    guard let host = selector.dials, onEvent != nil, dial == nil, live?.channel() == nil else { return }
+    guard let host = selector.dials, onEvent != nil, dial == nil, live?.carrier() == nil else { return }
     guard let adapter else { return redialLater() }
     let path = "\(adapter.path)/dev_" + host.description.split(separator: ":").joined(separator: "_")
     dial = RFCOMMDial(
@@ -227,7 +223,8 @@ public final class BluetoothAccessory {
     ) { [unowned self] result in
       dial = nil
       switch result {
-      case .success(let descriptor): take(path, .accessory, descriptor)
+      case .success(let descriptor):
+        take(Connection(device: path, isMadeByHost: false, carrier: descriptor))
       case .failure(let error):
         warn("cannot dial \(host): \(error)")
         redialLater()

@@ -46,21 +46,21 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// Every fault there is, and how each is written.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
-    Kind(Effect.latency) { if case .latency(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.rate) { if case .rate(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.split) { if case .split(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.glue) { if case .glue(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.stall) { if case .stall(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.halfDead) { if case .halfDead(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.cut) { if case .cut(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.slowReader) { if case .slowReader(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.collapse) { if case .collapse(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.stale) { if case .stale(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.loss) { if case .loss(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.duplicate) { if case .duplicate(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.reorder) { if case .reorder(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.corrupt) { if case .corrupt(let fault) = $0 { fault } else { nil } }
-    Kind(Effect.noise) { if case .noise(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.latency)
+    Kind(Effect.rate)
+    Kind(Effect.split)
+    Kind(Effect.glue)
+    Kind(Effect.stall)
+    Kind(Effect.halfDead)
+    Kind(Effect.cut)
+    Kind(Effect.slowReader)
+    Kind(Effect.collapse)
+    Kind(Effect.stale)
+    Kind(Effect.loss)
+    Kind(Effect.duplicate)
+    Kind(Effect.reorder)
+    Kind(Effect.corrupt)
+    Kind(Effect.noise)
   }
 
   /// The directions of a channel, seen from the end that the fault is at.
@@ -166,9 +166,7 @@ extension FaultKind {
 
 extension Kind<Fault> {
   /// One kind of fault, with the parameters that every fault has last.
-  fileprivate init<Payload: FaultKind>(
-    _ make: @escaping @Sendable (Payload) -> Fault.Effect, payload: @escaping @Sendable (Fault.Effect) -> Payload?
-  ) {
+  fileprivate init<Payload: FaultKind>(_ make: @escaping @Sendable (Payload) -> Fault.Effect) {
     let day = Duration.zero ... .seconds(86_400)
     let shared: [Field<Fault>] = [
       Field(
@@ -177,12 +175,12 @@ extension Kind<Fault> {
       Field("after", \.after, .duration(day), "time from the start of the channel until the fault begins"),
       Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms means forever"),
     ]
-    self.init(Payload.format, shared: shared, { Fault(make($0)) }) { payload($0.effect) }
+    self.init(Payload.format, shared: shared, { Fault(make($0)) }) { $0.effect.kind as? Payload }
   }
 }
 
 extension [Fault] {
-  /// The bytes a second that a line with these faults carries at least; nil where none of them says. For
+  /// The lowest rate among these faults, in bytes per second; nil if none limits it. For
   /// `LinkSettings.lineRate`: an end that knows its line does not overfill it.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()

@@ -14,7 +14,7 @@ import AccessoryFormats
 ///
 /// An orderly end waits for the bytes that are held before it, in either direction; when the cable is lost, those are
 /// lost too. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
-public final class FaultChannel: Channel, ChannelHandler {
+public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
     case open(any ChannelHandler)
@@ -29,17 +29,17 @@ public final class FaultChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
   private let report: (FaultEvent) -> Void
-  private var inbound: FaultLane?
-  private var outbound: FaultLane?
+  private let inbound: FaultLane
+  private let outbound: FaultLane
   private var state = State.made
-  private var timer: LoopTimer?
+  private let timer: LoopTimer
   /// The limit of a close that makes no progress.
   private var closer: LoopTimer?
   /// The inner channel has ended in order, and the bytes that it delivered before are still on the way.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
-  /// Whether ``advance()`` runs in the next turn, regardless of the faults' deadlines.
+  /// Whether it advances in the next turn, regardless of the faults' deadlines.
   private var isDue = false
   private var senderWaits = false
 
@@ -52,22 +52,30 @@ public final class FaultChannel: Channel, ChannelHandler {
     self.inner = inner
     self.loop = loop
     self.report = report
-    // Each fault has its own random numbers in each direction, so that appending a fault to the list does not change
-    // the others.
+    let (received, sent) = Self.seeded(faults, random)
+    inbound = FaultLane(.in, received, unit: unit)
+    outbound = FaultLane(.out, sent, unit: unit)
+    timer = loop.makeTimer()
+    timer.handler = self
+    inbound.sink = { [unowned self] in deliver($0) }
+    outbound.sink = { inner.send($0) }
+  }
+
+  deinit { timer.cancel() }
+
+  /// Each fault has its own random numbers in each direction, so that appending a fault to the list does not change the
+  /// others.
+  private static func seeded(
+    _ faults: [Fault], _ random: SeededRandom
+  ) -> (in: [(fault: Fault, random: SeededRandom)], out: [(fault: Fault, random: SeededRandom)]) {
     var random = random
-    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
-    inbound = FaultLane(.in, chances.map { ($0, $1.derived("in")) }, unit: unit) { [unowned self] in deliver($0) }
-    outbound = FaultLane(.out, chances.map { ($0, $1.derived("out")) }, unit: unit) { [unowned self] in
-      self.inner.send($0)
-    }
-    timer = loop.makeTimer { [weak self] in self?.advance() }
+    let seeded = faults.map { ($0, SeededRandom(seed: random.next())) }
+    return (seeded.map { ($0, $1.derived("in")) }, seeded.map { ($0, $1.derived("out")) })
   }
 
   /// What each fault has done in each direction, in the order of the list.
   public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
-    [inbound, outbound].compactMap(\.self).flatMap { lane in
-      lane.counts.map { ($0.fault, lane.direction, $0.count) }
-    }
+    [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
   /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; one that goes passes
@@ -78,10 +86,9 @@ public final class FaultChannel: Channel, ChannelHandler {
     case .made, .open: break
     case .closing, .over: return
     }
-    var random = random
-    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
-    inbound?.change(to: chances.map { ($0, $1.derived("in")) }, now: loop.now)
-    outbound?.change(to: chances.map { ($0, $1.derived("out")) }, now: loop.now)
+    let (received, sent) = Self.seeded(faults, random)
+    inbound.change(to: received, now: loop.now)
+    outbound.change(to: sent, now: loop.now)
     if case .open = state { advanceSoon() }
   }
 
@@ -99,7 +106,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   public var longestTransfer: Int? { inner.longestTransfer }
 
   /// The bytes that the faults and the inner channel hold.
-  public var undelivered: Int { (outbound?.held ?? 0) + inner.undelivered }
+  public var undelivered: Int { outbound.held + inner.undelivered }
 
   /// Begins to receive, and to count the faults' times.
   public func start(_ handler: any ChannelHandler) {
@@ -109,8 +116,8 @@ public final class FaultChannel: Channel, ChannelHandler {
     case .over: return
     }
     state = .open(handler)
-    inbound?.start(now: loop.now)
-    if !isCut { outbound?.start(now: loop.now) }
+    inbound.start(now: loop.now)
+    if !isCut { outbound.start(now: loop.now) }
     inner.start(self)
     settleReading()
     // Faults that report or send something at the start do so in a later turn.
@@ -119,7 +126,7 @@ public final class FaultChannel: Channel, ChannelHandler {
 
   /// Accepts what the faults and the inner channel have room for.
   public func send(_ bytes: RawSpan) -> Int {
-    guard case .open = state, let outbound, outbound.cut == nil else { return 0 }
+    guard case .open = state, outbound.cut == nil else { return 0 }
     if ending != nil {
       senderWaits = true
       advanceSoon()
@@ -142,7 +149,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   public func resumeReading() {
     guard isPaused else { return }
     isPaused = false
-    inbound?.sinkHasRoom()
+    inbound.sinkHasRoom()
     if case .open = state { advanceSoon() }
   }
 
@@ -154,9 +161,9 @@ public final class FaultChannel: Channel, ChannelHandler {
       finishClosing()
     case .open:
       state = .closing
-      inbound?.discard()
-      outbound?.finish(now: loop.now)
-      if isDone(outbound) { return finishClosing() }
+      inbound.discard()
+      outbound.finish(now: loop.now)
+      if outbound.isDone { return finishClosing() }
       // Only by receiving does a channel notice that its other end is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
@@ -169,7 +176,7 @@ public final class FaultChannel: Channel, ChannelHandler {
 
   /// Bytes came from the other end.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
-    guard case .open = state, let inbound, inbound.cut == nil else { return }
+    guard case .open = state, inbound.cut == nil else { return }
     inbound.takeAll(bytes, now: loop.now)
     if inbound.takeTouched() { settle() }
   }
@@ -177,16 +184,16 @@ public final class FaultChannel: Channel, ChannelHandler {
   /// There is room inside again.
   public func channelIsWritable(_ channel: any Channel) {
     if case .closing = state { limitClosing() }
-    outbound?.sinkHasRoom()
-    outbound?.advance(now: loop.now)
+    outbound.sinkHasRoom()
+    outbound.advance(now: loop.now)
     settle()
   }
 
   /// The inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard case .open = state else { return abandon() }
-    outbound?.discard()
-    guard end == .closedByPeer, let inbound else { return finish(end) }
+    outbound.discard()
+    guard end == .closedByPeer else { return finish(end) }
     ending = end
     inbound.finish(now: loop.now)
     settle()
@@ -201,37 +208,38 @@ public final class FaultChannel: Channel, ChannelHandler {
     return bytes.byteCount
   }
 
-  private func advance() {
+  /// Advances what is due.
+  public func timerFired(_ timer: LoopTimer) {
     isDue = false
-    inbound?.advance(now: loop.now)
+    inbound.advance(now: loop.now)
     // A cable is cut once, even when both directions cut it at the same time.
-    if !isCut { outbound?.advance(now: loop.now) }
+    if !isCut { outbound.advance(now: loop.now) }
     settle()
   }
 
   /// Does whatever has become possible. Never called from inside a call to this channel.
   private func settle() {
-    _ = inbound?.takeTouched()
-    _ = outbound?.takeTouched()
-    tellNews(of: inbound)
-    tellNews(of: outbound)
+    _ = inbound.takeTouched()
+    _ = outbound.takeTouched()
+    reportNews(of: inbound)
+    reportNews(of: outbound)
     switch state {
     case .made, .over: return
     case .closing:
       // A cut also ends a close: bytes that were not sent before it are lost.
-      if isCut || isDone(outbound) { finishClosing() } else { arm() }
+      if isCut || outbound.isDone { finishClosing() } else { arm() }
     case .open(let handler):
-      if let cut = outbound?.cut ?? inbound?.cut {
+      if let cut = outbound.cut ?? inbound.cut {
         inner.close()
         return finish(.lost("fault: \(cut.why)"))
       }
       if let ending {
-        if isDone(inbound) { return finish(ending) }
+        if inbound.isDone { return finish(ending) }
         // The reader waits for room to send, which will never come.
-        if isPaused, senderWaits { return finish(ending.dropping(unread: inbound?.held ?? 0)) }
+        if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
-      if senderWaits, ending == nil, outbound?.isOpen == true {
+      if senderWaits, ending == nil, outbound.isOpen {
         senderWaits = false
         handler.channelIsWritable(self)
       }
@@ -239,23 +247,17 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
-  private func tellNews(of lane: FaultLane?) {
-    guard let lane else { return }
+  private func reportNews(of lane: FaultLane) {
     for news in lane.takeNews() {
       report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
     }
   }
 
-  /// Whether a lane will deliver nothing more: it is fully drained, or permanently stuck.
-  private func isDone(_ lane: FaultLane?) -> Bool {
-    lane.map { $0.isClear || $0.isStuck } ?? true
-  }
-
-  private var isCut: Bool { inbound?.cut != nil || outbound?.cut != nil }
+  private var isCut: Bool { inbound.cut != nil || outbound.cut != nil }
 
   private func settleReading() {
     guard case .open = state, ending == nil else { return }
-    let pauses = isPaused || inbound?.isOpen == false
+    let pauses = isPaused || !inbound.isOpen
     if pauses == isInnerPaused { return }
     isInnerPaused = pauses
     if pauses { inner.pauseReading() } else { inner.resumeReading() }
@@ -263,31 +265,25 @@ public final class FaultChannel: Channel, ChannelHandler {
 
   private func advanceSoon() {
     isDue = true
-    timer?.arm(at: loop.now)
+    timer.arm(at: loop.now)
   }
 
   private func arm() {
     if isCut || isDue {
-      timer?.arm(at: loop.now)
-    } else if let deadline = earliest(inbound?.deadline, outbound?.deadline) {
-      timer?.arm(at: max(deadline, loop.now))
+      timer.arm(at: loop.now)
     } else {
-      timer?.cancel()
+      let next = min(inbound.deadline ?? .distantFuture, outbound.deadline ?? .distantFuture)
+      if next == .distantFuture { timer.cancel() } else { timer.arm(at: max(next, loop.now)) }
     }
   }
 
-  private func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
-    guard let left, let right else { return left ?? right }
-    return min(left, right)
-  }
-
-  /// Starts the limit anew.
+  /// Starts the time limit of a close again.
   private func limitClosing() {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
       // Bytes that faults still hold do not count.
-      if outbound?.waitsForSink == true { finishClosing() } else { limitClosing() }
+      if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
 
@@ -304,9 +300,9 @@ public final class FaultChannel: Channel, ChannelHandler {
 
   private func abandon() {
     state = .over
-    inbound?.discard()
-    outbound?.discard()
-    timer?.cancel()
+    inbound.discard()
+    outbound.discard()
+    timer.cancel()
     closer?.cancel()
   }
 }
@@ -322,4 +318,47 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
 
   /// "cut,after=2s (out): the cable is pulled".
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
+}
+
+extension Cable {
+  /// The same cable with faults at this end. On native channels, which have no packets, each transfer counts as a
+  /// packet; each channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a
+  /// native channel also ends the main channel and all others.
+  ///
+  /// - Parameters:
+  ///   - random: called once for each channel.
+  ///   - made: called with each channel that was made.
+  public func faulty(
+    _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
+    made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
+  ) -> Cable {
+    guard !faults.isEmpty || mayChange else { return self }
+    let mayCut = hasNativeChannels && (mayChange || faults.contains(where: \.cuts))
+    let hand = Hand()
+    return wrapped(
+      main: { bare in
+        var inner = bare
+        if mayCut {
+          let severable = SeverableChannel(around: bare, on: loop)
+          hand.channel = severable
+          inner = severable
+        }
+        let channel = FaultChannel(around: inner, faults, random: random(), on: loop, report: report)
+        made(channel)
+        return channel
+      },
+      side: { name, inner in
+        let channel = FaultChannel(around: inner, faults, random: random(), unit: .transfers, on: loop) { event in
+          report(event)
+          if event.fault.cuts { hand.channel?.pull() }
+        }
+        made(channel)
+        return channel
+      })
+  }
+
+  /// What pulls the main channel.
+  private final class Hand {
+    weak var channel: SeverableChannel?
+  }
 }

@@ -27,21 +27,17 @@ final class BluetoothMedium: Medium {
   func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws -> any AccessoryFinder {
-    let selector = Self.selector(address)
-    if selector.dials != nil { throw TransportError.simulatorsOnly(address) }
-    return BluetoothFinder(selector, of: host(on: loop))
+    BluetoothFinder(try Self.hostSelector(address), of: host(on: loop))
   }
 
   func look(at address: Address) throws -> Sighting? {
-    let selector = Self.selector(address)
-    if selector.dials != nil { throw TransportError.simulatorsOnly(address) }
+    let selector = try Self.hostSelector(address)
     do throws(BluetoothError) {
-      let (adapters, devices) = try BlueZ.look(place)
-      let host = BluetoothLook(adapters: adapters)
-      let shown = devices.filter { $0.isShown(for: selector) }
-      if shown.isEmpty { try host.check(selector.adapter) }
+      let objects = try BlueZ.look(place)
+      let shown = objects.deviceList.filter { $0.isShown(for: selector) }
+      if shown.isEmpty { _ = try objects.adapter(named: selector.adapter) }
       return Sighting(
-        accessories: shown.map { FoundAccessory($0, trouble: host.obstacle(to: $0)) }, isRemembered: true)
+        accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
       // Not thrown, because a command that waits for an accessory also waits until this is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
@@ -71,6 +67,12 @@ final class BluetoothMedium: Medium {
     guard case .bluetooth(let selector) = address else { preconditionFailure("\(address) is not on Bluetooth") }
     return selector
   }
+
+  private static func hostSelector(_ address: Address) throws(TransportError) -> Address.BluetoothSelector {
+    let selector = selector(address)
+    if selector.dials != nil { throw .simulatorsOnly(address) }
+    return selector
+  }
 }
 
 /// Reports the paired accessories as they change, and connects to them.
@@ -81,7 +83,7 @@ private final class BluetoothFinder: AccessoryFinder {
 
   private let selector: Address.BluetoothSelector
   private let host: BluetoothHost
-  private var observer: BluetoothHost.Observer?
+  private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
   /// A stand-in that carries the reason when no device can be listed: Bluetooth cannot be used, or BlueZ does not know the device.
@@ -94,7 +96,7 @@ private final class BluetoothFinder: AccessoryFinder {
 
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) {
     self.onEvent = onEvent
-    observer = host.observe { [unowned self] in handle($0) }
+    observer = host.blueZ.observe { [unowned self] in handle($0) }
     host.start()
     if host.blueZ.state == .available {
       for device in host.blueZ.devices { arrived(device) }
@@ -107,15 +109,19 @@ private final class BluetoothFinder: AccessoryFinder {
     onEvent = nil
   }
 
-  private func handle(_ event: BluetoothHost.Event) {
+  private func handle(_ event: BlueZ.Event) {
     switch event {
-    case .arrived(let device): arrived(device)
-    case .changed(let device, let before): changed(device, from: before)
-    case .left(let device):
+    case .available: showAbsent(nil)
+    case .unavailable(let reason): showAbsent(reason)
+    // A change of the adapter can make its accessories usable or unusable.
+    case .adapter(let adapter):
+      for device in shown.values where device.adapterPath == adapter.path { changed(device, from: device) }
+    case .adapterGone: break
+    case .deviceFound(let device): arrived(device)
+    case .device(let device, let before): changed(device, from: before)
+    case .deviceGone(let device):
       if shown.removeValue(forKey: device.path) != nil { onEvent?(.left(found(device), reason: "removed from BlueZ")) }
-    case .trouble(let reason): showAbsent(reason)
-    case .cannotBeDialled(let error):
-      onEvent?(.warning("accessories that dial cannot reach this process: \(error)"))
+    case .cannotAccept(let error): onEvent?(.warning("accessories that dial cannot reach this process: \(error)"))
     }
   }
 
@@ -135,7 +141,7 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 
   private func found(_ device: BluetoothDevice) -> FoundAccessory {
-    FoundAccessory(device, trouble: host.obstacle(to: device))
+    FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
   /// Reports the stand-in with a reason, or that the named device is unknown, or removes the stand-in.
@@ -211,21 +217,6 @@ private final class BluetoothPort: Port {
   func close() { accessory.unplug() }
 }
 
-/// The adapters of now.
-private struct BluetoothLook {
-  let adapters: [BluetoothAdapter]
-
-  func check(_ name: String?) throws(BluetoothError) {
-    let meant = adapters.filter { (name ?? $0.name) == $0.name }
-    guard let first = meant.first else { throw .noAdapter(name) }
-    guard meant.contains(where: \.isPowered) else { throw .adapterOff(first.name) }
-  }
-
-  func obstacle(to device: BluetoothDevice) -> BluetoothError? {
-    device.obstacle(adapter: adapters.first { $0.path == device.adapterPath })
-  }
-}
-
 extension BluetoothDevice {
   /// Whether a host lists it: it is an accessory, or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
@@ -234,7 +225,6 @@ extension BluetoothDevice {
 }
 
 extension FoundAccessory {
-  /// A device of BlueZ.
   fileprivate init(_ device: BluetoothDevice, trouble: BluetoothError?) {
     let address = Address.bluetooth(.init(adapter: device.adapter, device: device.address))
     self.init(key: device.path, identity: device.address.description, address: address)

@@ -18,7 +18,6 @@ struct GadgetMedium: Medium {
   }
 }
 
-/// The port of one controller.
 private final class GadgetHub: PortHub {
   private let controller: String?
   private let context: PortContext

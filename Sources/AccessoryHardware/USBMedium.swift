@@ -74,25 +74,15 @@ private final class USBFinder: AccessoryFinder {
   ) throws(TransportError) -> any Connecting {
     let address = accessory.address
     guard let device = known[accessory.key] else { throw .left(address) }
-    return USBAttempt(
-      USBOpening(device, on: loop) { result in
-        completion(
-          result.map { OpenedCable($0.cable, droppedBytes: $0.staleCount) }
-            .mapError { TransportError($0, at: address) })
-      })
+    return USBOpening(device, on: loop) { result in
+      completion(
+        result.map { OpenedCable($0.cable, droppedBytes: $0.staleCount) }
+          .mapError { TransportError($0, at: address) })
+    }
   }
 }
 
-/// An attempt that can be cancelled as others can.
-private final class USBAttempt: Connecting {
-  private let opening: USBOpening
-
-  init(_ opening: USBOpening) {
-    self.opening = opening
-  }
-
-  func cancel() { opening.cancel() }
-}
+extension USBOpening: Connecting {}
 
 extension FoundAccessory {
   /// A device on USB, as its descriptors show it.

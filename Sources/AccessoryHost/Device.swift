@@ -170,7 +170,7 @@ public final class Device {
     apps.removeAll { $0 === app }
   }
 
-  func tell(_ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?) {
+  func log(_ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?) {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
   }
 
@@ -178,11 +178,11 @@ public final class Device {
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject) {
     switch action {
     case .connect(let accessory):
-      tell(.connect, subject)
+      log(.connect, subject)
       alertIfNobodyWants(accessory)
       for app in apps { app.appeared(accessory) }
     case .disconnect(let accessory):
-      tell(.disconnect, subject)
+      log(.disconnect, subject)
       for app in apps { app.disappeared(accessory) }
     }
   }
@@ -233,10 +233,10 @@ extension Device: CableOwner {
   /// Puts what a dialer reports on the timeline.
   public func handle(_ report: DialerReport) {
     switch report {
-    case .trouble(let reason, let accessory): tell(.warning(reason.description), accessory.subject)
+    case .trouble(let reason, let accessory): log(.warning(reason.description), accessory.subject)
     case .droppedBytes(let count, let accessory):
-      tell(.note("dropped \(count) bytes of an earlier session from \(accessory.address)"), accessory.subject)
-    case .warning(let text): tell(.warning(text), nil)
+      log(.note("dropped \(count) bytes of an earlier session from \(accessory.address)"), accessory.subject)
+    case .warning(let text): log(.warning(text), nil)
     }
   }
 }
@@ -255,7 +255,7 @@ extension Device {
     let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
     guard !isWanted else { return }
     let offer = "\(accessory.name) (\(accessory.protocols.joined(separator: ", ")))"
-    tell(.alert("Application Not Installed: no app declares a protocol of \(offer)"), .init(accessory))
+    log(.alert("Application Not Installed: no app declares a protocol of \(offer)"), .init(accessory))
   }
 }
 

@@ -20,7 +20,7 @@ extension DeviceAttachment {
   /// A message passed that the timeline shows or a rule is about.
   func handlePassing(_ passed: PassedMessage) {
     let isShown = device.settings.tellsMessages
-    if isShown { tell(.message(passed)) }
+    if isShown { log(.message(passed)) }
     guard passed.direction == .received else { return }
     let message = passed.message
     if isShown {
@@ -55,7 +55,7 @@ extension DeviceAttachment {
 
   /// An accessory asks for an app.
   func handleLaunch(_ request: AppLaunchRequest) {
-    tell(
+    log(
       .note(
         "the accessory asks to launch the app \(request.bundleID)\(request.withAlert ? ", after asking the user" : "")")
     )
@@ -74,8 +74,8 @@ extension DeviceAttachment {
     guard let limit = connection.inspect({ $0.core.filePacketLimit }) else { return nil }
     files = FileTransfers(packetLimit: limit, keep: device.settings.keepFile) { [unowned self] packet in
       connection.perform { peer, _ in _ = peer.core.send(filePacket: packet) }
-    } tell: { [unowned self] kind in
-      if case .warning = kind { note(kind) } else { tell(kind) }
+    } report: { [unowned self] kind in
+      if case .warning = kind { note(kind) } else { log(kind) }
     }
     return files
   }

@@ -30,7 +30,7 @@ final class DeviceAttachment: ConnectionOwner {
   private var legacyFrames = 0
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
-  private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in tell($0) }
+  private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
@@ -59,7 +59,7 @@ final class DeviceAttachment: ConnectionOwner {
   var linkCounters: LinkCounters { connection.inspect { $0.core.counters } }
 
   func start() {
-    tell(.attach(place))
+    log(.attach(place))
     connection.start(self)
   }
 
@@ -71,14 +71,14 @@ final class DeviceAttachment: ConnectionOwner {
   /// Resets the link if the accessory has this serial number.
   func resetLink(ifSerialIs serial: String) {
     guard identified?.serial == serial else { return }
-    tell(.fault("the device resets the link"))
+    log(.fault("the device resets the link"))
     connection.perform { $0.resetLink(now: $1) }
     withdraw()
   }
 
   func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     let session = try connection.openSession(protocolName)
-    tell(.sessionOpen(id: Int(session.id), protocolName: protocolName))
+    log(.sessionOpen(id: Int(session.id), protocolName: protocolName))
     return session
   }
 
@@ -89,7 +89,7 @@ final class DeviceAttachment: ConnectionOwner {
     player = nil
     timer?.cancel()
     timer = nil
-    tell(.detach(reason))
+    log(.detach(reason))
     device.forget(self)
     ended(CableOutcome(reason: reason, linkWasUp: linkWasUp))
   }
@@ -100,22 +100,22 @@ final class DeviceAttachment: ConnectionOwner {
     switch event {
     case .linkUp(let agreement):
       linkWasUp = true
-      tell(.link(isUp: true, device.terms(of: agreement)))
+      log(.link(isUp: true, device.terms(of: agreement)))
     case .linkDown(let end):
-      tell(.link(isUp: false, end.description))
+      log(.link(isUp: false, end.description))
       withdraw()
-      if case .unusable(let error) = end { tell(.refused(.synchronization(error))) }
+      if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
     case .responseReceived(let response): handleResponse(response)
-    case .authenticationSucceeded: tell(.authentication(.succeeded))
+    case .authenticationSucceeded: log(.authentication(.succeeded))
     case .authenticationFailed: withdraw()
     case .identified(let judged): handleIdentification(judged)
     case .identificationUpdated(let identification): identified = .init(identification)
-    case .identificationCancelled: tell(.warning("the accessory cancelled its identification"))
+    case .identificationCancelled: log(.warning("the accessory cancelled its identification"))
     case .ready: handleReady()
     case .answerTimedOut(let step):
-      tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
-      tell(.refused(.unanswered(step)))
+      log(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
+      log(.refused(.unanswered(step)))
     case .legacyFrame(let frame): handleLegacy(frame)
     case .passed(let passed): handlePassing(passed)
     case .appLaunchRequested(let request): handleLaunch(request)
@@ -126,7 +126,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
     device.sessionEnded(session)
-    tell(.closed(session, reason: end.description))
+    log(.closed(session, reason: end.description))
   }
 
   func connectionEnded(_ end: ChannelEnd) {
@@ -134,7 +134,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   func connectionGaveUp(_ silence: Silence) {
-    if !linkWasUp { tell(.refused(.silent(silence))) }
+    if !linkWasUp { log(.refused(.silent(silence))) }
     finish("closed the cable: \(silence.sentence(about: "the accessory"))")
   }
 
@@ -168,37 +168,37 @@ final class DeviceAttachment: ConnectionOwner {
     case .accepted where refusesSignatures:
       refuse(.onPurpose)
     case .accepted(let warnings):
-      for warning in warnings { tell(.warning(warning)) }
+      for warning in warnings { log(.warning(warning)) }
       connection.perform { $0.concludeAuthentication(accepted: true, now: $1) }
     case .refused(let reason): refuse(.signature("\(reason)"))
     }
   }
 
   private func refuse(_ reason: TimelineEvent.Authentication.Refusal) {
-    tell(.authentication(.refused(reason)))
+    log(.authentication(.refused(reason)))
     connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
-    tell(.refused(.authentication(reason.description)))
+    log(.refused(.authentication(reason.description)))
   }
 
   /// One frame of iAP1 may be noise, or a greeting from an accessory that tries both protocols.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
-    if legacyFrames == 2, !linkWasUp { tell(.refused(.legacyAccessory(frame: frame))) }
+    if legacyFrames == 2, !linkWasUp { log(.refused(.legacyAccessory(frame: frame))) }
   }
 
   // MARK: Identification and publication
 
   private func handleIdentification(_ judged: JudgedIdentification) {
-    for finding in judged.verdict.warnings { tell(.warning("identification: \(finding)")) }
-    for finding in judged.verdict.errors { tell(.warning("identification refused: \(finding)")) }
-    guard judged.verdict.isAccepted else { return tell(.refused(.identification(judged.verdict.errors))) }
+    for finding in judged.verdict.warnings { log(.warning("identification: \(finding)")) }
+    for finding in judged.verdict.errors { log(.warning("identification refused: \(finding)")) }
+    guard judged.verdict.isAccepted else { return log(.refused(.identification(judged.verdict.errors))) }
     let identified = TimelineEvent.Subject(judged.identification)
     self.identified = identified
     let names = identified.protocols.joined(separator: ", ")
-    tell(.identification(names.isEmpty ? "no protocols" : names))
+    log(.identification(names.isEmpty ? "no protocols" : names))
     beginRules(judged.identification)
-    for difference in announced?.differences(from: judged.identification) ?? [] { tell(.warning(difference)) }
+    for difference in announced?.differences(from: judged.identification) ?? [] { log(.warning(difference)) }
     if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) {
       perform(action)
     }
@@ -233,8 +233,8 @@ final class DeviceAttachment: ConnectionOwner {
     if let shown { device.perform(action, shown) }
   }
 
-  func tell(_ kind: TimelineEvent.Kind) {
-    device.tell(kind, subject)
+  func log(_ kind: TimelineEvent.Kind) {
+    device.log(kind, subject)
   }
 
   /// The subject of an event now: the published accessory, or else the identified one.

@@ -26,7 +26,7 @@ public struct ReplayMask: Equatable, Sendable {
     /// The protocol of the sessions; nil for all.
     public var protocolName: String?
     /// The sender; nil for both.
-    public var from: Sender?
+    public var from: Recording.End?
     /// The first byte of the sender's part of a session.
     public var offset = 0
     /// How many bytes; 0 when there is a pattern.
@@ -48,17 +48,9 @@ public struct ReplayMask: Equatable, Sendable {
         "bytes in hex, with ?? for those to ignore, wherever they occur")
     }.checked { entry, object in
       if (entry.count > 0) == (entry.pattern != nil) {
-        object.problems.error(at: object.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
+        object.problems.error(at: object.tree.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
       }
     }
-  }
-
-  /// Who sends bytes.
-  public enum Sender: String, CaseIterable, Sendable {
-    /// The accessory.
-    case accessory
-    /// The Apple device.
-    case device
   }
 
   /// Bytes, some of them any.
@@ -106,7 +98,7 @@ public struct ReplayMask: Equatable, Sendable {
     for entry in entries {
       guard entry.session == 0 || entry.session == session.number,
         entry.protocolName == nil || entry.protocolName == session.protocolName,
-        entry.from == nil || entry.from?.rawValue == end.rawValue
+        entry.from == nil || entry.from == end
       else { continue }
       if let pattern = entry.pattern {
         ranges += Self.places(of: pattern.bytes, in: bytes)
@@ -114,7 +106,7 @@ public struct ReplayMask: Equatable, Sendable {
         ranges.append(entry.offset..<min(bytes.count, entry.offset + min(entry.count, bytes.count)))
       }
     }
-    return Self.merged(ranges)
+    return RangeSet(ranges).ranges.map(\.self)
   }
 
   private static func places(of pattern: [UInt8?], in bytes: [UInt8]) -> [Range<Int>] {
@@ -125,18 +117,6 @@ public struct ReplayMask: Equatable, Sendable {
       for index in pattern.indices where pattern[index] == nil { ranges.append(start + index..<start + index + 1) }
     }
     return ranges
-  }
-
-  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
-    var merged: [Range<Int>] = []
-    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      if let last = merged.last, range.lowerBound <= last.upperBound {
-        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
-      } else {
-        merged.append(range)
-      }
-    }
-    return merged
   }
 }
 
@@ -174,10 +154,10 @@ extension ReplayMask {
               + "\(others.count) in the other; a mask covers bytes in the same places")
         }
         let differing = bytes.indices.filter { bytes[$0] != others[$0] }
-        for range in Self.merged(differing.map { $0..<$0 + 1 }) {
+        for range in RangeSet(differing.map { $0..<$0 + 1 }).ranges {
           var entry = Entry()
           (entry.session, entry.protocolName) = (one.number, one.protocolName)
-          (entry.from, entry.offset, entry.count) = (Sender(rawValue: end.rawValue), range.lowerBound, range.count)
+          (entry.from, entry.offset, entry.count) = (end, range.lowerBound, range.count)
           entries.append(entry)
         }
       }

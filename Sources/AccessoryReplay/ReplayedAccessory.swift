@@ -197,7 +197,7 @@ private struct ReplayBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let handler = replay.take(session) { return handler }
     context.loop.schedule(after: .zero) { session.close("the recording has no such session") }
-    return DiscardingHandler()
+    return Discarder()
   }
 }
 

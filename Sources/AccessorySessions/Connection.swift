@@ -195,14 +195,14 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
-    // What came and was no packet, such as the noise of a wrong speed, is told before.
+    // What came and was no packet, such as the noise of a wrong speed, is reported before.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
-    let told = owner
+    let last = owner
     cable.main.close()
     finish(silence.sentence(about: "the other end"))
-    told?.connectionGaveUp(silence)
+    last?.connectionGaveUp(silence)
   }
 
   // MARK: The channel
@@ -221,9 +221,9 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable is gone.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard !isOver else { return }
-    let told = owner
+    let last = owner
     finish(end.description)
-    told?.connectionEnded(end)
+    last?.connectionEnded(end)
   }
 
   // MARK: Sessions

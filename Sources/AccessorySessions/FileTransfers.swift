@@ -10,16 +10,16 @@ public final class FileTransfers {
   private var sender: FileSender
   private let send: ([UInt8]) -> Void
   private let keep: Keeper?
-  private let tell: (TimelineEvent.Kind) -> Void
+  private let report: (TimelineEvent.Kind) -> Void
 
   /// The files of a cable whose packets have at most so many bytes. Without `keep` files are received and dropped.
   public init(
-    packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, tell: @escaping (TimelineEvent.Kind) -> Void
+    packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
     sender = FileSender(pieceSize: packetLimit - 2)
     self.keep = keep
     self.send = send
-    self.tell = tell
+    self.report = report
   }
 
   /// A packet came.
@@ -28,8 +28,8 @@ public final class FileTransfers {
     for action in sender.receive(packet) {
       switch action {
       case .send(let packet): send(packet)
-      case .delivered(let id): tell(.note("file \(id) was delivered"))
-      case .cancelled(let id): tell(.note("file \(id) was cancelled by the other end"))
+      case .delivered(let id): report(.note("file \(id) was delivered"))
+      case .cancelled(let id): report(.note("file \(id) was cancelled by the other end"))
       }
     }
   }
@@ -52,12 +52,12 @@ public final class FileTransfers {
   private func perform(_ action: FileReceiver.Action) {
     switch action {
     case .send(let packet): send(packet)
-    case .began(let id, let size): tell(.note("file \(id) begins: \(size.counted("byte"))"))
+    case .began(let id, let size): report(.note("file \(id) begins: \(size.counted("byte"))"))
     case .received(let id, _, let bytes):
       let fate = keep.map { $0(id, bytes) } ?? "not kept"
-      tell(.note("file \(id) received: \(bytes.count.counted("byte")), \(fate)"))
-    case .failed(let id, let why): tell(.warning("file \(id) was not received: \(why)"))
-    case .malformed(let text): tell(.warning(text))
+      report(.note("file \(id) received: \(bytes.count.counted("byte")), \(fate)"))
+    case .failed(let id, let why): report(.warning("file \(id) was not received: \(why)"))
+    case .malformed(let text): report(.warning(text))
     }
   }
 }

@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Rules that have not begun; what they say is given to `send`.
+  /// Rules that have not begun; `send` gets their messages.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {

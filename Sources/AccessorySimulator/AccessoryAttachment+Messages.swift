@@ -19,7 +19,7 @@ extension AccessoryAttachment {
 
   /// A message passed that the timeline shows or a rule is about.
   func handlePassing(_ passed: PassedMessage) {
-    if accessory.tellsMessages { tell(.message(passed)) }
+    if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
     if accessory.tellsMessages {
       let declared = connection.inspect { $0.identification.messagesReceived }
@@ -55,8 +55,8 @@ extension AccessoryAttachment {
     if files == nil, let limit = connection.inspect({ $0.core.filePacketLimit }) {
       files = FileTransfers(packetLimit: limit, keep: accessory.keepFile) { [unowned self] packet in
         connection.perform { peer, _ in _ = peer.core.send(filePacket: packet) }
-      } tell: { [unowned self] kind in
-        if case .warning = kind { note(kind) } else { tell(kind) }
+      } report: { [unowned self] kind in
+        if case .warning = kind { note(kind) } else { log(kind) }
       }
     }
     files?.receive(packet)

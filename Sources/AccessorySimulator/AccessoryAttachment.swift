@@ -34,7 +34,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private var staleBytes: StaleBytes?
   /// Native channels that the device opened and that get no answer.
   private var ignoredChannels: [any Channel] = []
-  private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in tell($0) }
+  private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
@@ -62,7 +62,7 @@ final class AccessoryAttachment: ConnectionOwner {
   func start() {
     let beside = prepared.besideTheLink
     if isWhole, !beside.isEmpty, !connection.cable.hasNativeChannels {
-      tell(
+      log(
         .warning(
           "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
             + "has no native channels"))
@@ -89,7 +89,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// Answers nothing on its sessions any more, which stay open at the device.
   func forgetSessions() {
-    for session in connection.forgetSessions() { accessory.tell(.note("session \(session.id): forgotten")) }
+    for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
   /// Does something later, if this attachment is still there then: it keeps its timers, and they must not keep it.
@@ -107,30 +107,30 @@ final class AccessoryAttachment: ConnectionOwner {
 
   func connectionTold(_ event: PeerEvent) {
     switch event {
-    case .linkUp: tell(.link(isUp: true, "up"))
+    case .linkUp: log(.link(isUp: true, "up"))
     case .linkDown(let end):
       (isIdentified, isAuthenticated) = (false, false)
       player?.stop()
       files?.stop()
       files = nil
-      tell(.link(isUp: false, end.description))
+      log(.link(isUp: false, end.description))
     case .certificateRequested:
       answerAuthentication { [prepared] in $0.provideCertificate(prepared.authenticator.certificate) }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
-      tell(.authentication(.accepted))
+      log(.authentication(.accepted))
       noteProgress()
-    case .authenticationFailed: tell(.authentication(.refusedByDevice))
+    case .authenticationFailed: log(.authentication(.refusedByDevice))
     case .identificationRequested: identifyLate()
     case .identificationAccepted:
       isIdentified = true
-      tell(.identification("accepted by the device"))
+      log(.identification("accepted by the device"))
       beginRules()
       noteProgress()
     case .identificationRejected(let refused):
       let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
-      tell(.warning("the device refused the identification: parameters \(list)"))
+      log(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
     case .passed(let passed): handlePassing(passed)
     case .fileTransfer(let packet): handleFile(packet)
@@ -139,7 +139,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
-    tell(.closed(session, reason: reason(of: session, end)))
+    log(.closed(session, reason: reason(of: session, end)))
   }
 
   private func reason(of session: Session, _ end: SessionEnd) -> String {
@@ -173,8 +173,8 @@ final class AccessoryAttachment: ConnectionOwner {
   /// What the device is waited for.
   var phase: PeerPhase { connection.phase }
 
-  func tell(_ kind: TimelineEvent.Kind) {
-    accessory.tell(kind)
+  func log(_ kind: TimelineEvent.Kind) {
+    accessory.log(kind)
   }
 
   private func handle(_ news: News) {
@@ -190,7 +190,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
       // A device that authenticates first will get no further than this.
-      tell(.authentication(.unanswered))
+      log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
     }
@@ -198,7 +198,7 @@ final class AccessoryAttachment: ConnectionOwner {
       return connection.perform { peer, _ in answer(&peer) }
     }
     switch quirk.answer {
-    case .never: tell(.authentication(.unanswered))
+    case .never: log(.authentication(.unanswered))
     case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
     case .refuse, .wrong: connection.perform { peer, _ in answer(&peer) }
     }
@@ -212,13 +212,13 @@ final class AccessoryAttachment: ConnectionOwner {
       }
       answerAuthentication { $0.provideResponse(response) }
     } catch {
-      tell(.warning("the challenge cannot be answered: \(error)"))
+      log(.warning("the challenge cannot be answered: \(error)"))
     }
   }
 
   private func identifyLate() {
     guard let quirk = prepared.oddIdentification, quirk.answer == .slow else {
-      tell(.identification("left unanswered"))
+      log(.identification("left unanswered"))
       return
     }
     later(quirk.delay) {
@@ -228,52 +228,57 @@ final class AccessoryAttachment: ConnectionOwner {
 
   // MARK: Sessions
 
+  /// What becomes of a session that the device asks for.
+  private enum Admission {
+    case refused
+    case ignored
+    case opened(OddSession?)
+  }
+
+  private func admit(_ session: String, on name: String) -> Admission {
+    if let why = accessory.sessionQuirks?.silenceForNewSession() {
+      log(.warning("\(session) on \(name) gets no answer: \(why)"))
+      return .ignored
+    }
+    let trouble = accessory.sessionQuirks?.troubleForNewSession()
+    switch trouble?.answer {
+    case .refuse:
+      log(.warning("\(session) on \(name) is refused because of the session quirk"))
+      return .refused
+    case .ignore:
+      log(.warning("\(session) on \(name) is ignored because of the session quirk"))
+      return .ignored
+    case nil, .silent, .close, .detach: return .opened(trouble)
+    }
+  }
+
   private func openSession(_ id: UInt16, _ protocolID: UInt8) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.id == protocolID }) else {
-      tell(.warning("the device asked for session \(id) on protocol \(protocolID), which is not offered: refused"))
+      log(.warning("the device asked for session \(id) on protocol \(protocolID), which is not offered: refused"))
       connection.refuseSession(id)
       return
     }
-    if let why = accessory.oddities?.silenceForNewSession() {
-      tell(.warning("session \(id) on \(entry.name) gets no answer: \(why)"))
-      return connection.ignoreSession(id)
+    switch admit("session \(id)", on: entry.name) {
+    case .refused: connection.refuseSession(id)
+    case .ignored: connection.ignoreSession(id)
+    case .opened(let trouble):
+      let session = connection.acceptSession(
+        id, protocolName: entry.name, reportingStatus: prepared.reportsSessionStatus)
+      play(session, entry, trouble)
     }
-    let trouble = accessory.sessionQuirk.next()
-    switch trouble {
-    case .refuse:
-      tell(.warning("session \(id) on \(entry.name) is refused because of the session quirk"))
-      return connection.refuseSession(id)
-    case .ignore:
-      tell(.warning("session \(id) on \(entry.name) is ignored because of the session quirk"))
-      return connection.ignoreSession(id)
-    case .none, .silent, .close, .detach: break
-    }
-    let session = connection.acceptSession(
-      id, protocolName: entry.name, reportingStatus: prepared.reportsSessionStatus)
-    play(session, entry, trouble)
   }
 
   /// The device began a session by opening a native channel; there is no other request for it.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
-      tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
+      log(.warning("the device opened the native transport of \(name), which is not offered: refused"))
       return channel.close()
     }
-    if let why = accessory.oddities?.silenceForNewSession() {
-      tell(.warning("a session on \(name) gets no answer: \(why)"))
-      return ignoredChannels.append(channel)
+    switch admit("a session", on: name) {
+    case .refused: channel.close()
+    case .ignored: ignoredChannels.append(channel)
+    case .opened(let trouble): play(connection.acceptNativeSession(channel, protocolName: name), entry, trouble)
     }
-    let trouble = accessory.sessionQuirk.next()
-    switch trouble {
-    case .refuse:
-      tell(.warning("a session on \(name) is refused because of the session quirk"))
-      return channel.close()
-    case .ignore:
-      tell(.warning("a session on \(name) is ignored because of the session quirk"))
-      return ignoredChannels.append(channel)
-    case .none, .silent, .close, .detach: break
-    }
-    play(connection.acceptNativeSession(channel, protocolName: name), entry, trouble)
   }
 
   private func closeIgnoredChannels() {
@@ -281,18 +286,19 @@ final class AccessoryAttachment: ConnectionOwner {
     ignoredChannels = []
   }
 
-  private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionQuirk.Kind) {
-    tell(.sessionOpen(id: Int(session.id), protocolName: entry.name))
+  private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: OddSession?) {
+    log(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
-    accessory.oddities?.opened(session)
+    accessory.sessionQuirks?.opened(session)
     sendStaleBytes(on: session)
-    let played = trouble == .silent ? SinkBehavior() : prepared.behavior(prepared.profile.behavior(of: entry))
+    let played = trouble?.answer == .silent ? SinkBehavior() : prepared.behavior(prepared.profile.behavior(of: entry))
     session.handler = played.makeHandler(for: session, in: context(of: session))
-    accessory.oddities?.began(session)
-    switch trouble {
-    case .close(let delay): later(delay) { _ in session.close() }
-    case .detach(let delay): later(delay) { $0.handle(.wantsToDetach) }
-    case .none, .refuse, .ignore, .silent: break
+    accessory.sessionQuirks?.began(session)
+    guard let trouble else { return }
+    switch trouble.answer {
+    case .close: later(trouble.delay) { _ in session.close() }
+    case .detach: later(trouble.delay) { $0.handle(.wantsToDetach) }
+    case .refuse, .ignore, .silent: break
     }
   }
 }
@@ -305,9 +311,9 @@ extension AccessoryAttachment {
       loop: connection.loop, programs: accessory.programs, scripts: accessory.scripts
     ) { [unowned accessory] report in
       switch report {
-      case .note(let text): accessory.tell(.note("session \(id): \(text)"))
-      case .warning(let text): accessory.tell(.warning("session \(id): \(text)"))
-      default: accessory.tell(report)
+      case .note(let text): accessory.log(.note("session \(id): \(text)"))
+      case .warning(let text): accessory.log(.warning("session \(id): \(text)"))
+      default: accessory.log(report)
       }
     }
   }
@@ -319,43 +325,11 @@ extension AccessoryAttachment {
     staleBytes = stale
     if !bytes.isEmpty {
       let count = session.write(bytes.span.bytes)
-      tell(
+      log(
         .warning(
           "session \(session.id) begins with \(count) bytes of the previous one because of the stale-bytes "
             + "quirk"))
     }
     session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
-  }
-}
-
-/// What the session quirk does to the next session, counted over the accessory's whole life.
-final class SessionQuirk {
-  enum Kind: Equatable {
-    case none
-    case refuse
-    case ignore
-    case silent
-    case close(after: Duration)
-    case detach(after: Duration)
-  }
-
-  private let quirk: OddSession?
-  private var treated = 0
-
-  init(_ quirk: OddSession?) {
-    self.quirk = quirk
-  }
-
-  func next() -> Kind {
-    guard let quirk else { return .none }
-    if quirk.times > 0, treated >= quirk.times { return .none }
-    treated += 1
-    switch quirk.answer {
-    case .refuse: return .refuse
-    case .ignore: return .ignore
-    case .silent: return .silent
-    case .close: return .close(after: quirk.delay)
-    case .detach: return .detach(after: quirk.delay)
-    }
   }
 }

@@ -30,10 +30,8 @@ public final class SimulatedAccessory {
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// What becomes of its sessions, counted over all attachments.
-  private(set) var sessionQuirk: SessionQuirk
-  /// What its other quirks of sessions remember.
-  private(set) var oddities: SessionOddities?
+  /// Plays its quirks of sessions, over all attachments; nil when it has none.
+  private(set) var sessionQuirks: SessionQuirks?
   /// The programs of its sessions.
   let programs = ProgramKeeper()
   /// What its scripts share.
@@ -82,13 +80,13 @@ public final class SimulatedAccessory {
     adjustLink = link
     self.patience = patience
     self.tellsMessages = tellsMessages
-    sessionQuirk = SessionQuirk(profile.quirks.session)
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
-    if SessionOddities.areThere(in: profile) { oddities = makeOddities() }
-    refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in tell(.warning($0)) }
+    let played = makeSessionQuirks()
+    if !played.isEmpty { sessionQuirks = played }
+    refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in log(.warning($0)) }
   }
 
   deinit {
@@ -152,15 +150,15 @@ public final class SimulatedAccessory {
     switch action {
     case .nothing: break
     case .attach(let isWhole):
-      oddities?.pluggedIn()
+      sessionQuirks?.pluggedIn()
       offer(isWhole: isWhole)
       plugCount += 1
       try port.open { [unowned self] event in handle(event) }
-      tell(.attach(port.place))
+      log(.attach(port.place))
     case .detach:
       detach(reason)
       // After its sessions are over.
-      oddities?.unplugged()
+      sessionQuirks?.unplugged()
     }
     armTimer()
   }
@@ -177,7 +175,7 @@ public final class SimulatedAccessory {
     leaving?.close("the accessory detached: \(reason)")
     port.close()
     refusals?.flush()
-    tell(.detach(reason))
+    log(.detach(reason))
   }
 
   private func armTimer() {
@@ -186,7 +184,7 @@ public final class SimulatedAccessory {
 
   private func deadlineCame() {
     let action = flicker.handleTimeout(now: loop.now, random: &random)
-    do { try perform(action, "the flicker") } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+    do { try perform(action, "the flicker") } catch { log(.warning("cannot be plugged in again: \(error)")) }
   }
 
   // MARK: What scripts ask for
@@ -194,7 +192,7 @@ public final class SimulatedAccessory {
   private func perform(forScript action: AccessoryAction) {
     let work: () -> Void = { [weak self] in
       guard let self, action.needsPlug != true || isAttached else { return }
-      do { try perform(action, "as the script says") } catch { tell(.warning("cannot be plugged in: \(error)")) }
+      do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
     // Later, because the script is called by the cable that goes away.
@@ -207,16 +205,15 @@ public final class SimulatedAccessory {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    case .session(let odd): sessionQuirk = SessionQuirk(odd)
     // What is not about sessions: from the next attachment on.
     default:
-      if oddities == nil { oddities = makeOddities() }
-      oddities?.play(quirk)
+      if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
+      sessionQuirks?.play(quirk)
     }
   }
 
-  private func makeOddities() -> SessionOddities {
-    SessionOddities(profile, on: loop) { [unowned self] in tell($0) }
+  private func makeSessionQuirks() -> SessionQuirks {
+    SessionQuirks(profile, on: loop) { [unowned self] in log($0) }
   }
 
   /// Is plugged in again after a time.
@@ -224,7 +221,7 @@ public final class SimulatedAccessory {
     returnTimer =
       returnTimer
       ?? loop.makeTimer { [unowned self] in
-        do { try plugIn() } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+        do { try plugIn() } catch { log(.warning("cannot be plugged in again: \(error)")) }
       }
     returnTimer?.arm(at: loop.now + time)
   }
@@ -236,7 +233,7 @@ public final class SimulatedAccessory {
     case .cable(let cable, let device): attach(cable, device)
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
-      tell(.warning("\(port.place) is over: \(why)"))
+      log(.warning("\(port.place) is over: \(why)"))
       // A place that is lost later, such as a gadget that is unbound by hand, is an unplug.
       if !hadCable { failure = why }
       unplug(why)
@@ -251,7 +248,7 @@ public final class SimulatedAccessory {
       cable.main.close()
       return
     }
-    tell(.note("device connected: \(device)"))
+    log(.note("device connected: \(device)"))
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
@@ -269,11 +266,11 @@ public final class SimulatedAccessory {
     case .wantsToDetach: unplug("because of the session quirk")
     case .ended(let why):
       attachment = nil
-      tell(.note("the device left: \(why)"))
+      log(.note("the device left: \(why)"))
       awaitNextDevice()
     case .gaveUp(let silence):
       attachment = nil
-      tell(.warning("closed the cable: \(silence.sentence(about: "the device"))"))
+      log(.warning("closed the cable: \(silence.sentence(about: "the device"))"))
       awaitNextDevice()
     }
   }
@@ -288,7 +285,7 @@ public final class SimulatedAccessory {
   /// What the device on the cable is waited for; nil without one.
   package var phase: PeerPhase? { attachment?.phase }
 
-  func tell(_ kind: TimelineEvent.Kind) {
+  func log(_ kind: TimelineEvent.Kind) {
     report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject))
   }
 

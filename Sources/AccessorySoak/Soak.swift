@@ -1,5 +1,6 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
@@ -7,17 +8,13 @@ import AccessoryWorlds
 /// checked after every step.
 ///
 /// ```swift
-/// let outcome = Soak.run(seed: 123)
-/// print(outcome)                                       // what was broken, or that nothing was
-/// let report = await Soak.run(seeds: 0..<5_000, workers: 2)
-/// print(report.coverage)                               // and which corners that reached
+/// let outcome = Soak.run(SoakPlan(seed: 123))
+/// print(outcome)                                       // the broken rules, or that all held
+/// let crew = SoakCrew(SoakRecipe(), from: 0, count: 5_000, jobs: 2)
+/// await crew.play()
+/// print(crew.report.coverage)                          // and which corners that reached
 /// ```
 public enum Soak {
-  /// Plays the world of a seed.
-  public static func run(seed: UInt64) -> SoakOutcome {
-    run(SoakPlan(seed: seed))
-  }
-
   /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript; `recorder`
   /// records the device's end of every cable.
   public static func run(
@@ -35,15 +32,6 @@ public enum Soak {
     return SoakOutcome(
       seed: plan.seed, violations: record.violations, coverage: record.coverage, hash: record.hash.value,
       steps: world.stepCount)
-  }
-
-  /// Plays the worlds of many seeds, several at a time. With `replays`, every seed divisible by it is played twice, and
-  /// both runs must be the same to the byte.
-  public static func run(seeds: Range<UInt64>, workers: Int, replays: UInt64? = nil) async -> SoakReport {
-    let crew = SoakCrew(
-      SoakRecipe(), from: seeds.lowerBound, count: UInt64(seeds.count), jobs: workers, replays: replays)
-    await crew.play()
-    return crew.report
   }
 }
 
@@ -65,5 +53,44 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
     if violations.isEmpty { return "seed \(seed): all rules held" }
     return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
       .joined(separator: "\n")
+  }
+}
+
+/// How seeds become worlds: the settings that all worlds of a run share.
+///
+/// ```swift
+/// var recipe = SoakRecipe()
+/// recipe.profile = ("lawk-view", try library.template("lawk-view"))
+/// recipe.forbidden = [.giveUp]
+/// let outcome = Soak.run(recipe.plan(23))
+/// ```
+public struct SoakRecipe: Sendable {
+  /// The profile of the accessories and the name by which the user gave it; random accessories when nil.
+  public var profile: (reference: String, template: ProfileTemplate)?
+  /// Corners that must not be reached; reaching one counts as a broken rule.
+  public var forbidden: [SoakCoverage.Corner] = []
+
+  /// Random accessories, and nothing forbidden.
+  public init() {}
+
+  /// The plan of a seed.
+  public func plan(_ seed: UInt64) -> SoakPlan {
+    var plan = SoakPlan(seed: seed, template: profile?.template)
+    plan.forbidden = forbidden
+    return plan
+  }
+
+  /// The command that plays the world of a seed again with a transcript.
+  public func command(replaying seed: UInt64) -> String {
+    Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
+  }
+
+  /// The same for a recipe of which only the words are known.
+  static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
+    var words = ["easim", "soak"]
+    if let profile { words.append(profile) }
+    words += ["--seed", "\(seed)", "--seeds", "1"]
+    for corner in forbidden { words += ["--forbid", corner.word] }
+    return (words + ["--transcript", "-"]).map(\.shellWord).joined(separator: " ")
   }
 }

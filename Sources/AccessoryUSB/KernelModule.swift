@@ -2,27 +2,26 @@ import AccessoryCore
 import Glibc
 
 /// A module of the kernel that easim needs, and the advice where it is not loaded.
-public struct KernelModule: Sendable {
+package struct KernelModule: Sendable {
   /// The name, as modprobe takes it.
-  public let name: String
+  package let name: String
   /// The kernel's setting that builds it: "CONFIGFS_FS".
-  public let setting: String
+  package let setting: String
 
   /// The file system in which gadgets are made.
-  public static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
-  /// Gadgets.
-  public static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
+  package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
+  package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
   /// The files of a gadget's endpoints.
-  public static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
+  package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
   /// A device port that is a host port of the same machine.
-  public static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
+  package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
   /// The host's end of USB/IP.
-  public static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
+  package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
   /// Bluetooth adapters on USB.
-  public static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
+  package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
   /// The command that loads it; where this kernel has no such module, what else helps.
-  public var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
+  package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   /// The same for a kernel with the modules of a folder.
   func remedy(in modules: String) -> String {
@@ -32,18 +31,13 @@ public struct KernelModule: Sendable {
 
   /// The folder's list names each module's file; - and _ are the same in a module's name.
   private func isThere(in modules: String) -> Bool {
-    guard let list = fopen("\(modules)/modules.dep", "re") else { return false }
-    defer { fclose(list) }
-    var line: UnsafeMutablePointer<CChar>?
-    var room = 0
-    defer { free(line) }
+    let list = SystemFolder(path: modules).read("modules.dep", atMost: 16 << 20) ?? ""
     let wanted = Self.plain(name)
-    while getline(&line, &room, list) > 0, let line {
-      let path = String(cString: line).prefix { $0 != ":" }
-      let file = path.split(separator: "/").last?.prefix { $0 != "." } ?? ""
-      if Self.plain(String(file)) == wanted { return true }
+    return list.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+      let path = line.prefix { $0 != UInt8(ascii: ":") }
+      let file = path.split(separator: UInt8(ascii: "/")).last?.prefix { $0 != UInt8(ascii: ".") }
+      return file.map { Self.plain(String(decoding: $0, as: UTF8.self)) } == wanted
     }
-    return false
   }
 
   private static func plain(_ name: String) -> String { String(name.map { $0 == "-" ? "_" : $0 }) }

@@ -42,7 +42,7 @@ public final class Demonstration: AppHandler {
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
-      tell(.note("no protocols yet: the app waits, as the README of Apple's EADemo advises"))
+      log(.note("no protocols yet: the app waits, as the README of Apple's EADemo advises"))
       return
     }
     do {
@@ -60,9 +60,9 @@ public final class Demonstration: AppHandler {
   }
 
   private func send(_ what: String, _ payload: [UInt8], on session: Session, then next: @escaping () -> Void) {
-    tell(.note("the app sends \(what): \(payload.count) bytes"))
+    log(.note("the app sends \(what): \(payload.count) bytes"))
     let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
-      tell(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
+      log(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
       // In a later turn, because this one is still inside the session.
       if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
     }
@@ -80,12 +80,12 @@ public final class Demonstration: AppHandler {
   private func finish(_ passed: Bool, _ text: String) {
     guard self.passed == nil else { return }
     self.passed = passed
-    tell(.result(passed: passed, text))
+    log(.result(passed: passed, text))
     app?.close()
     app = nil
   }
 
-  private func tell(_ kind: TimelineEvent.Kind) {
+  private func log(_ kind: TimelineEvent.Kind) {
     report(TimelineEvent(time: world.loop.now, side: .app, kind: kind))
   }
 }

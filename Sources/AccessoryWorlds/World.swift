@@ -34,14 +34,14 @@ public final class World {
       case real
     }
 
-    /// The properties of a cable.
-    public struct Line: Equatable, Sendable {
+    /// How fast a cable carries bytes.
+    public struct CableSpeed: Equatable, Sendable {
       /// The delay of each byte.
       public var latency = Duration.zero
       /// Bytes per second each way; nil for no limit.
       public var bytesPerSecond: Int?
 
-      /// A line without delay.
+      /// Without delay or limit.
       public init() {}
     }
 
@@ -49,8 +49,8 @@ public final class World {
     public var authentication = Authentication.stub
     /// What becomes of an accessory that does not authenticate.
     public var authenticationMode = AuthenticationMode.verify
-    /// The properties of the cables.
-    public var line = Line()
+    /// How fast the cables carry bytes.
+    public var speed = CableSpeed()
     /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
     /// order of the list; a cable that is cut is pulled, so that both ends notice.
     public var faults: [CableFault] = []
@@ -244,7 +244,7 @@ public final class World {
   }
 
   /// Adds an event of something in this world.
-  package func tell(_ event: TimelineEvent) {
+  package func record(_ event: TimelineEvent) {
     log.add(event)
   }
 
@@ -311,7 +311,7 @@ public final class World {
 
   private func makePort(_ accessory: Int) -> LoopbackPort {
     LoopbackPort(
-      on: loop, line: settings.line,
+      on: loop, speed: settings.speed,
       wrap: { [unowned self] cable, end in
         wrap(cable, CableEnd(end: end, accessory: accessory, cable: cableCount))
       },

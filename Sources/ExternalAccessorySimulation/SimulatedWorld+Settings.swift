@@ -75,8 +75,8 @@ extension SimulatedWorld {
       self.scenario = scenario
       publishesEarly = scenario.policy == .early
       deviceFlicker = scenario.deviceFlicker
-      latency = scenario.line.latency
-      bytesPerSecond = scenario.line.bytesPerSecond
+      latency = scenario.speed.latency
+      bytesPerSecond = scenario.speed.bytesPerSecond
       rules = scenario.app.rules
       declaredProtocols = scenario.app.manifest.declaredProtocols
       backgroundModes = scenario.app.manifest.backgroundModes
@@ -99,8 +99,8 @@ extension SimulatedWorld.Settings {
     settings.keepsTranscript = keepsTranscript
     settings.policy = publishesEarly ? .early : .ready
     settings.deviceFlicker = deviceFlicker
-    settings.line.latency = latency
-    settings.line.bytesPerSecond = bytesPerSecond
+    settings.speed.latency = latency
+    settings.speed.bytesPerSecond = bytesPerSecond
     settings.faults = scenario?.faults ?? []
     return settings
   }

@@ -23,13 +23,13 @@ public enum TransportError: Error, Equatable, Sendable {
   case otherUser(Address, String)
   /// The system does not let this user do it; the fix is a command or an action that helps.
   case notPermitted(Address, String, fix: String?)
-  /// The address has the right form and cannot work as it is; the text says why.
+  /// The address has the right form but cannot work; the text is the reason.
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
   /// The accessory left while it was being opened.
   case left(Address)
-  /// Something else went wrong; the text says what.
+  /// Another failure, described by the text.
   case failed(Address, String)
   /// A system call failed.
   case system(Address, SystemError)

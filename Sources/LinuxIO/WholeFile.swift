@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 
 /// A file that is written completely or not at all: a reader finds the old contents or all of the new ones, even when
@@ -23,7 +24,7 @@ public final class WholeFile: Sendable {
 
   /// Makes sure that a file can be written, and changes nothing. Blocks as long as a pipe has no reader.
   ///
-  /// - Throws: what the system says: that the folder is not there, or may not be written, or the file may not.
+  /// - Throws: the system's reason, such as a missing folder or a missing permission.
   public init(_ path: String) throws(SystemError) {
     if path == "-" {
       place = .descriptor(STDOUT_FILENO, isOurs: false)
@@ -100,14 +101,13 @@ public final class WholeFile: Sendable {
       case S_IFDIR: throw SystemError("write \(path)", code: EISDIR)
       default: return nil
       }
-      guard let real = realpath(path, nil) else { throw .last("write \(path)") }
-      defer { free(real) }
-      return String(cString: real)
+      guard let real = FilePath.real(path) else { throw .last("write \(path)") }
+      return real
     }
     guard errno == ENOENT else { throw .last("write \(path)") }
     // Nothing is there, or a link to a file that does not exist yet.
     for _ in 0..<40 {
-      guard let link = destination(of: next) else { return next }
+      guard let link = FilePath.target(ofLink: next) else { return next }
       var folder = next
       while let last = folder.last, last != "/" { folder.removeLast() }
       next = link.hasPrefix("/") ? link : folder + link
@@ -117,12 +117,6 @@ public final class WholeFile: Sendable {
 
   /// O_PATH, which the C library declares only with _GNU_SOURCE.
   private static let forNameAlone: Int32 = 0o10_000_000
-
-  private static func destination(of link: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(link, &buffer, buffer.count)
-    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
-  }
 
   private static func temporary(
     in folder: String, for path: String

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
@@ -131,17 +132,8 @@ import Testing
     var random = SeededRandom(seed: UInt64(seed))
     let tokens = ["\n", "\r", "(", ")", "\"", "\\U", "\\n", "}", "<EAAccessory: 0x1> {", "  name:", ",", "(null)", " "]
     for _ in 0..<500 {
-      var bytes = Array((Bool.random(using: &random) ? glassesDump : PropertyListText.array([glassesDump])).utf8)
-      for _ in 0..<Int.random(in: 1...8, using: &random) where !bytes.isEmpty {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.remove(at: place)
-        case 2:
-          bytes.insert(contentsOf: Array(tokens[Int.random(in: 0..<tokens.count, using: &random)].utf8), at: place)
-        default: bytes.insert(contentsOf: bytes[place..<min(place + 60, bytes.count)], at: place)
-        }
-      }
+      let text = Bool.random(using: &random) ? glassesDump : PropertyListText.array([glassesDump])
+      let bytes = random.damaged(Array(text.utf8), atMost: 8, inserting: tokens)
       let imported = AccessoryImport.read(bytes, file: "log")
       #expect(!imported.accessories.isEmpty || !imported.problems.isEmpty)
       for accessory in imported.accessories { #expect(accessory.profile.check().allSatisfy { !$0.message.isEmpty }) }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Every complaint that a profile's file can earn, word for word.
+/// What profiles complain of that depends on several keys or on a rule, word for word, and the order of complaints. What is
+/// wrong with single keys (missing, misspelt, of another kind, out of range) is in the golden texts of ErrorTextTests.
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {
     #expect(complaints(document()).isEmpty)
@@ -36,25 +37,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[]", "f:1:1: expected an object, found a list"),
-    ("{accessory: {}}", "f:1:1: the key 'version' is missing: write 'version: 1'"),
-    ("{version: 2}", "f:1:11: version: expected 1, the format this program reads, found number 2"),
-    ("{version: '1'}", "f:1:11: version: expected 1, the format this program reads, found text '1'"),
-    ("{version: 1}", "f:1:1: the key 'accessory' is missing"),
-    ("{version: 1, accessory: 'x'}", "f:1:25: accessory: expected an object, found text 'x'"),
-    ("{version: 1, extends: 5}", "f:1:23: extends: expected a profile's name or path, found number 5"),
     (
       "{version: 1, version: 1, accessory: 1}",
       "f:1:14: key 'version' occurs twice in profile: first at line 1, column 2"
-    ),
+    )
   ])
   func ofTheDocument(text: String, complaint: String) {
     #expect(complaints(text).first == complaint)
   }
 
   @Test(arguments: [
-    ("dockType: null", "f:7:11: accessory.dockType: expected text, found null"),
-    ("ppid: 5", "f:7:7: accessory.ppid: expected text, found number 5"),
     ("dockType: 'a\\0'", "f:7:11: accessory.dockType: a NUL would end the text on the wire"),
     (
       "dockType: '\(String(repeating: "é", count: 256))'",
@@ -68,22 +60,12 @@ import Testing
       "supportedLanguages: []",
       "f:7:21: accessory.supportedLanguages: expected a list of at least 1 element, found none"
     ),
-    ("supportedLanguages: 'en'", "f:7:21: accessory.supportedLanguages: expected a list, found text 'en'"),
-    ("supportedLanguages: ['en', 1]", "f:7:28: accessory.supportedLanguages[1]: expected text, found number 1"),
-    (
-      "serialNo: '1'",
-      "f:7:1: unknown key 'serialNo' in accessory: expected 'name', 'manufacturer', 'modelNumber', 'serialNumber', "
-        + "'ppid', 'regionCode', 'firmwareRevision', 'firmwareRevisionPending', 'hardwareRevision', 'dockType', "
-        + "'currentLanguage', 'supportedLanguages', 'appMatchTeamID', 'protocols'"
-    ),
   ])
   func ofTheIdentity(key: String, complaint: String) {
     #expect(complaints(document(accessory: key)) == [complaint])
   }
 
   @Test(arguments: [
-    ("'x'", "f:5:1: accessory.protocols: expected a list, found text 'x'"),
-    ("[5]", "f:5:2: accessory.protocols[0]: expected a protocol name or an object, found number 5"),
     (
       "['echo']",
       "f:5:2: accessory.protocols[0].name: 'echo' is not a protocol name: expected reverse DNS, such as "
@@ -93,11 +75,6 @@ import Testing
       "[{ name: 'com..echo' }]",
       "f:5:10: accessory.protocols[0].name: 'com..echo' is not a protocol name: expected reverse DNS, such as "
         + "'com.example.echo'"
-    ),
-    ("[{ id: 1 }]", "f:5:2: accessory.protocols[0]: the key 'name' is missing"),
-    ("[{ name: 1 }]", "f:5:10: accessory.protocols[0].name: expected text, found number 1"),
-    (
-      "[{ name: 'a.b', nam: 1 }]", "f:5:17: unknown key 'nam' in accessory.protocols[0], did you mean 'name'?"
     ),
     (
       "[{ name: 'a.b', id: 256 }]",
@@ -190,24 +167,8 @@ import Testing
 
   @Test(arguments: [
     (
-      "maximumPacketLength: 23",
-      "f:9:30: link.maximumPacketLength: expected a whole number from 24 to 65535, found number 23"
-    ),
-    (
-      "retransmissionTimeout: 250",
-      "f:9:32: link.retransmissionTimeout: expected a duration such as '250ms', found number 250"
-    ),
-    (
       "retransmissionTimeout: '250'",
       "f:9:32: link.retransmissionTimeout: '250' has no unit: write '250ms', '250s' or '250m'"
-    ),
-    (
-      "retransmissionTimeout: '2m'",
-      "f:9:32: link.retransmissionTimeout: expected a duration from 20ms to 65.535s, found text '2m'"
-    ),
-    (
-      "maximumRetransmissions: 0",
-      "f:9:33: link.maximumRetransmissions: expected a whole number from 1 to 30, found number 0"
     ),
     (
       "maximumCumulativeAcknowledgements: 17",
@@ -219,11 +180,6 @@ import Testing
       "f:9:44: link.maximumCumulativeAcknowledgements: 8 cumulative acknowledgements are more than the 4 outstanding "
         + "packets"
     ),
-    ("zeroAcknowledgement: 1", "f:9:30: link.zeroAcknowledgement: expected true or false, found number 1"),
-    (
-      "sessions: { control: 0 }",
-      "f:9:30: link.sessions.control: expected a whole number from 1 to 255, found number 0"
-    ),
   ])
   func ofTheLink(key: String, complaint: String) {
     #expect(complaints(document("link: { \(key) }")) == [complaint])
@@ -231,41 +187,11 @@ import Testing
 
   @Test(arguments: [
     (
-      "authentication: { generation: 'old' }",
-      "f:9:31: authentication.generation: unknown value 'old', did you mean 'older'?"
-    ),
-    (
-      "authentication: { certSerial: 65 }",
-      "f:9:31: authentication.certSerial: expected a whole number from 0 to 64, found number 65"
-    ),
-    (
-      "authentication: { challenge: 'hash' }",
-      "f:9:30: authentication.challenge: unknown value 'hash', did you mean 'hashed'?"
-    ),
-    (
-      "power: { capability: 'lots' }",
-      "f:9:22: power.capability: unknown value 'lots': expected 'none', 'reserved', 'advanced'"
-    ),
-    ("power: { current: 1 }", "f:9:10: unknown key 'current' in power: expected 'capability', 'maximumCurrent'"),
-    (
-      "messages: { sent: [0x10000] }",
-      "f:9:20: messages.sent[0]: expected a message's number from 0 to 0xFFFF or its name, found number 0x10000"
-    ),
-    (
       "messages: { sent: ['StatusExternalAccessoryProtocolSesion'] }",
       "f:9:20: messages.sent[0]: no message is called 'StatusExternalAccessoryProtocolSesion', did you mean "
         + "'StatusExternalAccessoryProtocolSession'?"
     ),
-    (
-      "messages: { received: [0xEA00, 'EA-01'] }",
-      "f:9:32: messages.received[1]: expected a message's number from 0 to 0xFFFF or its name, found text 'EA-01'"
-    ),
     ("transports: []", "f:9:13: transports: expected a list of at least 1 element, found none"),
-    ("transports: [{}]", "f:9:14: transports[0]: the key 'kind' is missing"),
-    (
-      "transports: [{ kind: 'usbhost' }]",
-      "f:9:22: transports[0].kind: unknown value 'usbhost', did you mean 'usbHost'?"
-    ),
     ("transports: [{ kind: 'bluetooth' }]", "f:9:14: transports[0]: the key 'mac' is missing"),
     (
       "transports: [{ kind: 'bluetooth', mac: '02:00' }]",
@@ -279,10 +205,6 @@ import Testing
       "transports: [{ kind: 'serial', id: 3 }, { kind: 'usbHost', id: 3 }]",
       "f:9:64: transports[1].id: two transports have the id 3"
     ),
-    ("usb: { vendor: 0x12345 }", "f:9:16: usb.vendor: expected a whole number from 0 to 65535, found number 0x12345"),
-    ("usb: { speed: 'fast' }", "f:9:15: usb.speed: unknown value 'fast': expected 'full', 'high', 'super'"),
-    ("description: 5", "f:9:14: description: expected text, found number 5"),
-    ("$schema: 5", "f:9:10: $schema: expected text, found number 5"),
     ("quirks: ['no-status', 'no-status']", "f:9:23: quirks[1]: the quirk 'no-status' is given twice"),
   ])
   func ofTheOtherSections(section: String, complaint: String) {
@@ -290,12 +212,6 @@ import Testing
   }
 
   @Test(arguments: [
-    ("5", "f:9:11: behavior: expected a behavior such as 'echo' or an object, found number 5"),
-    ("'eco'", "f:9:11: behavior: unknown behavior 'eco', did you mean 'echo'?"),
-    (
-      "'print'",
-      "f:9:11: behavior: unknown behavior 'print': expected 'echo', 'sink', 'source', 'script', 'exec'"
-    ),
     ("'exec:  '", "f:9:11: behavior: the command is missing: write 'exec:COMMAND'"),
     ("'exec,command=cat'", "f:9:11: behavior: the command is missing: write 'exec:COMMAND'"),
     (
@@ -305,8 +221,6 @@ import Testing
     ("{ type: 'script' }", "f:9:11: behavior: the key 'rules' is missing"),
     ("'sink,chek'", "f:9:11: behavior: unknown word 'chek' for the behavior 'sink', did you mean 'check'?"),
     ("'source,rate=0'", "f:9:11: behavior.rate: expected a whole number from 1 to 1000000000, found number 0"),
-    ("{}", "f:9:11: behavior: the key 'type' is missing"),
-    ("{ type: 1 }", "f:9:19: behavior.type: expected text, found number 1"),
     ("{ type: 'echo', check: true }", "f:9:27: 'echo' has no 'check': it belongs to 'sink'"),
     ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent repeatedly"),
     (
@@ -317,13 +231,11 @@ import Testing
       "{ type: 'source', pattern: 'text' }",
       "f:9:38: behavior.pattern: unknown value 'text': expected 'counting', 'random'"
     ),
-    ("{ type: 'exec' }", "f:9:11: behavior: the key 'command' is missing"),
     (
       "{ type: 'exec', command: 'a', environment: ['A', '1=2'] }",
       "f:9:60: behavior.environment[1]: '1=2' is not a variable: expected NAME or NAME=VALUE"
     ),
     ("{ type: 'exec', command: '' }", "f:9:36: behavior.command: the command is empty"),
-    ("{ type: 'exec', command: 'a', arguments: [1] }", "f:9:53: behavior.arguments[0]: expected text, found number 1"),
     (
       "{ type: 'script', rules: [], otherwise: 1 }",
       "f:9:51: behavior.otherwise: expected text or { hex: … }, found number 1"

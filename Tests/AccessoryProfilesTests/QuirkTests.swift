@@ -31,40 +31,11 @@ import Testing
     #expect(problems.problems.isEmpty)
   }
 
+  /// Rules between keys, and several mistakes at once. All other mistakes are in the golden texts of ErrorTextTests.
   @Test(arguments: [
-    ("flickr", "quirk 'flickr': unknown quirk 'flickr', did you mean 'flicker'?"),
-    (
-      "wobble",
-      "quirk 'wobble': unknown quirk 'wobble': expected 'flicker', 'authentication', 'identification', 'session', "
-        + "'no-status', 'stale-bytes', 'ends-sessions', 'wedges-after', 'goes-silent', 'busy-after-cancel', "
-        + "'phantom-session', 'drops-beyond', 'reply-chunking', 'obeys-first-settings-only', "
-        + "'fails-after-first-transaction'"
-    ),
-    (
-      "flicker,cycle=3",
-      "quirk 'flicker,cycle=3', column 9: unknown key 'cycle' in quirk flicker, did you mean 'cycles'?"
-    ),
-    (
-      "flicker,cycles=many",
-      "quirk 'flicker,cycles=many', column 9: cycles: expected a whole number from 1 to 10000, found text 'many'"
-    ),
-    (
-      "flicker,empty=250",
-      "quirk 'flicker,empty=250', column 9: empty: '250' has no unit: write '250ms', '250s' or '250m'"
-    ),
     (
       "flicker,jitter=2m",
       "quirk 'flicker,jitter=2m', column 9: jitter: expected a duration from 0ms to 1m, found text '2m'"
-    ),
-    (
-      "flicker,auth=nevr", "quirk 'flicker,auth=nevr', column 9: auth: unknown value 'nevr', did you mean 'never'?"
-    ),
-    (
-      "flicker,nevr",
-      "quirk 'flicker,nevr', column 9: unknown word 'nevr' for the quirk 'flicker', did you mean 'never'?"
-    ),
-    (
-      "wedge-after,opens=3", "quirk 'wedge-after,opens=3': unknown quirk 'wedge-after', did you mean 'wedges-after'?"
     ),
     (
       "ends-sessions,min=3s,max=1s",
@@ -76,7 +47,6 @@ import Testing
       "quirk 'reply-chunking,gleud,gap=5', column 16: unknown word 'gleud' for the quirk 'reply-chunking', did you mean "
         + "'glued'?\nquirk 'reply-chunking,gleud,gap=5', column 22: gap: '5' has no unit: write '5ms', '5s' or '5m'"
     ),
-    ("flicker,cycles", "quirk 'flicker,cycles', column 9: the value of 'cycles' is missing: cycles=N"),
   ])
   func aWrongQuirkIsNamedWithWhatWasMeant(text: String, message: String) {
     let error = #expect(throws: SourceProblems.self) { try Quirk(text) }

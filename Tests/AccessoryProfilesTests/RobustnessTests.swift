@@ -1,4 +1,5 @@
 import AccessoryFormats
+import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
@@ -36,18 +37,7 @@ import Testing
       "{", "}", "[", "]", ",", ":", "'", "\"", "\\", "\\u", "//", "/*", "null", "1e", "0x", "-", "\u{0}", "李",
     ]
     for _ in 0..<500 {
-      var bytes = Self.texts[Int.random(in: 0..<Self.texts.count, using: &random)]
-      for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.remove(at: place)
-        case 2: bytes.insert(contentsOf: Array(tokens.randomElement(using: &random)?.utf8 ?? "".utf8), at: place)
-        case 3: bytes.removeSubrange(place..<min(place + 40, bytes.count))
-        default: bytes.insert(contentsOf: bytes[place..<min(place + 40, bytes.count)], at: place)
-        }
-      }
-      read(bytes)
+      read(random.damaged(Self.texts[random.below(Self.texts.count)], atMost: 6, inserting: tokens))
     }
   }
 

@@ -37,8 +37,7 @@ import Testing
     try await withSimulatedWorld { world in
       let diary = Diary()
       defer { diary.close() }
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       world.move(to: state)
       await world.settle()
       #expect(
@@ -52,14 +51,11 @@ import Testing
   }
 
   @Test func whatWaitedForASuspendedAppComesBeforeItIsActive() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.backgroundModes = ["external-accessory"]
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
       let diary = Diary()
       defer { diary.close() }
       world.move(to: .suspended)
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       world.move(to: .foreground)
       await world.settle()
       #expect(

@@ -42,12 +42,8 @@ import Testing
   /// The camera's frames use native transport, which makes no difference here.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 4096
-    try await withSimulatedWorld(settings) { world in
-      let echo = try world.add(profile)
-      echo.plugIn()
-      await world.settle()
+    try await withSimulatedWorld(.with { $0.bufferSize = 4096 }) { world in
+      let echo = try await world.plugIn(profile)
       let accessory = try #require(manager.connectedAccessories.first)
       let connection = try AccessoryConnection(to: accessory, for: protocolName)
       let seen = Collected()
@@ -56,8 +52,7 @@ import Testing
       await world.run { seen.received.count == 100_000 }
       #expect(seen.received == counting(100_000))
       try await writer.value
-      echo.unplug()
-      await world.settle()
+      await world.unplug(echo)
       try await reader.value
       await #expect(throws: (any Error).self) { try await connection.write([1]) }
       #expect(world.misuses == [])
@@ -89,8 +84,7 @@ import Testing
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
-    echo.plugIn()
-    await world.settle()
+    await world.plugIn(echo)
     let accessory = try #require(manager.connectedAccessories.first)
     let connection = try AccessoryConnection(to: accessory, for: "com.example.echo")
     await world.run { !echo.sessions.isEmpty }
@@ -98,9 +92,7 @@ import Testing
   }
 
   @Test func aReaderAndAWriterCanBeCancelledAndTheNextGoOn() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 1000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       far.isStalled = true
@@ -132,9 +124,7 @@ import Testing
   /// Nothing is read before it is asked for; and while a task reads, however slowly it is given a thread, no time
   /// passes in which the accessory could lose its patience.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 10_000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 10_000 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       far.send(counting(1_000_000))
@@ -165,9 +155,7 @@ import Testing
   }
 
   @Test func severalWritersAndReadersAllComeToAnEnd() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 512
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 512 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       for number in 0..<3 {
@@ -191,8 +179,7 @@ import Testing
 
   @Test func thereIsNoConnectionWhereThereIsNoSession() async throws {
     try await withSimulatedWorld { world in
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       let accessory = try #require(manager.connectedAccessories.first)
       #expect(throws: AccessoryConnection.Failure.noSession) {
         try AccessoryConnection(to: accessory, for: "com.example.other")

@@ -123,9 +123,7 @@ import Testing
   func b4ConfiguringEndsEverySearchAndIsToldToEveryBrowser(
     status: EAWiFiUnconfiguredAccessoryConfigurationStatus, order: SimulatedWorld.Settings.ConfigurationOrder
   ) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.configurationOrder = order
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.configurationOrder = order }) { world in
       let listeners = [Listener(), Listener()]
       let browsers = listeners.map { EAWiFiUnconfiguredAccessoryBrowser(delegate: $0, queue: nil) }
       let lamp = world.addUnconfigured(name: "Lamp")

@@ -17,8 +17,7 @@ import Testing
     declared: [String]
   ) async throws {
     try await withSimulatedWorld(declaring(declared)) { world in
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(world.alerts == ["Application Not Installed: no app declares a protocol of Echo (com.example.echo)"])
       #expect(manager.connectedAccessories == [])
     }
@@ -27,8 +26,7 @@ import Testing
   /// "You can modify the UISupportedExternalAccessoryProtocols property … to keep the system from presenting the alert."
   @Test func a1NoAlertWhenTheProtocolIsDeclared() async throws {
     try await withSimulatedWorld(declaring(["com.example.other", "com.example.echo"])) { world in
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(world.alerts == [])
       #expect(manager.connectedAccessories.map(\.name) == ["Echo"])
     }
@@ -49,8 +47,7 @@ import Testing
     var settings = declaring(["com.example.other"])
     settings.rules.visibility = .all
     try await withSimulatedWorld(settings) { world in
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       let accessory = try #require(manager.connectedAccessories.first)
       #expect(EASession(accessory: accessory, forProtocol: "com.example.echo") == nil)
       #expect(
@@ -66,8 +63,7 @@ import Testing
     try await withSimulatedWorld(settings) { world in
       let echo = try world.add("echo")
       echo.takeSessions()
-      echo.plugIn()
-      await world.settle()
+      await world.plugIn(echo)
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
       session.outputStream?.open()
@@ -88,10 +84,8 @@ import Testing
     settings.backgroundModes = ["external-accessory"]
     settings.rules = .older
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      try world.add("echo").plugIn()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      try await world.plugIn("echo")
       world.move(to: .background)
       world.move(to: .foreground)
       await world.settle()

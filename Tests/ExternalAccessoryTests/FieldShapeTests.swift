@@ -10,8 +10,7 @@ import Testing
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
     simulated.takeSessions()
-    simulated.plugIn()
-    await world.settle()
+    await world.plugIn(simulated)
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
@@ -296,8 +295,7 @@ import Testing
       default: simulated.unplug()
       }
       await world.settle()
-      simulated.plugIn()
-      await world.settle()
+      await world.plugIn(simulated)
       let now = try #require(manager.connectedAccessories.first)
       #expect(EASession(accessory: now, forProtocol: "com.example.echo") != nil)
       #expect(world.misuses == [])

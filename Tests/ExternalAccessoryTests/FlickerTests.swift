@@ -28,9 +28,7 @@ import Testing
 
   @Test(arguments: ["flicker", "flicker,cycles=3", "flicker,auth=never"])
   func f1ConnectWithoutProtocolsThenDisconnectThenConnectWhole(quirk: String) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.publishesEarly = quirk.contains("never")
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.publishesEarly = quirk.contains("never") }) { world in
       let client = Client()
       try world.add("lawk-view", quirks: [quirk]).plugIn()
       await world.run { client.session != nil }
@@ -41,9 +39,7 @@ import Testing
   }
 
   @Test func f1MadeByTheDevice() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.publishesEarly = true
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.publishesEarly = true }) { world in
       let client = Client()
       try world.add("lawk-view").plugIn()
       await world.run { client.session != nil }
@@ -55,8 +51,7 @@ import Testing
     try await withSimulatedWorld { world in
       let client = Client()
       for way in [try world.add("lawk-view"), try world.add("lawk-view")] {
-        way.plugIn()
-        await world.settle()
+        await world.plugIn(way)
       }
       #expect(client.log == ["open", "open"])
       #expect(manager.connectedAccessories.map(\.serialNumber).count == 2)
@@ -66,11 +61,8 @@ import Testing
 
   @Test func f3TheCableIsPulledWhileTheAppWaitsBeforeItOpens() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      let glasses = try await world.plugIn("lawk-view")
       let accessory = try #require(recorder.heard.first?.accessory)
       await world.advance(by: .seconds(1))
       glasses.pull()
@@ -97,10 +89,8 @@ import Testing
       #expect(client.log == [])
       #expect(manager.connectedAccessories.map(\.isConnected) == [true])
       world.move(to: .foreground)
-      glasses.unplug()
-      await world.settle()
-      glasses.plugIn()
-      await world.settle()
+      await world.unplug(glasses)
+      await world.plugIn(glasses)
       #expect(client.log == (lost == .all ? ["lost"] : ["lost", "open"]))
     }
   }
@@ -135,8 +125,7 @@ import Testing
   @Test func f6BackgroundDisconnectsAndForegroundConnects() async throws {
     try await withSimulatedWorld { world in
       let client = Client()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       world.move(to: .background)
       await world.settle()
       #expect(manager.connectedAccessories == [])
@@ -147,18 +136,13 @@ import Testing
   }
 
   @Test func f7ALockOfThePhoneDropsNothingAndTheAccessorysSleepDoes() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.backgroundModes = ["external-accessory"]
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
       let client = Client()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let glasses = try await world.plugIn("lawk-view")
       world.move(to: .background)
       await world.advance(by: .seconds(600))
       #expect(client.log == ["open"])
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       #expect(client.log == ["open", "lost"])
     }
   }
@@ -168,8 +152,7 @@ import Testing
   /// enough.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
@@ -203,8 +186,7 @@ import Testing
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(60))
-      echo.plugIn()
-      await world.settle()
+      await world.plugIn(echo)
       let (ghost, live) = (try #require(manager.connectedAccessories.first), manager.connectedAccessories.last)
       #expect(manager.connectedAccessories.count == 2)
       #expect(ghost.serialNumber == live?.serialNumber)
@@ -218,8 +200,7 @@ import Testing
 
   @Test func f9EverythingOpensAndWritesSucceedAndNoReplyComesTheFirstTime() async throws {
     try await withSimulatedWorld { world in
-      try world.add("echo", quirks: ["session,silent,times=1"]).plugIn()
-      await world.settle()
+      try await world.plugIn("echo", quirks: ["session,silent,times=1"])
       let accessory = try #require(manager.connectedAccessories.first)
       for isFirst in [true, false] {
         let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
@@ -242,9 +223,7 @@ import Testing
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []
     try await withSimulatedWorld(settings) { world in
       let client = Client()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let glasses = try await world.plugIn("lawk-view")
       let session = try #require(client.session)
       let streams = session.listen()
       await world.settle()
@@ -264,8 +243,7 @@ import Testing
       #expect(client.log == ["open", "lost"])
       #expect(streams.all.suffix(2) == ["in end", "out end"])
       #expect(manager.connectedAccessories == [])
-      glasses.plugIn()
-      await world.settle()
+      await world.plugIn(glasses)
       #expect(client.log == ["open", "lost", "open"])
     }
   }
@@ -273,9 +251,7 @@ import Testing
   @Test func f11TheAccessoryEndsTheSessionAndStays() async throws {
     try await withSimulatedWorld { world in
       let client = Client()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let glasses = try await world.plugIn("lawk-view")
       let session = try #require(client.session)
       let recorder = session.listen()
       await world.settle()

@@ -10,9 +10,7 @@ import Testing
 
   @Test(arguments: SimulatedWorld.Settings.PickerOrder.allCases)
   func p2AndN6AChoiceConnectsWithTheSelectionAndCompletes(order: SimulatedWorld.Settings.PickerOrder) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.pickerOrder = order
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.pickerOrder = order }) { world in
       let seen = Outcome()
       let recorder = EventRecorder { seen.words.append("\($0.name) selected: \($0.isSelected)") }
       manager.registerForLocalNotifications()
@@ -27,10 +25,8 @@ import Testing
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
       // The choice is that of one connect: its disconnect has none, and neither has the next connect.
-      echo.unplug()
-      await world.settle()
-      echo.plugIn()
-      await world.settle()
+      await world.unplug(echo)
+      await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])
     }
   }
@@ -38,8 +34,7 @@ import Testing
   @Test func p1ThePickerOffersWhatTheFilterAcceptsAndNothingThatIsConnected() async throws {
     try await withSimulatedWorld { world in
       let (echo, glasses, plugged) = (try world.add("echo"), try world.add("lawk-view"), try world.add("sensor"))
-      plugged.plugIn()
-      await world.settle()
+      await world.plugIn(plugged)
       let offered = Outcome()
       world.answerPicker {
         offered.words = $0
@@ -69,8 +64,7 @@ import Testing
 
   @Test func n6AChoiceThatDidNotConnectIsNotTheSelectionOfALaterConnect() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let mute = try world.add("echo", quirks: ["authentication,never"])
       world.answerPicker { .choose($0[0]) }
       let outcome = Outcome()
@@ -79,10 +73,8 @@ import Testing
       }
       await world.run { !outcome.words.isEmpty }
       #expect(outcome.words == ["true"])
-      mute.unplug()
-      await world.settle()
-      try world.add("echo").plugIn()
-      await world.settle()
+      await world.unplug(mute)
+      try await world.plugIn("echo")
       #expect(recorder.heard.map(\.isSelected) == [false])
     }
   }

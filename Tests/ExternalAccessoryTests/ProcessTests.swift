@@ -53,9 +53,7 @@ import Testing
 
   /// W21 as some systems have it: the session of the killed app stays, and the next one gets none.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.otherApps = blocks ? .refused : .interrupted
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)
       world.killApp(sessions: .left)
       await world.settle()
@@ -95,12 +93,10 @@ import Testing
       manager.registerForLocalNotifications()
       sdk.register()
       sdk.unregister(times: 2)
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(notices.words == [])
       sdk.register()
-      try world.add("multi").plugIn()
-      await world.settle()
+      try await world.plugIn("multi")
       #expect(sdk.notices.map(\.isConnect) == [true])
       #expect(notices.heard.count == 1)
       sdk.stop()
@@ -111,8 +107,7 @@ import Testing
     try await withSimulatedWorld { world in
       let sdk = SecondListener(opening: "com.example.echo")
       sdk.register()
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(sdk.sessions.count == 1)
       #expect(world.openSessions == ["a session on com.example.echo is still open"])
       sdk.stop()

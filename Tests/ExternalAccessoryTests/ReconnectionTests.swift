@@ -65,9 +65,7 @@ import Testing
 
   @Test func withoutTheAccessoryItGivesUpAfterTheLastAttempt() async throws {
     try await withSimulatedWorld { world in
-      let echo = try world.add("echo")
-      echo.plugIn()
-      await world.settle()
+      let echo = try await world.plugIn("echo")
       let client = Client(attempts: 3)
       await world.run { client.count == 1 }
       echo.unplug()
@@ -83,9 +81,7 @@ import Testing
 
   @Test func aSessionThatEndsWhileTheAccessoryStaysIsOpenedAgainAfterTheInterval() async throws {
     try await withSimulatedWorld { world in
-      let echo = try world.add("echo")
-      echo.plugIn()
-      await world.settle()
+      let echo = try await world.plugIn("echo")
       let client = Client()
       await world.run { client.count == 1 }
       echo.closeSessions()
@@ -123,12 +119,8 @@ import Testing
   }
 
   @Test func becomingActiveTriesAtOnce() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.backgroundModes = ["external-accessory"]
-    try await withSimulatedWorld(settings) { world in
-      let echo = try world.add("echo")
-      echo.plugIn()
-      await world.settle()
+    try await withSimulatedWorld(.with { $0.backgroundModes = ["external-accessory"] }) { world in
+      let echo = try await world.plugIn("echo")
       let client = Client()
       await world.run { client.count == 1 }
       echo.closeSessions()

@@ -7,15 +7,12 @@ import Testing
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in
       let before = EventRecorder()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let glasses = try await world.plugIn("lawk-view")
       #expect(before.words == [])
       #expect(manager.connectedAccessories.count == 1)
       manager.registerForLocalNotifications()
       let after = EventRecorder()
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       #expect(before.words == ["disconnect 1"])
       #expect(after.words == ["disconnect 1"])
       manager.unregisterForLocalNotifications()
@@ -29,12 +26,10 @@ import Testing
       manager.registerForLocalNotifications()
       manager.registerForLocalNotifications()
       manager.unregisterForLocalNotifications()
-      glasses.plugIn()
-      await world.settle()
+      await world.plugIn(glasses)
       #expect(recorder.words == ["connect 1"])
       manager.unregisterForLocalNotifications()
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       #expect(recorder.words == ["connect 1"])
       #expect(world.misuses == [])
     }
@@ -42,13 +37,11 @@ import Testing
 
   @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()  // the app
+      let recorder = EventRecorder.registered()  // the app
       manager.registerForLocalNotifications()  // a library of its
       manager.unregisterForLocalNotifications()
       manager.unregisterForLocalNotifications()  // the library again
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(recorder.words == [])
       #expect(world.registrationCount == 0)
     }
@@ -60,8 +53,7 @@ import Testing
       manager.unregisterForLocalNotifications()
       #expect(world.misuses.count == 1)
       manager.registerForLocalNotifications()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(recorder.words == ["connect 1"])
       world.end()
       #expect(world.misuses.count == 1)
@@ -72,8 +64,7 @@ import Testing
     try await withSimulatedWorld { world in
       let (filtered, all) = (EventRecorder(object: manager), EventRecorder())
       manager.registerForLocalNotifications()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(filtered.words == all.words)
       #expect(all.heard.first?.object === manager)
     }
@@ -81,10 +72,8 @@ import Testing
 
   @Test func n6TheUserInfoHasTheAccessoryAndTheSelectionOnlyAfterAPicker() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      try await world.plugIn("lawk-view")
       let heard = try #require(recorder.heard.first)
       #expect(heard.accessory.name == "李未可 View AI眼镜")
       #expect(!heard.isSelected)
@@ -95,8 +84,7 @@ import Testing
     try await withSimulatedWorld { world in
       let (plain, queued) = (EventRecorder(), EventRecorder(queue: .main))
       manager.registerForLocalNotifications()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(plain.heard.map(\.isOnMainQueue) == [true])
       #expect(queued.heard.map(\.isOnMainQueue) == [true])
     }
@@ -104,10 +92,8 @@ import Testing
 
   @Test func n8WhatIsAttachedAtRegistrationIsInTheListAndNotPosted() async throws {
     try await withSimulatedWorld { world in
-      try world.add("lawk-view").plugIn()
-      await world.settle()
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      try await world.plugIn("lawk-view")
+      let recorder = EventRecorder.registered()
       await world.settle()
       #expect(recorder.words == [])
       #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
@@ -126,8 +112,7 @@ import Testing
         session.write([1, 2, 3])
       }
       manager.registerForLocalNotifications()
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(recorder.words == ["connect 1"])
       #expect(streams?.received == [1, 2, 3])
       session?.stop()
@@ -139,17 +124,12 @@ import Testing
       var gone: [EAAccessory] = []
       func accessoryDidDisconnect(_ accessory: EAAccessory) { gone.append(accessory) }
     }
-    var settings = SimulatedWorld.Settings()
-    settings.rules.tellsDelegateUnregistered = withoutRegistration
-    try await withSimulatedWorld(settings) { world in
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+    try await withSimulatedWorld(.with { $0.rules.tellsDelegateUnregistered = withoutRegistration }) { world in
+      let glasses = try await world.plugIn("lawk-view")
       let accessory = try #require(manager.connectedAccessories.first)
       let delegate = Delegate()
       accessory.delegate = delegate
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       #expect(delegate.gone.count == (withoutRegistration ? 1 : 0))
       if withoutRegistration { #expect(delegate.gone.first === accessory) }
     }
@@ -157,14 +137,10 @@ import Testing
 
   @Test func n11TheDisconnectHasTheVeryObjectOfTheConnect() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      let glasses = try await world.plugIn("lawk-view")
       let listed = try #require(manager.connectedAccessories.first)
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       #expect(recorder.heard.count == 2)
       #expect(recorder.heard.allSatisfy { $0.accessory === listed })
     }
@@ -175,12 +151,9 @@ import Testing
       var states: [Bool] = []
       let recorder = EventRecorder { states.append($0.accessory.isConnected) }
       manager.registerForLocalNotifications()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let glasses = try await world.plugIn("lawk-view")
       let id = try #require(manager.connectedAccessories.first).connectionID
-      glasses.unplug()
-      await world.settle()
+      await world.unplug(glasses)
       let gone = try #require(recorder.heard.last?.accessory)
       #expect(gone.connectionID == id)
       #expect(id > 1 << 24)
@@ -191,13 +164,9 @@ import Testing
 
   @Test func n14TheListIsRightWhenTheHandlerRuns() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
-      glasses.unplug()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      let glasses = try await world.plugIn("lawk-view")
+      await world.unplug(glasses)
       #expect(recorder.heard.map(\.listed) == [[recorder.heard[0].accessory.connectionID], []])
     }
   }
@@ -206,12 +175,10 @@ import Testing
     newFirst: Bool
   ) async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       // One pair of glasses that can be had in two ways.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
-      bluetooth.plugIn()
-      await world.settle()
+      await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }
       await world.settle()
       if newFirst { #expect(manager.connectedAccessories.count == 2) }
@@ -231,8 +198,7 @@ import Testing
   /// connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       bluetooth.plugIn()
       usb.plugIn()
@@ -254,8 +220,7 @@ import Testing
       let recorder = EventRecorder()
       var owners = [Owner(), Owner()]
       owners.removeLast()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(recorder.words == ["connect 1"])
       #expect(world.registrationCount == 2)
       #expect(owners.count == 1)
@@ -274,11 +239,8 @@ import Testing
         },
       ]
       manager.registerForLocalNotifications()
-      let echo = try world.add("echo")
-      echo.plugIn()
-      await world.settle()
-      echo.unplug()
-      await world.settle()
+      let echo = try await world.plugIn("echo")
+      await world.unplug(echo)
       #expect(heard == ["connect \(echo.profile.identity.name) false", "disconnect false"])
       for token in tokens { NotificationCenter.default.removeObserver(token) }
     }

@@ -59,38 +59,28 @@ private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
 @Suite(.waits, .enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
 struct DeliberateFailures {
   @Test func anExpectationFailsTwice() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.keepsTranscript = true
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.keepsTranscript = true }) { world in
       manager.registerForLocalNotifications()
-      let echo = try world.add("echo")
-      echo.plugIn()
-      await world.settle()
+      let echo = try await world.plugIn("echo")
       #expect(manager.connectedAccessories.isEmpty)
-      echo.unplug()
-      await world.settle()
+      await world.unplug(echo)
       #expect(!manager.connectedAccessories.isEmpty)
     }
   }
 
   @Test func anErrorIsThrown() async throws {
     try await withSimulatedWorld { world in
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       throw CancellationError()
     }
   }
 
   @Test func anExpectationFailsAfterMuchHappened() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.keepsTranscript = true
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.keepsTranscript = true }) { world in
       let echo = try world.add("echo")
       for _ in 0..<100 {
-        echo.plugIn()
-        await world.settle()
-        echo.unplug()
-        await world.settle()
+        await world.plugIn(echo)
+        await world.unplug(echo)
       }
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -26,7 +26,7 @@ import Testing
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
       let app = world.perform { inner in
-        ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.tell($0) }
+        ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.record($0) }
       }
       _ = world.play(sdk: { app.perform($0, of: .sdk) }, { app.perform($0) })
       await world.advance(by: world.scenarioLength)
@@ -53,8 +53,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     settings.keepsTranscript = true
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       world.playScenario()
       await world.advance(by: world.scenarioLength)
       #expect(Array(world.transcript.prefix(expected.count)) == expected)
@@ -75,8 +74,7 @@ import Testing
 
   @Test func whatHappensToTheAppFromOutsideTheWorldDoes() async throws {
     try await withSimulatedWorld(.init(scenario: "background-and-back")) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       world.playScenario()
       await world.advance(by: world.scenarioLength)
       #expect(recorder.words.contains("disconnect 1") && recorder.words.last == "connect 1", "\(recorder.words)")

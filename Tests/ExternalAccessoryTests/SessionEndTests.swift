@@ -7,8 +7,7 @@ import Testing
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
     simulated.takeSessions()
-    simulated.plugIn()
-    await world.settle()
+    await world.plugIn(simulated)
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 

@@ -10,9 +10,7 @@ import Testing
   ) async throws -> (
     WorldAccessory, EAAccessory
   ) {
-    let simulated = try world.add(profile)
-    simulated.plugIn()
-    await world.settle()
+    let simulated = try await world.plugIn(profile)
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
@@ -42,8 +40,7 @@ import Testing
     settings.rules.visibility = isFiltered ? .declared : .all
     try await withSimulatedWorld(settings) { world in
       try world.add("lawk-view").plugIn()
-      try world.add("sensor").plugIn()
-      await world.settle()
+      try await world.plugIn("sensor")
       #expect(manager.connectedAccessories.count == (isFiltered ? 1 : 2))
     }
   }
@@ -51,17 +48,14 @@ import Testing
   @Test func e3NilWhenTheAccessoryIsGone() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
-      simulated.unplug()
-      await world.settle()
+      await world.unplug(simulated)
       #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
     }
   }
 
   /// A stale accessory says that it is connected, and every session with it is nil.
   @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.settlingTime = .seconds(365 * 24 * 3600)
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.settlingTime = .seconds(365 * 24 * 3600) }) { world in
       let (simulated, accessory) = try await accessory(world)
       await world.advance(by: .seconds(1))
       simulated.pull(unnoticed: true)
@@ -91,9 +85,7 @@ import Testing
   }
 
   @Test func e4AsTheFieldHasItASecondSessionIsNilWhileTheFirstIsOpen() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.secondSession = .refused
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.secondSession = .refused }) { world in
       let (_, accessory) = try await accessory(world)
       var first = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
       #expect(first != nil)
@@ -123,9 +115,7 @@ import Testing
 
   @Test(arguments: [AppRules.OtherApps.shared, .refused, .interrupted])
   func e6AnotherAppsSessionIsSharedRefusesOrIsInterrupted(rule: AppRules.OtherApps) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.otherApps = rule
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.otherApps = rule }) { world in
       let (simulated, accessory) = try await accessory(world)
       simulated.takeSessions()
       #expect(world.openInAnotherApp(simulated, protocolName: "com.example.echo"))
@@ -138,9 +128,7 @@ import Testing
   }
 
   @Test func e7NilAtFirstAndFineLater() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.settlingTime = .milliseconds(1500)
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.settlingTime = .milliseconds(1500) }) { world in
       let (_, accessory) = try await accessory(world)
       #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
       await world.advance(by: .seconds(1))
@@ -188,9 +176,7 @@ import Testing
   @Test(arguments: [SessionLifetimeRule.heldOrOpen, .held]) func e11AnOpenStreamKeepsASessionThatWasLetGo(
     rule: SessionLifetimeRule
   ) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.lifetime = rule == .held ? .held : .heldOrOpen
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.lifetime = rule == .held ? .held : .heldOrOpen }) { world in
       let (simulated, accessory) = try await accessory(world)
       simulated.takeSessions()
       var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
@@ -255,27 +241,21 @@ import Testing
 
   @Test func e13AnAccessoryObjectIsLetGoAfterItsDisconnect() async throws {
     try await withSimulatedWorld { world in
-      let simulated = try world.add("echo")
-      simulated.plugIn()
-      await world.settle()
+      let simulated = try await world.plugIn("echo")
       weak let accessory = manager.connectedAccessories.first
       #expect(accessory != nil)
-      simulated.unplug()
-      await world.settle()
+      await world.unplug(simulated)
       #expect(accessory == nil)
     }
   }
 
   @Test func e14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
     try await withSimulatedWorld { world in
-      let simulated = try world.add("echo")
-      simulated.plugIn()
-      await world.settle()
+      let simulated = try await world.plugIn("echo")
       weak let accessory = manager.connectedAccessories.first
       var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
       #expect(session?.protocolString == "com.example.echo")
-      simulated.unplug()
-      await world.settle()
+      await world.unplug(simulated)
       // No other object holds it: it is no longer in the list.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
@@ -287,9 +267,7 @@ import Testing
 
   @Test func e1ARefusalByTheAccessoryEndsBothStreams() async throws {
     try await withSimulatedWorld { world in
-      let simulated = try world.add("echo", quirks: ["session,refuse"])
-      simulated.plugIn()
-      await world.settle()
+      try await world.plugIn("echo", quirks: ["session,refuse"])
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       let recorder = session.listen()

@@ -55,9 +55,7 @@ import Testing
 
   /// More bytes had arrived than a stream holds, and none were read.
   @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 1000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
       let parts = try await open(world)
       parts.far.send(counting(50_000))
       await world.settle()
@@ -77,9 +75,7 @@ import Testing
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
-    var settings = SimulatedWorld.Settings()
-    settings.lossEvent = event
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.lossEvent = event }) { world in
       let parts = try await open(world)
       let written = Written()
       let recorder = StreamRecorder(parts.session) { stream, event in
@@ -98,9 +94,7 @@ import Testing
   }
 
   @Test func t11AnErrorOnBothStreamsInsteadOfAnEnd() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.lossEvent = .errorOccurred
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.lossEvent = .errorOccurred }) { world in
       let parts = try await open(world)
       let recorder = parts.session.listen()
       await world.settle()
@@ -113,9 +107,7 @@ import Testing
   }
 
   @Test func t11AnErrorInsteadOfOpening() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.lossEvent = .errorOccurred
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.lossEvent = .errorOccurred }) { world in
       let parts = try await open(world)
       let recorder = StreamRecorder(parts.session)
       parts.simulated.unplug()
@@ -128,9 +120,7 @@ import Testing
   }
 
   @Test func t11SilenceUntilTheNextWriteFails() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.lossEvent = .silence
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.lossEvent = .silence }) { world in
       let parts = try await open(world)
       let recorder = parts.session.listen()
       await world.settle()
@@ -148,9 +138,7 @@ import Testing
   @Test(arguments: SimulatedWorld.Settings.EndOrder.allCases)
   func t12StreamsEndBeforeOrAfterTheNotification(order: SimulatedWorld.Settings.EndOrder) async throws {
     final class Order: @unchecked Sendable { var words: [String] = [] }
-    var settings = SimulatedWorld.Settings()
-    settings.endOrder = order
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.endOrder = order }) { world in
       manager.registerForLocalNotifications()
       let parts = try await open(world)
       let seen = Order()
@@ -186,9 +174,7 @@ import Testing
 
   @Test func t13ReadReturnsZeroAtTheEndAndMinusOneForAnError() async throws {
     for event in [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred] {
-      var settings = SimulatedWorld.Settings()
-      settings.lossEvent = event
-      try await withSimulatedWorld(settings) { world in
+      try await withSimulatedWorld(.with { $0.lossEvent = event }) { world in
         let parts = try await open(world)
         var buffer = [UInt8](repeating: 0, count: 16)
         #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == -1, "it is not open")
@@ -246,13 +232,10 @@ import Testing
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 200_000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 200_000 }) { world in
       let simulated = try world.add("multi")
       simulated.takeSessions()
-      simulated.plugIn()
-      await world.settle()
+      await world.plugIn(simulated)
       let accessory = try #require(manager.connectedAccessories.first)
       var session = EASession(accessory: accessory, forProtocol: "com.example.mirror")
       session?.outputStream?.open()

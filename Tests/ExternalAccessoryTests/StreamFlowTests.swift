@@ -5,9 +5,7 @@ import Testing
 /// T: the bytes of streams: all of them, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 1000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
       let parts = try await open(world)
       var rest = counting(2500)[...]
       let recorder = StreamRecorder(parts.session) { stream, event in
@@ -89,9 +87,7 @@ import Testing
   }
 
   @Test func t20ASlowCableTakesItsTime() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.bytesPerSecond = 7500
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bytesPerSecond = 7500 }) { world in
       let parts = try await open(world)
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
@@ -138,11 +134,8 @@ import Testing
   }
 
   @Test func inRealTimeTheSameBytesComeBack() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.clock = .real
-    try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+    try await withSimulatedWorld(.with { $0.clock = .real }) { world in
+      let recorder = EventRecorder.registered()
       try world.add("echo").plugIn()
       await world.run { !recorder.words.isEmpty }
       let session = try #require(EASession(accessory: recorder.heard[0].accessory, forProtocol: "com.example.echo"))

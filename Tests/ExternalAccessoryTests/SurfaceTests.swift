@@ -36,12 +36,8 @@ import Testing
 
   @Test(arguments: SimulatedWorld.Settings.DescriptionLayout.allCases)
   func theDescriptionHasApplesLayoutOfEachGeneration(layout: SimulatedWorld.Settings.DescriptionLayout) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.layout = layout
-    try await withSimulatedWorld(settings) { world in
-      let simulated = try world.add("lawk-view")
-      simulated.plugIn()
-      await world.settle()
+    try await withSimulatedWorld(.with { $0.layout = layout }) { world in
+      let simulated = try await world.plugIn("lawk-view")
       let accessory = try #require(manager.connectedAccessories.first)
       let text = accessory.description
       #expect(text.hasPrefix("<EAAccessory: 0x"))
@@ -58,8 +54,7 @@ import Testing
       accessory.delegate = delegate
       #expect(accessory.description.contains("  delegate: <Delegate: 0x1> \n") == (layout != .c))
       #expect(accessory.debugDescription == accessory.description)
-      simulated.unplug()
-      await world.settle()
+      await world.unplug(simulated)
       #expect(
         accessory.description.contains("> { \n  connected:NO \n  connectionID:\(accessory.connectionID) \n"))
     }

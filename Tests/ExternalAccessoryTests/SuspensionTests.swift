@@ -12,11 +12,9 @@ import Testing
 
   @Test(arguments: [true, false]) func s1NoticesOfASuspendedAppComeWhenItRunsAgain(inForeground: Bool) async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       world.move(to: .suspended)
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       #expect(recorder.words == [])
       world.move(to: inForeground ? .foreground : .background)
       await world.settle()
@@ -26,14 +24,11 @@ import Testing
 
   @Test func s2AConnectAndItsDisconnectWhileSuspendedAreNeverHeardOf() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let glasses = try world.add("lawk-view")
       world.move(to: .suspended)
-      glasses.plugIn()
-      await world.settle()
-      glasses.unplug()
-      await world.settle()
+      await world.plugIn(glasses)
+      await world.unplug(glasses)
       world.move(to: .foreground)
       await world.settle()
       #expect(recorder.words == [])
@@ -44,16 +39,11 @@ import Testing
     var settings = keeping
     settings.rules.reattachment = [.both, .nothing, .connectOnly][rule]
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
-      let glasses = try world.add("lawk-view")
-      glasses.plugIn()
-      await world.settle()
+      let recorder = EventRecorder.registered()
+      let glasses = try await world.plugIn("lawk-view")
       world.move(to: .suspended)
-      glasses.unplug()
-      await world.settle()
-      glasses.plugIn()
-      await world.settle()
+      await world.unplug(glasses)
+      await world.plugIn(glasses)
       world.move(to: .foreground)
       await world.settle()
       let later: [[String]] = [["disconnect 1", "connect 1"], [], ["connect 1"]]
@@ -63,8 +53,7 @@ import Testing
 
   @Test func s4WithTheModeTheSessionStaysAndBytesWakeTheApp() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let parts = try await open(world)
       let streams = parts.session.listen()
       await world.settle()
@@ -85,11 +74,9 @@ import Testing
     settings.rules.honorsBackgroundMode = false
     if !declares { settings = SimulatedWorld.Settings() }
     try await withSimulatedWorld(settings) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       try world.add("echo").plugIn()
-      try world.add("lawk-view").plugIn()
-      await world.settle()
+      try await world.plugIn("lawk-view")
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       let streams = session.listen()
@@ -108,11 +95,9 @@ import Testing
     keeps: Bool
   ) async throws {
     try await withSimulatedWorld(keeps ? keeping : SimulatedWorld.Settings()) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       world.move(to: .background)
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       #expect(recorder.words == (keeps ? ["connect 1"] : []))
       #expect(manager.connectedAccessories.count == (keeps ? 1 : 0))
       world.move(to: .foreground)
@@ -160,8 +145,7 @@ import Testing
   /// and come back with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       let simulated = [try world.add("echo"), try world.add("lawk-view"), try world.add("sensor")]
       for accessory in simulated { accessory.plugIn() }
       await world.settle()
@@ -194,8 +178,7 @@ import Testing
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)
-      try world.add("echo").plugIn()
-      await world.settle()
+      try await world.plugIn("echo")
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
       let streams = session.listen()
@@ -213,11 +196,9 @@ import Testing
 
   @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder()
-      manager.registerForLocalNotifications()
+      let recorder = EventRecorder.registered()
       world.move(to: .background)
-      try world.add("echo", quirks: ["identification,slow,delay=5s"]).plugIn()
-      await world.settle()
+      try await world.plugIn("echo", quirks: ["identification,slow,delay=5s"])
       world.move(to: .suspended)
       await world.advance(by: .seconds(10))
       #expect(recorder.words == [])

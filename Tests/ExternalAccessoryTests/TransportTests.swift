@@ -49,9 +49,7 @@ import Testing
         peerGoes: socket.peerGoes, failure: { socket.lastError }))
     #expect(ofSockets[1] == "a large write is taken in part")
     #expect(ofSockets.last == "write when nobody is there: -1, EPIPE")
-    var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 10_000
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.bufferSize = 10_000 }) { world in
       let parts = try await open(world)
       let (input, output) = (
         try #require(parts.session.inputStream), try #require(parts.session.outputStream)
@@ -129,9 +127,7 @@ import Testing
   /// The first read works, and no event comes for anything that follows. That the getter never returned either is the
   /// half that is not played: docs/external-accessory.md says what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.rules.announcesBytesOnce = true
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(.with { $0.rules.announcesBytesOnce = true }) { world in
       let parts = try await open(world)
       let recorder = parts.session.listen()
       for byte in 1...3 as ClosedRange<UInt8> {

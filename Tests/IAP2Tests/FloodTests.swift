@@ -46,8 +46,7 @@ import Testing
   }
 
   @Test func aReadFullOfDetection() {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     let answers = end.receives(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
     // One answer to each, and nothing is left to send.
     #expect(answers.count == 10_000)
@@ -55,8 +54,7 @@ import Testing
   }
 
   @Test func aReadFullOfLinksThatBeginAnew() {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     var bytes: [UInt8] = []
     for index in 0..<2_000 {
       bytes += Sheet.bytes(0x80, UInt8(truncatingIfNeeded: index), 0, Sheet.unhex(Sheet.parameters()))

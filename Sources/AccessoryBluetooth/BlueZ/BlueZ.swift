@@ -7,44 +7,40 @@ import AccessoryCore
 ///
 /// ```swift
 /// let blueZ = BlueZ(on: loop)
-/// let observer = blueZ.observe { news in print(news) }
+/// let observer = blueZ.observe { event in print(event) }
 /// blueZ.start()
 /// ```
-public final class BlueZ {
-  /// What an observer hears.
-  public enum News: Equatable, Sendable {
+package final class BlueZ {
+  package enum Event: Equatable, Sendable {
     /// The service answers. Its adapters and devices were reported before this.
     case available
     /// The service does not answer, for this reason. Its adapters and devices were reported as gone.
     case unavailable(BluetoothError)
     /// An adapter was added or has changed.
     case adapter(BluetoothAdapter)
-    /// An adapter was removed.
     case adapterGone(BluetoothAdapter)
-    /// A device was added.
     case deviceFound(BluetoothDevice)
-    /// A device has changed; the second value is its former state.
+    /// A device has changed, or has connected; the second value is its former state.
     case device(BluetoothDevice, from: BluetoothDevice)
-    /// A device was removed.
     case deviceGone(BluetoothDevice)
+    /// Devices cannot connect to the ``BluetoothHost`` here, for this reason; it can still connect to them.
+    case cannotAccept(BluetoothError)
   }
 
-  /// Receives news until it is released.
-  public final class Observer {
-    fileprivate let onEvent: (News) -> Void
+  /// Receives events until it is released.
+  package final class Observer {
+    fileprivate let onEvent: (Event) -> Void
 
-    fileprivate init(_ onEvent: @escaping (News) -> Void) {
+    fileprivate init(_ onEvent: @escaping (Event) -> Void) {
       self.onEvent = onEvent
     }
   }
 
   /// The state of the connection to the service.
-  public enum State: Equatable, Sendable {
+  package enum State: Equatable, Sendable {
     /// Not started, or the first answer has not come.
     case starting
-    /// The service answers.
     case available
-    /// The service does not answer, for this reason.
     case unavailable(BluetoothError)
   }
 
@@ -52,30 +48,23 @@ public final class BlueZ {
   private static let managerInterface = "org.freedesktop.DBus.ObjectManager"
   private static let propertiesInterface = "org.freedesktop.DBus.Properties"
 
-  /// The state of the connection to the service.
-  public private(set) var state = State.starting
-  /// The kernel's sockets, or those of a test.
-  public let sockets: any BluetoothSockets
-  /// The loop of this connection.
-  public let loop: any PollingLoop
+  package private(set) var state = State.starting
+  package let sockets: any BluetoothSockets
+  package let loop: any PollingLoop
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
   /// The service's own name on the bus, such as `:1.5`; empty while it has none.
   private(set) var owner = ""
-  private var objects = BluetoothObjects()
+  package private(set) var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
   /// How long to wait after the bus has ended before connecting again.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection; ``start()`` starts it.
-  ///
-  /// - Parameters:
-  ///   - place: which bus; tests have their own.
-  ///   - sockets: where connections come from; tests have their own.
-  public init(
+  /// Creates a connection; ``start()`` starts it. Tests have a bus and sockets of their own.
+  package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
     self.place = place
@@ -87,48 +76,34 @@ public final class BlueZ {
 
   // MARK: - What is there
 
-  /// The adapters, by name.
-  public var adapters: [BluetoothAdapter] { objects.adapters.values.sorted { $0.path < $1.path } }
-
   /// The devices, by path.
-  public var devices: [BluetoothDevice] { objects.devices.values.sorted { $0.path < $1.path } }
+  package var devices: [BluetoothDevice] { objects.deviceList }
 
   /// The adapter with a name, or the first that is on.
-  ///
-  /// - Throws: ``BluetoothError`` that says what to do.
-  public func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
+  package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
-    let meant = adapters.filter { (name ?? $0.name) == $0.name }
-    guard let first = meant.first else { throw .noAdapter(name) }
-    guard let on = meant.first(where: \.isPowered) else { throw .adapterOff(first.name) }
-    return on
+    return try objects.adapter(named: name)
   }
 
-  /// Receives all news from now on, until the result is released.
-  public func observe(_ onEvent: @escaping (News) -> Void) -> Observer {
+  /// Receives all events from now on, until the result is released.
+  package func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
     return observer
   }
 
-  private func tell(_ news: News) {
+  func emit(_ event: Event) {
     observers.removeAll { $0() == nil }
-    for observer in observers { observer()?.onEvent(news) }
+    for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// Returns the adapters and devices of now, and blocks until the answer comes: for a command that prints them and exits.
-  public static func look(
-    _ place: MessageBus.Place = .system
-  ) throws(BluetoothError) -> (
-    adapters: [BluetoothAdapter], devices: [BluetoothDevice]
-  ) {
+  /// The adapters and devices of now. Blocks until the answer comes: for a command that prints them and exits.
+  package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
-      let answer = try MessageBus.callAndWait(place, service, "/", managerInterface, "GetManagedObjects")
       var objects = BluetoothObjects()
-      _ = objects.replace(with: answer)
-      return (
-        objects.adapters.values.sorted { $0.path < $1.path }, objects.devices.values.sorted { $0.path < $1.path }
-      )
+      _ = objects.replace(
+        with: try MessageBus.callAndWait(place, service, "/", managerInterface, "GetManagedObjects"))
+      return objects
     } catch {
       throw BluetoothError(error)
     }
@@ -137,7 +112,7 @@ public final class BlueZ {
   // MARK: - The connection
 
   /// Connects, and reports adapters and devices in later turns. Starting twice does nothing.
-  public func start() {
+  package func start() {
     guard bus == nil else { return }
     do throws(BusError) {
       let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
@@ -175,8 +150,8 @@ public final class BlueZ {
   private func becomeUnavailable(_ reason: BluetoothError) {
     guard state != .unavailable(reason) else { return }
     state = .unavailable(reason)
-    for change in objects.removeAll() { tell(News(change)) }
-    tell(.unavailable(reason))
+    for event in objects.removeAll() { emit(event) }
+    emit(.unavailable(reason))
   }
 
   private func load() {
@@ -189,11 +164,11 @@ public final class BlueZ {
       guard let self else { return }
       switch answer {
       case .success(let values):
-        let changes = objects.replace(with: values)
+        let events = objects.replace(with: values)
         let wasAvailable = state == .available
         state = .available
-        for change in changes { tell(News(change)) }
-        if !wasAvailable { tell(.available) }
+        for event in events { emit(event) }
+        if !wasAvailable { emit(.available) }
       case .failure(let error): becomeUnavailable(BluetoothError(error))
       }
     }
@@ -201,7 +176,7 @@ public final class BlueZ {
 
   private func changed(_ signal: BusSignal) {
     guard state == .available else { return }
-    for change in objects.handle(signal) { tell(News(change)) }
+    for event in objects.handle(signal) { emit(event) }
   }
 
   // MARK: - Calls
@@ -234,17 +209,5 @@ public final class BlueZ {
   /// The adapter in a path below `/org/bluez`.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
-  }
-}
-
-extension BlueZ.News {
-  init(_ change: BluetoothObjects.Change) {
-    switch change {
-    case .adapter(let adapter): self = .adapter(adapter)
-    case .adapterGone(let adapter): self = .adapterGone(adapter)
-    case .deviceFound(let device): self = .deviceFound(device)
-    case .device(let device, let before): self = .device(device, from: before)
-    case .deviceGone(let device): self = .deviceGone(device)
-    }
   }
 }

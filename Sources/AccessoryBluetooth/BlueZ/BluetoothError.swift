@@ -1,5 +1,7 @@
+import Glibc
+
 /// Why Bluetooth or a device cannot be used, and how to fix it.
-public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
   /// libsystemd, which speaks D-Bus, cannot be loaded; the system's words.
   case noLibrary(String)
   /// There is no D-Bus system bus.
@@ -10,7 +12,6 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   case notPermitted(String)
   /// This machine has no Bluetooth adapter, or none with this name.
   case noAdapter(String?)
-  /// The adapter is off.
   case adapterOff(String)
   /// Another process offers the same service: BlueZ gives a service to one.
   case serviceTaken
@@ -18,23 +19,21 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   case notPaired(String)
   /// The device does not answer.
   case outOfRange
-  /// The device refused.
+  /// The device refused, for this reason.
   case refused(String)
   /// The device does not offer the service.
   case noSuchService
-  /// It took too long.
   case timedOut
   /// Anything else; the text says what.
   case failed(String)
 
   /// One sentence fragment with what to do.
-  public var description: String {
+  package var description: String {
     let problem = detail
     return fix.map { "\(problem); \($0)" } ?? problem
   }
 
-  /// What is wrong.
-  public var detail: String {
+  package var detail: String {
     switch self {
     case .noLibrary(let why): "Bluetooth needs libsystemd, which cannot be loaded (\(why))"
     case .noBus(let why): "there is no D-Bus system bus (\(why))"
@@ -55,7 +54,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   /// The command that fixes it, if there is one.
-  public var remedy: String? {
+  package var remedy: String? {
     switch self {
     case .noLibrary: "sudo apt-get install --reinstall libsystemd0"
     case .noBus: SystemService.bus.start()
@@ -67,7 +66,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   /// The command or action that fixes it, if there is one.
-  public var fix: String? {
+  package var fix: String? {
     switch self {
     case .noLibrary: remedy.map { "install it: \($0)" }
     case .noBus: remedy.map { "start D-Bus: \($0)" }
@@ -82,7 +81,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   /// Translates an error of a call to BlueZ.
-  public init(_ error: BusError, adapter: String? = nil) {
+  package init(_ error: BusError, adapter: String? = nil) {
     switch error {
     case .timedOut: self = .timedOut
     case .closed(let why): self = .noBus(why)
@@ -113,4 +112,31 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     default: .failed(message.isEmpty ? name : message)
     }
   }
+}
+
+/// A service that Bluetooth needs: how to install, start and restart it on this machine.
+package struct SystemService: Sendable {
+  let name: String
+  let package: String
+  let programs: [String]
+
+  package static let bus = SystemService(
+    name: "dbus", package: "dbus", programs: ["/usr/bin/dbus-daemon", "/usr/bin/dbus-broker-launch"])
+  package static let bluetooth = SystemService(
+    name: "bluetooth", package: "bluez",
+    programs: ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd"])
+
+  package var restart: String { command("restart", Self.isThere) }
+
+  /// The command that starts it, and before that installs it where it is missing.
+  func start(isThere: (String) -> Bool = Self.isThere) -> String {
+    let start = command("start", isThere)
+    return programs.contains(where: isThere) ? start : "sudo apt-get install \(package) && \(start)"
+  }
+
+  private func command(_ verb: String, _ isThere: (String) -> Bool) -> String {
+    isThere("/run/systemd/system") ? "sudo systemctl \(verb) \(name)" : "sudo service \(name) \(verb)"
+  }
+
+  private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }

@@ -1,34 +1,28 @@
 import AccessoryCore
 
 /// The services of External Accessory devices: RFCOMM services named by these UUIDs.
-public enum AccessoryService {
+package enum AccessoryService {
   /// Offered by an accessory; an Apple device connects to it.
-  public static let accessory = "00000000-deca-fade-deca-deafdecacaff"
+  package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
   /// Offered by an Apple device; an accessory connects to it.
-  public static let device = "00000000-deca-fade-deca-deafdecacafe"
+  package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
 /// A Bluetooth adapter of this machine, as BlueZ shows it.
-public struct BluetoothAdapter: Equatable, Sendable {
+package struct BluetoothAdapter: Equatable, Sendable {
   /// Its object path on D-Bus, such as `/org/bluez/hci0`.
-  public var path: String
-  /// Its own address.
-  public var address = BluetoothDeviceAddress(bits: 0)
+  package var path: String
+  package var address = BluetoothDeviceAddress(0)
   /// The name that others see.
-  public var alias = ""
-  /// Whether it is on.
-  public var isPowered = false
-  /// Whether others find it when they scan.
-  public var isDiscoverable = false
-  /// Whether others may pair with it.
-  public var isPairable = false
+  package var alias = ""
+  package var isPowered = false
+  package var isDiscoverable = false
+  package var isPairable = false
   /// After how many seconds it stops being discoverable; 0 for never.
-  public var discoverableTimeout: UInt32 = 0
-  /// Whether it is scanning.
-  public var isDiscovering = false
+  package var discoverableTimeout: UInt32 = 0
 
   /// "hci0".
-  public var name: String { BlueZPath.last(path) }
+  package var name: String { BlueZPath.last(path) }
 
   init(path: String) { self.path = path }
 
@@ -40,30 +34,25 @@ public struct BluetoothAdapter: Equatable, Sendable {
     isPairable = properties["Pairable"]?.truth ?? isPairable
     discoverableTimeout =
       properties["DiscoverableTimeout"]?.number.flatMap(UInt32.init(exactly:)) ?? discoverableTimeout
-    isDiscovering = properties["Discovering"]?.truth ?? isDiscovering
   }
 }
 
 /// A Bluetooth device that BlueZ knows: one that is paired, or was found by a scan.
-public struct BluetoothDevice: Equatable, Sendable {
+package struct BluetoothDevice: Equatable, Sendable {
   /// Its object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
-  public var path: String
-  /// Its address.
-  public var address: BluetoothDeviceAddress
-  /// Its name; empty if unknown.
-  public var name = ""
-  /// Whether it is paired with that adapter.
-  public var isPaired = false
+  package var path: String
+  package var address: BluetoothDeviceAddress
+  /// Empty if unknown.
+  package var name = ""
+  package var isPaired = false
   /// Whether it may connect without asking the user.
-  public var isTrusted = false
-  /// Whether it is connected now.
-  public var isConnected = false
-  /// Whether the user has blocked it.
-  public var isBlocked = false
+  package var isTrusted = false
+  package var isConnected = false
+  package var isBlocked = false
   /// The UUIDs of its services, in lower case.
-  public var services: [String] = []
+  package var services: [String] = []
   /// The strength of its signal in dBm, while a scan sees it.
-  public var signal: Int?
+  package var signal: Int?
 
   /// A device with nothing but its path; nil if the path is not that of a device.
   init?(path: String) {
@@ -72,32 +61,22 @@ public struct BluetoothDevice: Equatable, Sendable {
     self.address = address
   }
 
-  /// The object path of its adapter.
-  public var adapterPath: String { BlueZPath.parent(path) }
+  package var adapterPath: String { BlueZPath.parent(path) }
 
   /// The name of its adapter: "hci0".
-  public var adapter: String { BlueZPath.last(adapterPath) }
+  package var adapter: String { BlueZPath.last(adapterPath) }
 
   /// Whether it is an accessory: it offers the accessory's service.
-  public var isAccessory: Bool { services.contains(AccessoryService.accessory) }
+  package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
   /// Whether it is an Apple device, or plays one: it offers the device's service.
-  public var isAppleDevice: Bool { services.contains(AccessoryService.device) }
+  package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// Its name, or its address if it has no name.
-  public var title: String { name.isEmpty ? address.description : name }
+  package var title: String { name.isEmpty ? address.description : name }
 
-  /// Whether an address selects it.
-  public func isMeant(by selector: Address.BluetoothSelector) -> Bool {
+  package func isMeant(by selector: Address.BluetoothSelector) -> Bool {
     (selector.adapter ?? adapter) == adapter && (selector.device ?? address) == address
-  }
-
-  /// Why its adapter cannot connect to it now; nil if an attempt makes sense.
-  public func obstacle(adapter: BluetoothAdapter?) -> BluetoothError? {
-    guard let adapter else { return .noAdapter(self.adapter) }
-    if !adapter.isPowered { return .adapterOff(adapter.name) }
-    if isBlocked { return .failed("it is blocked; unblock it: bluetoothctl unblock \(address)") }
-    return isPaired ? nil : .notPaired("\(address)")
   }
 
   mutating func update(_ properties: [String: BusValue]) {
@@ -135,37 +114,49 @@ enum BlueZPath {
 /// The adapters and devices of BlueZ, kept up to date from its answers and signals. Pure: no bus, no clock.
 ///
 /// Signals may come in any order: a change or a removal of an unknown device is ignored.
-struct BluetoothObjects: Equatable, Sendable {
-  /// What a message changed.
-  enum Change: Equatable, Sendable {
-    case adapter(BluetoothAdapter)
-    case adapterGone(BluetoothAdapter)
-    case deviceFound(BluetoothDevice)
-    case device(BluetoothDevice, from: BluetoothDevice)
-    case deviceGone(BluetoothDevice)
-  }
-
+package struct BluetoothObjects: Equatable, Sendable {
   static let adapterInterface = "org.bluez.Adapter1"
   static let deviceInterface = "org.bluez.Device1"
 
   private(set) var adapters: [String: BluetoothAdapter] = [:]
   private(set) var devices: [String: BluetoothDevice] = [:]
 
+  /// The devices, by path.
+  package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
+
+  /// The adapter with a name, or the first that is on.
+  package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
+    let meant = adapters.values.sorted { $0.path < $1.path }.filter { (name ?? $0.name) == $0.name }
+    guard let first = meant.first else { throw .noAdapter(name) }
+    guard let on = meant.first(where: \.isPowered) else { throw .adapterOff(first.name) }
+    return on
+  }
+
+  /// Why its adapter cannot connect to a device now; nil if an attempt makes sense.
+  package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
+    guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
+    if !adapter.isPowered { return .adapterOff(adapter.name) }
+    if device.isBlocked {
+      return .failed("it is blocked; unblock it: bluetoothctl unblock \(device.address)")
+    }
+    return device.isPaired ? nil : .notPaired("\(device.address)")
+  }
+
   /// Everything that `GetManagedObjects` returned: what is missing there is gone.
-  mutating func replace(with answer: [BusValue]) -> [Change] {
-    var changes: [Change] = []
+  mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
+    var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
-    for path in devices.keys.sorted() where objects[path] == nil { changes += remove(path, [Self.deviceInterface]) }
-    for path in adapters.keys.sorted() where objects[path] == nil { changes += remove(path, [Self.adapterInterface]) }
+    for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
+    for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
     // Adapters come before their devices, because their paths are shorter.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
-      changes += add(path, interfaces.dictionary ?? [:])
+      events += add(path, interfaces.dictionary ?? [:])
     }
-    return changes
+    return events
   }
 
   /// A signal of the object manager, or of a changed property.
-  mutating func handle(_ signal: BusSignal) -> [Change] {
+  mutating func handle(_ signal: BusSignal) -> [BlueZ.Event] {
     let values = signal.values
     switch signal.member {
     case "InterfacesAdded":
@@ -183,40 +174,40 @@ struct BluetoothObjects: Equatable, Sendable {
   }
 
   /// BlueZ is gone, and everything with it.
-  mutating func removeAll() -> [Change] { replace(with: []) }
+  mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
-  private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [Change] {
-    var changes: [Change] = []
+  private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {
+    var events: [BlueZ.Event] = []
     if let properties = interfaces[Self.adapterInterface]?.dictionary {
       if adapters[path] == nil { adapters[path] = BluetoothAdapter(path: path) }
       adapters[path]?.update(properties)
-      if let adapter = adapters[path] { changes.append(.adapter(adapter)) }
+      if let adapter = adapters[path] { events.append(.adapter(adapter)) }
     }
     if let properties = interfaces[Self.deviceInterface]?.dictionary {
-      if devices[path] != nil { return changes + change(path, Self.deviceInterface, properties, []) }
+      if devices[path] != nil { return events + change(path, Self.deviceInterface, properties, []) }
       if var device = BluetoothDevice(path: path) {
         device.update(properties)
         devices[path] = device
-        changes.append(.deviceFound(device))
+        events.append(.deviceFound(device))
       }
     }
-    return changes
+    return events
   }
 
-  private mutating func remove(_ path: String, _ interfaces: [String]) -> [Change] {
-    var changes: [Change] = []
+  private mutating func remove(_ path: String, _ interfaces: [String]) -> [BlueZ.Event] {
+    var events: [BlueZ.Event] = []
     if interfaces.contains(Self.deviceInterface), let device = devices.removeValue(forKey: path) {
-      changes.append(.deviceGone(device))
+      events.append(.deviceGone(device))
     }
     if interfaces.contains(Self.adapterInterface), let adapter = adapters.removeValue(forKey: path) {
-      changes.append(.adapterGone(adapter))
+      events.append(.adapterGone(adapter))
     }
-    return changes
+    return events
   }
 
   private mutating func change(
     _ path: String, _ interface: String, _ properties: [String: BusValue], _ dropped: [String]
-  ) -> [Change] {
+  ) -> [BlueZ.Event] {
     switch interface {
     case Self.adapterInterface:
       guard let before = adapters[path] else { return [] }

@@ -1,71 +1,44 @@
 import AccessoryCore
 
-/// A service that this process offers on every adapter: BlueZ listens, publishes the record, and hands each connection over
-/// as a descriptor. Registered again by itself when BlueZ was restarted; gone when this is dropped or the process ends.
-public final class OfferedService {
-  /// What happens to the service.
-  public enum Event {
+/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the record, and hands over each
+/// connection as a descriptor. Registered again when BlueZ was restarted; gone when this is dropped or the process ends.
+final class OfferedService {
+  enum Event {
     /// A device connected: its object path, and the connection.
     case connected(device: String, BusDescriptor)
     /// BlueZ asks this process to close a device's connection.
-    case shallEnd(device: String)
-    /// The service is registered and published.
-    case registered
-    /// The service cannot be offered.
+    case closeRequested(device: String)
     case failed(BluetoothError)
   }
 
-  private static let managerInterface = "org.bluez.ProfileManager1"
-  private static let profileInterface = "org.bluez.Profile1"
-
-  private let blueZ: BlueZ
-  private let record: ServiceRecord
-  private let path: String
+  private let isAccepting: () -> Bool
   private let onEvent: (Event) -> Void
   private var registration: RegisteredObject?
-  private var isAccepting: () -> Bool
 
   /// Offers a service, from when BlueZ first answers.
   ///
   /// - Parameters:
+  ///   - uuid: names the service.
+  ///   - first: the lowest RFCOMM channel to use.
   ///   - path: the object of this process that BlueZ calls; one for each service.
   ///   - isAccepting: whether a device that connects now is accepted.
-  public init(
-    _ record: ServiceRecord, at path: String, by blueZ: BlueZ, isAccepting: @escaping () -> Bool = { true },
-    onEvent: @escaping (Event) -> Void
+  init(
+    _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
+    isAccepting: @escaping () -> Bool = { true }, onEvent: @escaping (Event) -> Void
   ) {
-    self.blueZ = blueZ
-    self.record = record
-    self.path = path
     self.isAccepting = isAccepting
     self.onEvent = onEvent
+    let channel = (first...30).first { blueZ.sockets.isFree(channel: $0) } ?? first
     registration = RegisteredObject(
-      at: path, by: blueZ, manager: Self.managerInterface, unregister: "UnregisterProfile"
-    ) { [weak self] call in
-      self?.handle(call)
-    } exported: { [weak self] result in
-      switch result {
-      case .success: self?.register()
-      case .failure(let error): self?.onEvent(.failed(error))
-      }
-    }
-  }
-
-  private func register() {
-    blueZ.call(
-      "/org/bluez", Self.managerInterface, "RegisterProfile",
-      [.objectPath(path), .string(record.service), .properties(record.options)]
-    ) { [weak self] answer in
-      guard let self else { return }
-      switch answer {
-      case .success: onEvent(.registered)
-      case .failure(let error): onEvent(.failed(error))
-      }
+      "Profile", at: path, by: blueZ, [.string(uuid), Self.options(uuid, channel)]
+    ) { result in
+      if case .failure(let error) = result { onEvent(.failed(error)) }
+    } onCall: { [weak self] in
+      self?.handle($0)
     }
   }
 
   private func handle(_ call: BusCall) {
-    guard call.interface.isEmpty || call.interface == Self.profileInterface else { return call.failAsUnknown() }
     switch (call.member, call.arguments.first) {
     case ("NewConnection", .objectPath(let device)):
       guard call.arguments.count >= 2, case .descriptor(let descriptor) = call.arguments[1] else {
@@ -76,9 +49,116 @@ public final class OfferedService {
       onEvent(.connected(device: device, descriptor))
     case ("RequestDisconnection", .objectPath(let device)):
       call.answer()
-      onEvent(.shallEnd(device: device))
+      onEvent(.closeRequested(device: device))
     case ("Release", _): call.answer()
     default: call.failAsUnknown()
     }
+  }
+
+  /// Both are needed: without `Channel` BlueZ does not listen, and without the record it does not publish the serial port
+  /// profile, which many hosts look for.
+  static func options(_ uuid: String, _ channel: UInt8) -> BusValue {
+    .properties([
+      "Name": .string(name), "Role": .string("server"), "Channel": .uint16(UInt16(channel)),
+      "ServiceRecord": .string(record(uuid, channel)), "RequireAuthentication": .bool(true),
+      "RequireAuthorization": .bool(false),
+    ])
+  }
+
+  private static let name = "Wireless iAP"
+
+  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM on the channel), browse group 1002, languages,
+  /// serial port profile 1101 in version 1.2, name.
+  static func record(_ uuid: String, _ channel: UInt8) -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <record>
+      <attribute id="0x0001"><sequence><uuid value="\(uuid)"/></sequence></attribute>
+      <attribute id="0x0004"><sequence>
+        <sequence><uuid value="0x0100"/></sequence>
+        <sequence><uuid value="0x0003"/><uint8 value="\(channel)"/></sequence>
+      </sequence></attribute>
+      <attribute id="0x0005"><sequence><uuid value="0x1002"/></sequence></attribute>
+      <attribute id="0x0006"><sequence>
+        <uint16 value="0x656e"/><uint16 value="0x006a"/><uint16 value="0x0100"/>
+      </sequence></attribute>
+      <attribute id="0x0009"><sequence>
+        <sequence><uuid value="0x1101"/><uint16 value="0x0102"/></sequence>
+      </sequence></attribute>
+      <attribute id="0x0100"><text value="\(name)"/></attribute>
+    </record>
+    """
+  }
+}
+
+/// An object of this process that BlueZ calls. It is exported and registered each time the service starts, and
+/// unregistered when this is released. Calls from any other program are refused, because their connections need not be
+/// Bluetooth connections.
+final class RegisteredObject {
+  private let kind: String
+  private let path: String
+  private let blueZ: BlueZ
+  private let arguments: [BusValue]
+  private let registered: (Result<Void, BluetoothError>) -> Void
+  private let onCall: (BusCall) -> Void
+  private var object: BusSlot?
+  private var observer: BlueZ.Observer?
+
+  /// Registers the object as soon as BlueZ answers, and again after each restart.
+  ///
+  /// - Parameters:
+  ///   - kind: `Profile` or `Agent`, as in the names of BlueZ's interfaces and methods.
+  ///   - path: one for each object of this process.
+  ///   - arguments: those of the method that registers it, after the path.
+  ///   - registered: called each time it was registered, or could not be.
+  init(
+    _ kind: String, at path: String, by blueZ: BlueZ, _ arguments: [BusValue],
+    registered: @escaping (Result<Void, BluetoothError>) -> Void, onCall: @escaping (BusCall) -> Void
+  ) {
+    (self.kind, self.path, self.blueZ, self.arguments) = (kind, path, blueZ, arguments)
+    (self.registered, self.onCall) = (registered, onCall)
+    observer = blueZ.observe { [unowned self] event in
+      switch event {
+      case .available: export()
+      case .unavailable:
+        if let object { blueZ.bus?.withdraw(object) }
+        object = nil
+      default: break
+      }
+    }
+    if blueZ.state == .available { export() }
+  }
+
+  deinit {
+    guard let object else { return }
+    // When the process ends, BlueZ removes the registration by itself.
+    call("Unregister\(kind)") { _ in }
+    blueZ.bus?.withdraw(object)
+  }
+
+  /// Calls the manager of such objects with the path of this one.
+  func call(
+    _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
+  ) {
+    blueZ.call("/org/bluez", "org.bluez.\(kind)Manager1", member, [.objectPath(path)] + arguments) {
+      completion($0.map { _ in })
+    }
+  }
+
+  private func export() {
+    // Once each time the service starts.
+    guard object == nil, let bus = blueZ.bus else { return }
+    do {
+      object = try bus.export(path) { [weak self] call in
+        guard let self, call.sender == blueZ.owner else {
+          return call.fail("org.freedesktop.DBus.Error.AccessDenied", "only BlueZ may call this")
+        }
+        guard call.interface.isEmpty || call.interface == "org.bluez.\(kind)1" else { return call.failAsUnknown() }
+        onCall(call)
+      }
+    } catch {
+      return registered(.failure(BluetoothError(error)))
+    }
+    call("Register\(kind)", arguments) { [weak self] in self?.registered($0) }
   }
 }

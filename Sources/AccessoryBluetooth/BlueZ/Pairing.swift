@@ -4,9 +4,8 @@ import AccessoryCore
 ///
 /// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.
-public final class Pairing {
-  /// What happens.
-  public enum Event {
+package final class Pairing {
+  package enum Event {
     /// The scan found a device, or its name or signal strength has changed.
     case found(BluetoothDevice)
     /// BlueZ asks a question.
@@ -42,7 +41,7 @@ public final class Pairing {
   /// - Parameters:
   ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
   ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, else `NoInputNoOutput`.
-  public init(
+  package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {
     self.blueZ = blueZ
@@ -62,7 +61,7 @@ public final class Pairing {
   deinit { stop() }
 
   /// Stops the scan, and cancels a pairing in progress.
-  public func stop() {
+  package func stop() {
     switch phase {
     case .scanning: scan(false)
     case .pairing:
@@ -94,22 +93,24 @@ public final class Pairing {
 
   private func scan(_ isOn: Bool) {
     guard let adapter else { return }
-    let member = isOn ? "StartDiscovery" : "StopDiscovery"
-    guard isOn else { return blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { _ in } }
+    func call(
+      _ member: String, _ arguments: [BusValue] = [],
+      completion: @escaping (Result<[BusValue], BluetoothError>) -> Void = { _ in }
+    ) {
+      blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member, arguments, completion: completion)
+    }
+    guard isOn else { return call("StopDiscovery") }
     // iAP2 runs over BR/EDR only.
-    let filter = BusValue.properties(["Transport": .string("bredr")])
-    blueZ.call(adapter.path, BluetoothObjects.adapterInterface, "SetDiscoveryFilter", [filter]) { _ in }
-    blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { [weak self] answer in
+    call("SetDiscoveryFilter", [.properties(["Transport": .string("bredr")])])
+    call("StartDiscovery") { [weak self] answer in
       if case .failure(let error) = answer { self?.finish(.failed(error)) }
     }
   }
 
-  private func handle(_ news: BlueZ.News) {
-    switch (phase, news) {
-    case (.starting, .unavailable(let reason)), (.scanning, .unavailable(let reason)),
-      (.pairing, .unavailable(let reason)):
-      finish(.failed(reason))
-    case (.scanning, .deviceFound(let device)), (.scanning, .device(let device, from: _)): saw(device)
+  private func handle(_ event: BlueZ.Event) {
+    switch event {
+    case .unavailable(let reason): finish(.failed(reason))
+    case .deviceFound(let device), .device(let device, from: _): if case .scanning = phase { saw(device) }
     default: break
     }
   }
@@ -152,7 +153,7 @@ public final class Pairing {
   }
 
   /// Forgets a device: its bond, and that it was trusted.
-  public static func remove(
+  package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {
     blueZ.call(

@@ -1,9 +1,9 @@
 import AccessoryCore
 
 /// Receives the questions that BlueZ asks while two devices pair. BlueZ asks this process as long as this object exists.
-public final class PairingAgent {
+package final class PairingAgent {
   /// A question of BlueZ, to be answered once, now or later.
-  public enum Question {
+  package enum Question {
     /// May they pair without a number or a PIN?
     case authorization(device: String, answer: (Bool) -> Void)
     /// Do both devices show this number?
@@ -20,14 +20,7 @@ public final class PairingAgent {
     case cancelled
   }
 
-  private static let managerInterface = "org.bluez.AgentManager1"
-  private static let agentInterface = "org.bluez.Agent1"
-
-  private let blueZ: BlueZ
-  private let path: String
-  private let capability: String
   private let ask: (Question) -> Void
-  private let ready: (Result<Void, BluetoothError>) -> Void
   private var registration: RegisteredObject?
 
   /// Registers an agent, from when BlueZ first answers, and makes it the default agent.
@@ -35,63 +28,40 @@ public final class PairingAgent {
   /// - Parameters:
   ///   - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, ….
   ///   - ready: called whenever it is registered, or cannot be.
-  public init(
+  package init(
     by blueZ: BlueZ, at path: String, capability: String,
-    ready: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }, ask: @escaping (Question) -> Void
+    ready: @escaping (Result<Void, BluetoothError>) -> Void, ask: @escaping (Question) -> Void
   ) {
-    self.blueZ = blueZ
-    self.path = path
-    self.capability = capability
-    self.ready = ready
     self.ask = ask
-    registration = RegisteredObject(
-      at: path, by: blueZ, manager: Self.managerInterface, unregister: "UnregisterAgent"
-    ) { [weak self] call in
-      self?.handle(call)
-    } exported: { [weak self] result in
-      switch result {
-      case .success: self?.register()
-      case .failure(let error): self?.ready(.failure(error))
-      }
-    }
-  }
-
-  private func register() {
-    let arguments: [BusValue] = [.objectPath(path), .string(capability)]
-    blueZ.call("/org/bluez", Self.managerInterface, "RegisterAgent", arguments) { [weak self] answer in
-      guard let self else { return }
-      if case .failure(let error) = answer { return ready(.failure(error)) }
-      blueZ.call("/org/bluez", Self.managerInterface, "RequestDefaultAgent", [.objectPath(path)]) {
-        [weak self] answer in
-        self?.ready(answer.map { _ in })
-      }
+    registration = RegisteredObject("Agent", at: path, by: blueZ, [.string(capability)]) { [weak self] result in
+      if case .failure = result { return ready(result) }
+      self?.registration?.call("RequestDefaultAgent") { [weak self] result in if self != nil { ready(result) } }
+    } onCall: { [weak self] in
+      self?.handle($0)
     }
   }
 
   private func handle(_ call: BusCall) {
-    guard call.interface.isEmpty || call.interface == Self.agentInterface else { return call.failAsUnknown() }
     let device = call.arguments.first?.text ?? ""
     let second = call.arguments.dropFirst().first
+    let number = UInt32(clamping: second?.number ?? 0)
+    func answer(_ isAllowed: Bool) { reply(isAllowed ? [] : nil) }
+    func reply(_ values: [BusValue]?) {
+      if let values { call.answer(values) } else { call.fail("org.bluez.Error.Rejected", "refused by the user") }
+    }
     switch call.member {
-    case "RequestAuthorization": ask(.authorization(device: device) { Self.answer(call, $0) })
-    case "RequestConfirmation":
-      ask(
-        .confirmation(device: device, number: UInt32(clamping: second?.number ?? 0)) { Self.answer(call, $0) })
+    case "RequestAuthorization": ask(.authorization(device: device, answer: answer))
+    case "RequestConfirmation": ask(.confirmation(device: device, number: number, answer: answer))
     case "AuthorizeService":
-      ask(.service(device: device, uuid: (second?.text ?? "").lowercased()) { Self.answer(call, $0) })
-    case "RequestPinCode":
-      ask(.pin(device: device) { pin in if let pin { call.answer([.string(pin)]) } else { Self.answer(call, false) } })
-    case "RequestPasskey":
-      ask(
-        .passkey(device: device) { number in
-          if let number { call.answer([.uint32(number)]) } else { Self.answer(call, false) }
-        })
+      ask(.service(device: device, uuid: (second?.text ?? "").lowercased(), answer: answer))
+    case "RequestPinCode": ask(.pin(device: device) { pin in reply(pin.map { [.string($0)] }) })
+    case "RequestPasskey": ask(.passkey(device: device) { number in reply(number.map { [.uint32($0)] }) })
     case "DisplayPinCode":
       call.answer()
       ask(.show(device: device, second?.text ?? ""))
     case "DisplayPasskey":
       call.answer()
-      ask(.show(device: device, Self.digits(UInt32(clamping: second?.number ?? 0))))
+      ask(.show(device: device, Self.digits(number)))
     case "Cancel":
       call.answer()
       ask(.cancelled)
@@ -101,9 +71,5 @@ public final class PairingAgent {
   }
 
   /// A number as both devices show it: six digits.
-  public static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
-
-  private static func answer(_ call: BusCall, _ isAllowed: Bool) {
-    if isAllowed { call.answer() } else { call.fail("org.bluez.Error.Rejected", "refused by the user") }
-  }
+  package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

@@ -6,62 +6,37 @@ import Glibc
 /// ```swift
 /// let options: [BusValue] = [.properties(["Role": .string("server"), "Channel": .uint16(3)])]
 /// ```
-public indirect enum BusValue: Equatable, Sendable {
-  /// Text.
+package indirect enum BusValue: Equatable, Sendable {
+  /// Text, or a signature.
   case string(String)
-  /// The path of an object.
   case objectPath(String)
-  /// The signature of other values.
-  case signature(String)
-  /// A truth value.
   case bool(Bool)
-  /// An unsigned byte.
-  case byte(UInt8)
-  /// A signed number of 16 bits.
-  case int16(Int16)
-  /// An unsigned number of 16 bits.
-  case uint16(UInt16)
-  /// A signed number of 32 bits.
-  case int32(Int32)
-  /// An unsigned number of 32 bits.
-  case uint32(UInt32)
-  /// A signed number of 64 bits.
-  case int64(Int64)
-  /// An unsigned number of 64 bits.
-  case uint64(UInt64)
-  /// A number with a fraction.
+  case integer(Int64, BusInteger)
   case double(Double)
-  /// An open file descriptor.
   case descriptor(BusDescriptor)
   /// Values of one signature.
   case array(of: String, [BusValue])
-  /// A struct.
   case structure([BusValue])
   /// A key and its value. A dictionary is an array of these.
   case entry(BusValue, BusValue)
   /// A value with its signature.
   case variant(BusValue)
 
+  package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
+  package static func uint32(_ number: UInt32) -> BusValue { .integer(Int64(number), .uint32) }
+
   /// A dictionary from names to values of any signature (`a{sv}`).
-  public static func properties(_ values: [String: BusValue]) -> BusValue {
+  package static func properties(_ values: [String: BusValue]) -> BusValue {
     let entries = values.sorted { $0.key < $1.key }.map { BusValue.entry(.string($0.key), .variant($0.value)) }
     return .array(of: "{sv}", entries)
   }
 
-  /// Its signature.
-  public var signature: String {
+  package var signature: String {
     switch self {
     case .string: "s"
     case .objectPath: "o"
-    case .signature: "g"
     case .bool: "b"
-    case .byte: "y"
-    case .int16: "n"
-    case .uint16: "q"
-    case .int32: "i"
-    case .uint32: "u"
-    case .int64: "x"
-    case .uint64: "t"
+    case .integer(_, let kind): String(kind.rawValue)
     case .double: "d"
     case .descriptor: "h"
     case .array(let element, _): "a" + element
@@ -73,40 +48,28 @@ public indirect enum BusValue: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// The value inside, where this is a variant.
-  public var unwrapped: BusValue {
+  /// The value inside a variant.
+  package var unwrapped: BusValue {
     if case .variant(let inner) = self { inner.unwrapped } else { self }
   }
 
-  /// The text of a string, a path or a signature.
-  public var text: String? {
+  package var text: String? {
     switch unwrapped {
-    case .string(let text), .objectPath(let text), .signature(let text): text
+    case .string(let text), .objectPath(let text): text
     default: nil
     }
   }
 
-  /// The truth value.
-  public var truth: Bool? {
+  package var truth: Bool? {
     if case .bool(let truth) = unwrapped { truth } else { nil }
   }
 
-  /// A whole number of any width.
-  public var number: Int? {
-    switch unwrapped {
-    case .byte(let number): Int(number)
-    case .int16(let number): Int(number)
-    case .uint16(let number): Int(number)
-    case .int32(let number): Int(number)
-    case .uint32(let number): Int(number)
-    case .int64(let number): Int(number)
-    case .uint64(let number): Int(exactly: number)
-    default: nil
-    }
+  package var number: Int? {
+    if case .integer(let number, _) = unwrapped { Int(number) } else { nil }
   }
 
   /// The elements of an array or a structure.
-  public var elements: [BusValue]? {
+  package var elements: [BusValue]? {
     switch unwrapped {
     case .array(_, let values), .structure(let values): values
     default: nil
@@ -114,7 +77,7 @@ public indirect enum BusValue: Equatable, Sendable {
   }
 
   /// The values of a dictionary by their names.
-  public var dictionary: [String: BusValue]? {
+  package var dictionary: [String: BusValue]? {
     guard case .array(_, let entries) = unwrapped else { return nil }
     var values: [String: BusValue] = [:]
     for case .entry(let key, let value) in entries {
@@ -124,13 +87,32 @@ public indirect enum BusValue: Equatable, Sendable {
   }
 }
 
+/// The integers of D-Bus, by their signatures.
+package enum BusInteger: Character, Sendable {
+  case byte = "y"
+  case int16 = "n"
+  case uint16 = "q"
+  case int32 = "i"
+  case uint32 = "u"
+  case int64 = "x"
+  case uint64 = "t"
+
+  /// The number in the lowest bits of `bits`; the bits above are 0.
+  fileprivate func number(_ bits: UInt64) -> Int64 {
+    switch self {
+    case .int16: Int64(Int16(truncatingIfNeeded: bits))
+    case .int32: Int64(Int32(truncatingIfNeeded: bits))
+    default: Int64(bitPattern: bits)
+    }
+  }
+}
+
 /// A file descriptor received or sent with a message. It is closed on release unless it was taken.
-public final class BusDescriptor: @unchecked Sendable, Equatable {
+package final class BusDescriptor: @unchecked Sendable, Equatable {
   // Only `take` changes it, on the loop of the bus.
   private var number: Int32
 
-  /// Takes over a descriptor.
-  public init(taking number: Int32) {
+  package init(taking number: Int32) {
     self.number = number
   }
 
@@ -139,23 +121,25 @@ public final class BusDescriptor: @unchecked Sendable, Equatable {
   }
 
   /// The number, until it is taken.
-  public var borrowed: Int32 { number }
+  var borrowed: Int32 { number }
+
+  /// Whether the other end is gone already.
+  var hasHungUp: Bool {
+    var poll = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
+  }
 
   /// Gives the descriptor away; -1 the second time.
-  public func take() -> Int32 {
+  package func take() -> Int32 {
     defer { number = -1 }
     return number
   }
 
-  /// Whether both are one object.
-  public static func == (left: BusDescriptor, right: BusDescriptor) -> Bool { left === right }
+  package static func == (left: BusDescriptor, right: BusDescriptor) -> Bool { left === right }
 }
 
 // MARK: - Messages
 
-/// The values of a message, in order.
-///
-/// - Throws: ``BusError`` when the message cannot be read.
 func readValues(of message: OpaquePointer) throws(BusError) -> [BusValue] {
   var values: [BusValue] = []
   while let value = try readValue(message) { values.append(value) }
@@ -169,36 +153,32 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   let more = try checked(sd_bus_message_peek_type(message, &type, &contents), "read a message")
   if more == 0 { return nil }
   let element = contents.map { String(cString: $0) } ?? ""
-  switch UInt8(bitPattern: type) {
-  case UInt8(ascii: "s"): return .string(try readText(message, type))
-  case UInt8(ascii: "o"): return .objectPath(try readText(message, type))
-  case UInt8(ascii: "g"): return .signature(try readText(message, type))
-  case UInt8(ascii: "b"): return .bool(try readBasic(message, type, Int32(0)) != 0)
-  case UInt8(ascii: "y"): return .byte(try readBasic(message, type, 0))
-  case UInt8(ascii: "n"): return .int16(try readBasic(message, type, 0))
-  case UInt8(ascii: "q"): return .uint16(try readBasic(message, type, 0))
-  case UInt8(ascii: "i"): return .int32(try readBasic(message, type, 0))
-  case UInt8(ascii: "u"): return .uint32(try readBasic(message, type, 0))
-  case UInt8(ascii: "x"): return .int64(try readBasic(message, type, 0))
-  case UInt8(ascii: "t"): return .uint64(try readBasic(message, type, 0))
-  case UInt8(ascii: "d"): return .double(try readBasic(message, type, 0))
-  case UInt8(ascii: "h"):
+  let code = Character(Unicode.Scalar(UInt8(bitPattern: type)))
+  switch code {
+  case "s", "g": return .string(try readText(message, type))
+  case "o": return .objectPath(try readText(message, type))
+  case "b": return .bool(try readBasic(message, type, Int32(0)) != 0)
+  case "d": return .double(try readBasic(message, type, 0))
+  case "h":
     // The message closes its own descriptor.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
     if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
-  case UInt8(ascii: "a"): return .array(of: element, try readContainer(message, type, element))
-  case UInt8(ascii: "r"): return .structure(try readContainer(message, type, element))
-  case UInt8(ascii: "e"):
+  case "a": return .array(of: element, try readContainer(message, type, element))
+  case "r": return .structure(try readContainer(message, type, element))
+  case "e":
     let pair = try readContainer(message, type, element)
     guard pair.count == 2 else { throw .failed("read a dictionary", code: EBADMSG) }
     return .entry(pair[0], pair[1])
-  case UInt8(ascii: "v"):
+  case "v":
     guard let inner = try readContainer(message, type, element).first else {
       throw .failed("read a variant", code: EBADMSG)
     }
     return .variant(inner)
-  default: throw .failed("read a message", code: EBADMSG)
+  default:
+    guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
+    // sd-bus writes as many bytes as the type has: the lowest ones, because Linux is little-endian here.
+    return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }
 
@@ -224,30 +204,22 @@ private func readContainer(
   return values
 }
 
-/// Appends values to a message.
 func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
   for value in values { try append(value, to: message) }
 }
 
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
-  case .string(let text), .objectPath(let text), .signature(let text):
+  case .string(let text), .objectPath(let text):
     // Text on D-Bus has no zero bytes; C cuts it at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)
-  case .byte(let number): try appendBasic(value, number, to: message)
-  case .int16(let number): try appendBasic(value, number, to: message)
-  case .uint16(let number): try appendBasic(value, number, to: message)
-  case .int32(let number): try appendBasic(value, number, to: message)
-  case .uint32(let number): try appendBasic(value, number, to: message)
-  case .int64(let number): try appendBasic(value, number, to: message)
-  case .uint64(let number): try appendBasic(value, number, to: message)
+  case .integer(let number, _): try appendBasic(value, number, to: message)
   case .double(let number): try appendBasic(value, number, to: message)
   case .descriptor(let descriptor): try appendBasic(value, descriptor.borrowed, to: message)
   case .array(let element, let values): try appendContainer("a", element, values, to: message)
-  case .structure(let values):
-    try appendContainer("r", values.map(\.signature).joined(), values, to: message)
+  case .structure(let values): try appendContainer("r", values.map(\.signature).joined(), values, to: message)
   case .entry(let key, let inner):
     try appendContainer("e", key.signature + inner.signature, [key, inner], to: message)
   case .variant(let inner): try appendContainer("v", inner.signature, [inner], to: message)

@@ -14,17 +14,15 @@ import Glibc
 ///   print($0)
 /// }
 /// ```
-public final class MessageBus: TimerHandler {
-  /// Which bus.
-  public enum Place: Equatable, Sendable {
+package final class MessageBus: TimerHandler {
+  package enum Place: Equatable, Sendable {
     /// The system's, or the one that DBUS_SYSTEM_BUS_ADDRESS names.
     case system
     /// The one at a D-Bus address, such as `unix:path=/tmp/bus`.
     case address(String)
   }
 
-  /// The result of a call.
-  public typealias Answer = Result<[BusValue], BusError>
+  package typealias Answer = Result<[BusValue], BusError>
 
   private let loop: any PollingLoop
   private let ended: (BusError) -> Void
@@ -35,8 +33,11 @@ public final class MessageBus: TimerHandler {
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call of sd-bus, to be delivered after it.
   private var arrivals: [() -> Void] = []
-  private var pending: [ObjectIdentifier: PendingCall] = [:]
-  private var handlers: [BusHandler] = []
+  /// The calls that wait for their answers, by a number of this object's own.
+  private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
+  private var nextCall = 0
+  /// The match rules and exported objects.
+  private var slots: [BusSlot] = []
 
   /// How many messages are handled in one turn of the loop, at most.
   private static var turnLimit: Int { 64 }
@@ -45,7 +46,7 @@ public final class MessageBus: TimerHandler {
   ///
   /// - Parameter ended: called once when the bus goes away.
   /// - Throws: ``BusError`` when there is no such bus.
-  public init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
+  package init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
     loop.preconditionCurrent()
     self.loop = loop
     self.ended = ended
@@ -65,7 +66,7 @@ public final class MessageBus: TimerHandler {
 
   deinit {
     stopWatching()
-    handlers = []
+    slots = []
     pending = [:]
     // The last messages, such as restored settings, are still sent.
     if let raw { Self.finish(raw) }
@@ -111,7 +112,7 @@ public final class MessageBus: TimerHandler {
   /// Calls a method of another program.
   ///
   /// - Parameter completion: called once, in a later turn, unless the bus is released before.
-  public func call(
+  package func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     timeout: Duration = .seconds(25), completion: @escaping (Answer) -> Void
   ) {
@@ -120,12 +121,14 @@ public final class MessageBus: TimerHandler {
       guard let raw else { throw .closed("it was closed") }
       let message = try Self.makeCall(raw, destination, path, interface, member, arguments)
       defer { sd_bus_message_unref(message) }
-      let call = PendingCall(self, completion)
+      nextCall += 1
+      let slot = BusSlot(self) { [unowned self, number = nextCall] message in
+        pending.removeValue(forKey: number)?.completion(Self.answer(in: message))
+      }
       let limit = UInt64(max(1, timeout.wholeNanoseconds / 1_000))
-      let result = sd_bus_call_async(
-        raw, &call.slot, message, PendingCall.answered, Unmanaged.passUnretained(call).toOpaque(), limit)
+      let result = sd_bus_call_async(raw, &slot.slot, message, BusSlot.arrived, slot.context, limit)
       _ = try checked(result, "call \(interface).\(member)")
-      pending[ObjectIdentifier(call)] = call
+      pending[nextCall] = (slot, completion)
     } catch {
       loop.schedule(after: .zero) { completion(.failure(error)) }
     }
@@ -134,7 +137,7 @@ public final class MessageBus: TimerHandler {
 
   /// Calls a method and blocks until the answer comes: for a command that prints it and exits, not on a loop that does other
   /// work.
-  public static func callAndWait(
+  package static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
   ) throws(BusError) -> [BusValue] {
@@ -171,31 +174,6 @@ public final class MessageBus: TimerHandler {
     return message
   }
 
-  /// A call that waits for its answer.
-  private final class PendingCall {
-    unowned let bus: MessageBus
-    let completion: (Answer) -> Void
-    var slot: OpaquePointer?
-
-    init(_ bus: MessageBus, _ completion: @escaping (Answer) -> Void) {
-      self.bus = bus
-      self.completion = completion
-    }
-
-    deinit { sd_bus_slot_unref(slot) }
-
-    static let answered: sd_bus_message_handler_t = { message, context, _ in
-      guard let message, let context else { return 0 }
-      let call = Unmanaged<PendingCall>.fromOpaque(context).takeUnretainedValue()
-      let answer = MessageBus.answer(in: message)
-      call.bus.arrivals.append { [bus = call.bus] in
-        guard let call = bus.pending.removeValue(forKey: ObjectIdentifier(call)) else { return }
-        call.completion(answer)
-      }
-      return 1
-    }
-  }
-
   private static func answer(in message: OpaquePointer) -> Answer {
     if sd_bus_message_is_method_error(message, nil) > 0 {
       guard let error = sd_bus_message_get_error(message) else { return .failure(.closed("an error without a name")) }
@@ -211,15 +189,14 @@ public final class MessageBus: TimerHandler {
   // MARK: - Signals and objects
 
   /// Receives the signals that match a rule, such as `type='signal',sender='org.bluez'`.
-  public func onSignal(_ rule: String, _ onEvent: @escaping (BusSignal) -> Void) throws(BusError) {
+  package func onSignal(_ rule: String, _ onEvent: @escaping (BusSignal) -> Void) throws(BusError) {
     guard let raw else { throw .closed("it was closed") }
-    let handler = BusHandler(self) { message in
-      guard let values = try? readValues(of: message) else { return }
-      onEvent(BusSignal(message, values))
+    let slot = BusSlot(self) { message in
+      if let values = try? readValues(of: message) { onEvent(BusSignal(message, values)) }
     }
-    let result = sd_bus_add_match_async(raw, &handler.slot, rule, BusHandler.arrived, nil, handler.context)
+    let result = sd_bus_add_match_async(raw, &slot.slot, rule, BusSlot.arrived, nil, slot.context)
     _ = try checked(result, "listen to signals of D-Bus")
-    handlers.append(handler)
+    slots.append(slot)
     settle()
   }
 
@@ -227,27 +204,27 @@ public final class MessageBus: TimerHandler {
   ///
   /// - Parameter answer: called for every method call, in a later turn; see ``BusCall``.
   @discardableResult
-  public func export(_ path: String, _ answer: @escaping (BusCall) -> Void) throws(BusError) -> BusObject {
+  package func export(_ path: String, _ answer: @escaping (BusCall) -> Void) throws(BusError) -> BusSlot {
     guard let raw else { throw .closed("it was closed") }
-    let handler = BusHandler(self) { message in
+    let slot = BusSlot(self) { message in
       guard sd_bus_message_is_method_call(message, nil, nil) > 0, let values = try? readValues(of: message) else {
         return
       }
       answer(BusCall(message, values))
     }
-    let result = sd_bus_add_object(raw, &handler.slot, path, BusHandler.arrived, handler.context)
+    let result = sd_bus_add_object(raw, &slot.slot, path, BusSlot.arrived, slot.context)
     _ = try checked(result, "export \(path)")
-    handlers.append(handler)
+    slots.append(slot)
     settle()
-    return BusObject(path: path, handler: handler)
+    return slot
   }
 
-  /// Removes an object.
-  public func withdraw(_ object: BusObject) {
-    handlers.removeAll { $0 === object.handler }
+  /// Removes an exported object.
+  package func withdraw(_ object: BusSlot) {
+    slots.removeAll { $0 === object }
   }
 
-  func arrived(_ work: @escaping () -> Void) { arrivals.append(work) }
+  fileprivate func arrived(_ work: @escaping () -> Void) { arrivals.append(work) }
 
   // MARK: - The loop
 
@@ -260,8 +237,7 @@ public final class MessageBus: TimerHandler {
     func descriptorReady(_ readiness: AccessoryCore.Readiness) { bus?.process() }
   }
 
-  /// Called by the loop.
-  public func timerFired(_ timer: LoopTimer) { process() }
+  package func timerFired(_ timer: LoopTimer) { process() }
 
   /// Lets sd-bus read and write, then delivers what has arrived.
   private func process() {
@@ -313,127 +289,34 @@ public final class MessageBus: TimerHandler {
     stopWatching()
     let waiting = pending.values.map(\.completion)
     pending = [:]
-    handlers = []
+    slots = []
     sd_bus_close_unref(bus)
     for completion in waiting { completion(.failure(error)) }
     ended(error)
   }
 }
 
-/// A signal that arrived.
-public struct BusSignal: Sendable {
-  /// The path of its object.
-  public let path: String
-  /// Its interface.
-  public let interface: String
-  /// Its name.
-  public let member: String
-  /// Its values.
-  public let values: [BusValue]
+/// Something that sd-bus calls back for: a pending call, a match rule or an object.
+package final class BusSlot {
+  private unowned let bus: MessageBus
+  private let deliver: (OpaquePointer) -> Void
+  fileprivate var slot: OpaquePointer?
 
-  init(path: String, interface: String = "", member: String, values: [BusValue]) {
-    self.path = path
-    self.interface = interface
-    self.member = member
-    self.values = values
-  }
-
-  init(_ message: OpaquePointer, _ values: [BusValue]) {
-    self.init(
-      path: text(sd_bus_message_get_path(message)), interface: text(sd_bus_message_get_interface(message)),
-      member: text(sd_bus_message_get_member(message)), values: values)
-  }
-}
-
-private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
-
-/// A method call from another program, to be answered once. If it is released unanswered, the answer is an error.
-public final class BusCall {
-  /// The path of the object.
-  public let path: String
-  /// The interface, which may be empty.
-  public let interface: String
-  /// The method.
-  public let member: String
-  /// Its arguments.
-  public let arguments: [BusValue]
-  /// The unique bus name of the caller.
-  public let sender: String
-  private var message: OpaquePointer?
-
-  init(_ message: OpaquePointer, _ arguments: [BusValue]) {
-    path = text(sd_bus_message_get_path(message))
-    interface = text(sd_bus_message_get_interface(message))
-    member = text(sd_bus_message_get_member(message))
-    sender = text(sd_bus_message_get_sender(message))
-    self.arguments = arguments
-    self.message = sd_bus_message_ref(message)
-  }
-
-  deinit { fail("org.freedesktop.DBus.Error.Failed", "not answered") }
-
-  /// Answers with values.
-  public func answer(_ values: [BusValue] = []) {
-    send { message, reply throws(BusError) in
-      _ = try checked(sd_bus_message_new_method_return(message, &reply), "answer a call")
-      if let reply { try append(values, to: reply) }
-    }
-  }
-
-  /// Answers with an error.
-  public func fail(_ name: String, _ text: String) {
-    send { message, reply throws(BusError) in
-      var error = sd_bus_error()
-      sd_bus_error_set(&error, name, text)
-      defer { sd_bus_error_free(&error) }
-      _ = try checked(sd_bus_message_new_method_error(message, &reply, &error), "answer a call")
-    }
-  }
-
-  /// Answers that there is no such method.
-  public func failAsUnknown() {
-    fail("org.freedesktop.DBus.Error.UnknownMethod", "no method \(interface).\(member)")
-  }
-
-  private func send(_ make: (OpaquePointer, inout OpaquePointer?) throws(BusError) -> Void) {
-    guard let message else { return }
-    self.message = nil
-    var reply: OpaquePointer?
-    // An error means that the caller is gone.
-    if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
-    sd_bus_message_unref(reply)
-    sd_bus_message_unref(message)
-  }
-}
-
-/// An exported object.
-public struct BusObject {
-  /// Its path.
-  public let path: String
-  fileprivate let handler: BusHandler
-}
-
-/// The handler of a match rule or an object, called by sd-bus.
-private final class BusHandler {
-  unowned let bus: MessageBus
-  let onEvent: (OpaquePointer) -> Void
-  var slot: OpaquePointer?
-
-  init(_ bus: MessageBus, _ onEvent: @escaping (OpaquePointer) -> Void) {
+  fileprivate init(_ bus: MessageBus, _ deliver: @escaping (OpaquePointer) -> Void) {
     self.bus = bus
-    self.onEvent = onEvent
+    self.deliver = deliver
   }
 
   deinit { sd_bus_slot_unref(slot) }
 
-  var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+  fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-  static let arrived: sd_bus_message_handler_t = { message, context, _ in
+  fileprivate static let arrived: sd_bus_message_handler_t = { message, context, _ in
     guard let message, let context else { return 0 }
-    let handler = Unmanaged<BusHandler>.fromOpaque(context).takeUnretainedValue()
+    let this = Unmanaged<BusSlot>.fromOpaque(context).takeUnretainedValue()
     let kept = sd_bus_message_ref(message)
-    handler.bus.arrived { [handler] in
-      if let kept { handler.onEvent(kept) }
+    this.bus.arrived { [this] in
+      if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
     // 1 means handled. Signals are passed on to other rules anyway.

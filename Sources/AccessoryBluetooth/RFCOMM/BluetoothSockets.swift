@@ -4,7 +4,7 @@ import Glibc
 import LinuxIO
 
 /// Where Bluetooth connections come from: the kernel, or a test.
-public protocol BluetoothSockets: Sendable {
+package protocol BluetoothSockets: Sendable {
   /// Begins to connect, and returns a descriptor that becomes writable when it has succeeded or failed.
   ///
   /// - Parameter local: the address of the adapter to use.
@@ -16,8 +16,7 @@ public protocol BluetoothSockets: Sendable {
   func isFree(channel: UInt8) -> Bool
 }
 
-/// What a Bluetooth socket is connected to.
-public enum BluetoothSocketKind: Equatable, Sendable {
+package enum BluetoothSocketKind: Equatable, Sendable {
   /// The device's SDP server: L2CAP, PSM 1, packets.
   case serviceDiscovery
   /// A channel of RFCOMM: a stream.
@@ -25,12 +24,11 @@ public enum BluetoothSocketKind: Equatable, Sendable {
 }
 
 /// The Bluetooth sockets of Linux. Connecting needs no privilege.
-public struct KernelSockets: BluetoothSockets {
-  /// The kernel's sockets.
-  public init() {}
+package struct KernelSockets: BluetoothSockets {
+  package init() {}
 
   /// Begins to connect. The connection is encrypted, so the devices must be paired.
-  public func connect(
+  package func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
     let channel: Int32 =
@@ -44,5 +42,24 @@ public struct KernelSockets: BluetoothSockets {
   }
 
   /// Tries to listen there.
-  public func isFree(channel: UInt8) -> Bool { clinux_bluetooth_is_free(Int32(channel)) != 0 }
+  package func isFree(channel: UInt8) -> Bool { clinux_bluetooth_is_free(Int32(channel)) != 0 }
+}
+
+extension DescriptorChannel {
+  /// The longest iAP2 packet: what fits one RFCOMM frame between this machine and most others. The two ends of a connection
+  /// agree on the length of frames and Linux does not tell what they agreed on. Linux offers 1,008 bytes, Android 990. With a
+  /// stack that agrees on less, a packet takes two frames.
+  ///
+  /// Packets of 667 bytes would fit L2CAP's default everywhere, but then 10,000 bytes take 16 frames instead of 11, and an echo
+  /// is 8 % slower (`docs/dev/performance.md`).
+  package static let bluetoothFrame = 990
+
+  /// A channel of an RFCOMM connection; nil if the descriptor was taken already.
+  convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
+    let number = descriptor.take()
+    guard number >= 0 else { return nil }
+    let flags = fcntl(number, F_GETFL)
+    if flags >= 0 { _ = fcntl(number, F_SETFL, flags | O_NONBLOCK) }
+    self.init(taking: number, as: .frames(longest: Self.bluetoothFrame), on: loop)
+  }
 }

@@ -59,7 +59,6 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 
   deinit { release() }
 
-  /// Cancels the attempt.
   func cancel() {
     phase = .over
     release()

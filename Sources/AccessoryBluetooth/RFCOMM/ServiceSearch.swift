@@ -52,7 +52,6 @@ struct ServiceSearch {
     return header + parameters
   }
 
-  /// A packet arrived.
   mutating func receive(_ packet: [UInt8]) -> Step {
     guard packet.count >= 5 else { return .failed("an SDP packet of \(packet.count) bytes") }
     let number = UInt16(packet[1]) << 8 | UInt16(packet[2])
@@ -102,7 +101,6 @@ struct ServiceSearch {
   }
 }
 
-/// An SDP data element.
 enum DataElement: Equatable {
   /// An unsigned number of at most 64 bits.
   case number(UInt64)

@@ -17,12 +17,8 @@ public final class CableTaps {
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []
-  private var channels: [WeakChannel] = []
+  private var channels: [Weak<TappedChannel>] = []
   private var cableCount = 0
-
-  private struct WeakChannel {
-    weak var channel: TappedChannel?
-  }
 
   /// Without witnesses.
   public init() {}
@@ -30,13 +26,13 @@ public final class CableTaps {
   /// Adds a witness of every channel, now and to come, until ``remove(_:)`` with the same key.
   public func add(_ key: Int, _ make: @escaping Maker) {
     makers.append((key, make))
-    for entry in channels { entry.channel?.add(key, make) }
+    for entry in channels { entry.object?.add(key, make) }
   }
 
   /// Takes the witnesses with this key away.
   public func remove(_ key: Int) {
     makers.removeAll { $0.key == key }
-    for entry in channels { entry.channel?.remove(key) }
+    for entry in channels { entry.object?.remove(key) }
   }
 
   /// The same cable, seen at this end of it by the witnesses.
@@ -46,8 +42,8 @@ public final class CableTaps {
     return cable.witnessed(at: end, on: loop) { protocolName in
       let channel = TappedChannel(number, protocolName)
       for (key, make) in self.makers { channel.add(key, make) }
-      self.channels.removeAll { $0.channel == nil }
-      self.channels.append(WeakChannel(channel: channel))
+      self.channels.removeAll { $0.object == nil }
+      self.channels.append(Weak(channel))
       return channel
     }
   }

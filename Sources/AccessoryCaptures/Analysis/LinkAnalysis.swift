@@ -7,7 +7,8 @@ struct CapturedEnd {
   static let mostHeld = 127
 
   var statistics: LinkStatistics
-  /// The parameters that it announced.
+  /// The sender, as the capture names it.
+  var name: String { statistics.from }
   var parameters: LinkParameters?
   /// The number of its next packet; nil before the first.
   var expected: UInt8?
@@ -15,15 +16,12 @@ struct CapturedEnd {
   var held: [UInt8: [UInt8]] = [:]
   /// When each packet that is not acknowledged yet was sent, and whether more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
-  /// The last acknowledgement number that it sent.
-  var acknowledged: UInt8?
 }
 
-/// Follows one link.
 struct LinkAnalysis {
   private let cable: Int
   /// By name, in the order in which they appeared.
-  private var ends: [(name: String, end: CapturedEnd)] = []
+  private var ends: [CapturedEnd] = []
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []
   private var sawBeginning = false
@@ -32,7 +30,7 @@ struct LinkAnalysis {
     self.cable = cable
   }
 
-  var statistics: [LinkStatistics] { ends.map(\.end.statistics) }
+  var statistics: [LinkStatistics] { ends.map(\.statistics) }
 
   mutating func add(_ entry: CaptureEntry, at now: Instant) -> [CaptureAnalysis.Event] {
     switch entry.event {
@@ -70,12 +68,12 @@ struct LinkAnalysis {
 
   private mutating func index(of name: String) -> Int {
     if let known = ends.firstIndex(where: { $0.name == name }) { return known }
-    ends.append((name, CapturedEnd(statistics: LinkStatistics(cable: cable, from: name))))
+    ends.append(CapturedEnd(statistics: LinkStatistics(cable: cable, from: name)))
     return ends.count - 1
   }
 
   private mutating func count(_ entry: CaptureEntry, _ index: Int, at now: Instant) {
-    var statistics = ends[index].end.statistics
+    var statistics = ends[index].statistics
     statistics.bytes += entry.bytes.count
     switch entry.event {
     case .packet: statistics.packets += 1
@@ -86,7 +84,7 @@ struct LinkAnalysis {
     if let last = statistics.end { statistics.longestGap = max(statistics.longestGap, now - last) }
     statistics.begin = statistics.begin ?? now
     statistics.end = now
-    ends[index].end.statistics = statistics
+    ends[index].statistics = statistics
   }
 
   // MARK: Packets
@@ -106,15 +104,15 @@ struct LinkAnalysis {
       openSessions = []
       sawBeginning = true
     }
-    ends[index].end.parameters = parameters
-    ends[index].end.expected = header.sequence &+ 1
-    (ends[index].end.held, ends[index].end.outstanding) = ([:], [:])
+    ends[index].parameters = parameters
+    ends[index].expected = header.sequence &+ 1
+    (ends[index].held, ends[index].outstanding) = ([:], [:])
     for session in parameters.sessions { kinds[session.id] = session.kind }
   }
 
   private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {
     for other in ends.indices where other != index {
-      if let limit = ends[other].end.parameters?.maximumPacketLength, header.length > limit {
+      if let limit = ends[other].parameters?.maximumPacketLength, header.length > limit {
         broke("a packet of \(header.length) bytes, and the other end takes at most \(limit)")
       }
     }
@@ -130,33 +128,33 @@ struct LinkAnalysis {
     _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
   ) -> [CaptureAnalysis.Event] {
     let number = header.sequence
-    let distance = Int8(bitPattern: number &- (ends[index].end.expected ?? number))
-    if distance < 0 || ends[index].end.held[number] != nil {
-      ends[index].end.statistics.retransmissions += 1
-      ends[index].end.outstanding[number]?.isRepeated = true
+    let distance = Int8(bitPattern: number &- (ends[index].expected ?? number))
+    if distance < 0 || ends[index].held[number] != nil {
+      ends[index].statistics.retransmissions += 1
+      ends[index].outstanding[number]?.isRepeated = true
       return []
     }
-    ends[index].end.outstanding[number] = (now, false)
+    ends[index].outstanding[number] = (now, false)
     for other in ends.indices where other != index {
-      let window = Int(ends[other].end.parameters?.maximumOutstandingPackets ?? .max)
-      let isCounted = ends[other].end.parameters?.isZeroAcknowledgement == false
-      if isCounted, ends[index].end.outstanding.count > window {
+      let window = Int(ends[other].parameters?.maximumOutstandingPackets ?? .max)
+      let isCounted = ends[other].parameters?.isZeroAcknowledgement == false
+      if isCounted, ends[index].outstanding.count > window {
         broke(
-          "\(ends[index].end.outstanding.count) packets without an acknowledgement, and the other end takes \(window)")
+          "\(ends[index].outstanding.count) packets without an acknowledgement, and the other end takes \(window)")
       }
     }
-    ends[index].end.held[number] = entry.bytes
-    if ends[index].end.expected == nil { ends[index].end.expected = number }
+    ends[index].held[number] = entry.bytes
+    if ends[index].expected == nil { ends[index].expected = number }
     var events = deliver(index)
-    if ends[index].end.held.count > CapturedEnd.mostHeld { events += releaseHeld(index) }
+    if ends[index].held.count > CapturedEnd.mostHeld { events += releaseHeld(index) }
     return events
   }
 
   /// Delivers the packets that are in order now.
   private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
-    while let expected = ends[index].end.expected, let packet = ends[index].end.held.removeValue(forKey: expected) {
-      ends[index].end.expected = expected &+ 1
+    while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {
+      ends[index].expected = expected &+ 1
       events += deliver(packet, index)
     }
     return events
@@ -165,17 +163,17 @@ struct LinkAnalysis {
   /// Gives up the missing packets before those that are held.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
-    while let expected = ends[index].end.expected,
-      let next = ends[index].end.held.keys.min(by: { $0 &- expected < $1 &- expected })
+    while let expected = ends[index].expected,
+      let next = ends[index].held.keys.min(by: { $0 &- expected < $1 &- expected })
     {
       let count = Int(next &- expected)
-      ends[index].end.statistics.missing += count
+      ends[index].statistics.missing += count
       let name = ends[index].name
       events.append(
         .finding(
           "\(name.isEmpty ? "the sender" : name): \(count.counted("packet is", "packets are")) missing before number "
             + "\(next) on cable \(cable)"))
-      ends[index].end.expected = next
+      ends[index].expected = next
       events += deliver(index)
     }
     return events
@@ -186,22 +184,21 @@ struct LinkAnalysis {
   ) {
     let number = header.acknowledgement
     for other in ends.indices where other != index {
-      if let expected = ends[other].end.expected, !header.control.contains(.syn),
-        Int8(bitPattern: number &- expected) >= 0, ends[other].end.held[number] == nil
+      if let expected = ends[other].expected, !header.control.contains(.syn),
+        Int8(bitPattern: number &- expected) >= 0, ends[other].held[number] == nil
       {
         broke("an acknowledgement of number \(number), which had not been sent")
       }
-      for (sent, state) in ends[other].end.outstanding where Int8(bitPattern: number &- sent) >= 0 {
-        ends[other].end.outstanding[sent] = nil
+      for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
+        ends[other].outstanding[sent] = nil
         // The acknowledgement of a repeated packet may be for either.
         if state.isRepeated { continue }
         let time = now - state.time
-        ends[other].end.statistics.roundTrips.count += 1
-        ends[other].end.statistics.roundTrips.sum += time
-        ends[other].end.statistics.roundTrips.longest = max(ends[other].end.statistics.roundTrips.longest, time)
+        ends[other].statistics.roundTrips.count += 1
+        ends[other].statistics.roundTrips.sum += time
+        ends[other].statistics.roundTrips.longest = max(ends[other].statistics.roundTrips.longest, time)
       }
     }
-    ends[index].end.acknowledged = number
   }
 
   // MARK: Sessions
@@ -212,7 +209,7 @@ struct LinkAnalysis {
     guard case .externalAccessory? = kinds[packet[7]], payload.count >= 2 else { return [] }
     let session = UInt16(payload.u16(at: 0, .big))
     let bytes = Array(payload.dropFirst(2))
-    ends[index].end.statistics.sessionBytes += bytes.count
+    ends[index].statistics.sessionBytes += bytes.count
     var events: [CaptureAnalysis.Event] = []
     if sawBeginning, !openSessions.contains(session) {
       events.append(

@@ -40,7 +40,7 @@ public final class CaptureDecoder {
   ///
   /// - Throws: ``CaptureError`` when the text is neither hex nor a transcript. Everything before that place has been
   /// reported.
-  public func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+  public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
     case .unknown(let held):
       let all = held + bytes
@@ -49,8 +49,8 @@ public final class CaptureDecoder {
         return
       }
       packing = all.starts(with: Gunzip.magic) ? .gzip(Gunzip()) : .none
-      try append(all, tell)
-    case .none: try appendPlain(bytes, tell)
+      try append(all, emit)
+    case .none: try appendPlain(bytes, emit)
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
@@ -60,14 +60,13 @@ public final class CaptureDecoder {
         var parts: [[UInt8]] = []
         var problem: CaptureProblem?
         do throws(CaptureProblem) { try gunzip.append(packed) { parts.append($0) } } catch { problem = error }
-        for part in parts { try appendPlain(part, tell) }
-        if let problem { return pass(CaptureEntry(.problem, at: .file(problem.offset), problem.message), tell) }
+        for part in parts { try appendPlain(part, emit) }
+        if let problem { return pass(CaptureEntry(.problem, at: .file(problem.offset), problem.message), emit) }
       }
       packing = .gzip(gunzip)
     }
   }
 
-  /// Whether the capture is packed.
   private enum Packing {
     case unknown([UInt8])
     case none
@@ -77,66 +76,66 @@ public final class CaptureDecoder {
 
   private var packing = Packing.unknown([])
 
-  private func appendPlain(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+  private func appendPlain(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     if form == nil {
       undecided += bytes
       form = CaptureForm.form(of: undecided, isEnd: false)
       guard let form else { return }
       let all = undecided
       undecided = []
-      return try decode(all, as: form, tell)
+      return try decode(all, as: form, emit)
     }
-    if let form { try decode(bytes, as: form, tell) }
+    if let form { try decode(bytes, as: form, emit) }
   }
 
   /// The end of the capture: reports what is incomplete.
-  public func finish(_ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+  public func finish(_ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
-    case .unknown(let held): try appendPlain(held, tell)
+    case .unknown(let held): try appendPlain(held, emit)
     case .gzip(let gunzip):
       do throws(CaptureProblem) { try gunzip.finish() } catch {
-        pass(CaptureEntry(.problem, at: .file(error.offset), error.message), tell)
+        pass(CaptureEntry(.problem, at: .file(error.offset), error.message), emit)
       }
     case .none, .damaged: break
     }
     let form = form ?? CaptureForm(of: undecided)
     self.form = form
-    try decode(undecided, as: form, tell)
+    try decode(undecided, as: form, emit)
     undecided = []
     switch form {
     case .raw: break
-    case .pcap, .pcapng, .btsnoop, .packetlogger: file?.finish { pass($0, tell) }
+    case .pcap, .pcapng, .btsnoop, .packetlogger: file?.finish { pass($0, emit) }
     case .hex:
       do { try cutter.finish { line throws(CaptureError) in try dump.read(line) } } catch {
-        tellRuns(isEnd: true, tell)
+        emitRuns(isEnd: true, emit)
         throw error
       }
-      tellRuns(isEnd: true, tell)
+      emitRuns(isEnd: true, emit)
     case .transcript:
-      cutter.finish { retell($0, tell) }
+      cutter.finish { read($0, emit) }
       if summary.entries == 0, let first = foreignLines?.first {
         throw CaptureError(
           first, 1, "not a transcript line such as '0.000213 D ACK seq=1 ack=0', nor is any other line")
       }
     }
-    for (stream, capture) in captures.enumerated() { self.tell(capture.finish(), of: capture, stream, tell) }
+    for (stream, capture) in captures.enumerated() { describe(capture.finish(), of: capture, stream, emit) }
   }
 
-  private func decode(_ bytes: [UInt8], as form: CaptureForm, _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+  private func decode(_ bytes: [UInt8], as form: CaptureForm, _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch form {
     case .raw:
       if captures.isEmpty { captures = [PacketCapture()] }
-      self.tell(captures[0].append(bytes), of: captures[0], 0, tell)
+      describe(captures[0].append(bytes), of: captures[0], 0, emit)
     case .hex:
       do { try cutter.take(bytes) { line throws(CaptureError) in try dump.read(line) } } catch {
-        tellRuns(isEnd: true, tell)
+        emitRuns(isEnd: true, emit)
         throw error
       }
-      tellRuns(isEnd: false, tell)
-    case .transcript: cutter.take(bytes) { retell($0, tell) }
+      emitRuns(isEnd: false, emit)
+    case .transcript: cutter.take(bytes) { read($0, emit) }
     case .pcap, .pcapng, .btsnoop, .packetlogger:
       if file == nil { file = form.reader.map(CaptureFileDecoder.init) }
-      file?.append(bytes) { pass($0, tell) }
+      file?.append(bytes) { pass($0, emit) }
     }
   }
 
@@ -145,38 +144,38 @@ public final class CaptureDecoder {
   /// How many repeated bytes of a dump are read at once.
   private static let repeatedBytes = 65_536
 
-  private func tellRuns(isEnd: Bool, _ tell: (CaptureEntry) -> Void) {
+  private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
       // Many at once: a `*` may stand for millions of lines with a byte each.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
-      for _ in 0..<times / block { self.tell(capture.append(bytes), of: capture, run.stream, tell) }
+      for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
       let rest = times % block * run.bytes.count
-      if rest > 0 { self.tell(capture.append([UInt8](bytes.prefix(rest))), of: capture, run.stream, tell) }
+      if rest > 0 { describe(capture.append([UInt8](bytes.prefix(rest))), of: capture, run.stream, emit) }
     }
   }
 
-  private func tell(
-    _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ stream: Int, _ tell: (CaptureEntry) -> Void
+  private func describe(
+    _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ stream: Int, _ emit: (CaptureEntry) -> Void
   ) {
     let name = form == .hex ? dump.names[stream] : ""
-    for piece in pieces { pass(CaptureEntry(piece, of: capture, from: name, &narrator), tell) }
+    for piece in pieces { pass(CaptureEntry(piece, of: capture, from: name, &narrator), emit) }
   }
 
-  private func pass(_ entry: CaptureEntry, _ tell: (CaptureEntry) -> Void) {
+  private func pass(_ entry: CaptureEntry, _ emit: (CaptureEntry) -> Void) {
     summary.add(entry)
-    tell(entry)
+    emit(entry)
   }
 
   // MARK: Transcripts
 
-  private func retell(_ line: LineCutter.Line, _ tell: (CaptureEntry) -> Void) {
+  private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
     // The rest of a line that is too long for a transcript, or to be shown.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
-      pass(CaptureEntry(found, number: line.number), tell)
+      pass(CaptureEntry(found, number: line.number), emit)
     } else if line.bytes.contains(where: { $0 > 0x20 }) {
       foreignLines = (foreignLines?.first ?? line.number, (foreignLines?.count ?? 0) + 1)
     }

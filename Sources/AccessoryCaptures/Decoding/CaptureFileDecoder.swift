@@ -39,11 +39,6 @@ final class CaptureFileDecoder {
     }
   }
 
-  private struct Stream: Hashable {
-    var key: ConnectionKey
-    var isReceived: Bool
-  }
-
   private enum State {
     case searching(LinkSign)
     case found(ConnectionKey)
@@ -52,7 +47,7 @@ final class CaptureFileDecoder {
   private var reader: any CaptureFileReader
   private var interfaces: [CaptureInterface] = []
   private var bluetooth: [Int: BluetoothFrames] = [:]
-  private var streams: [Stream: State] = [:]
+  private var streams: [StreamKey: State] = [:]
   private var cables: [ConnectionKey: Cable] = [:]
   private var cableCount = 0
   private var first: Int64?
@@ -66,30 +61,30 @@ final class CaptureFileDecoder {
     self.reader = reader
   }
 
-  func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) {
-    reader.append(bytes) { read($0, tell) }
+  func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) {
+    reader.append(bytes) { read($0, emit) }
   }
 
-  func finish(_ tell: (CaptureEntry) -> Void) {
-    reader.finish { read($0, tell) }
-    for cable in cables.values.sorted(by: { $0.number < $1.number }) { finish(cable, tell) }
+  func finish(_ emit: (CaptureEntry) -> Void) {
+    reader.finish { read($0, emit) }
+    for cable in cables.values.sorted(by: { $0.number < $1.number }) { finish(cable, emit) }
     cables = [:]
     for case .searching(let sign) in streams.values { others.add(sign) }
     streams = [:]
-    if let text = others.text { tell(CaptureEntry(.others, at: .file(place), text)) }
+    if let text = others.text { emit(CaptureEntry(.others, at: .file(place), text)) }
   }
 
   // MARK: Items
 
-  private func read(_ item: CaptureFileItem, _ tell: (CaptureEntry) -> Void) {
+  private func read(_ item: CaptureFileItem, _ emit: (CaptureEntry) -> Void) {
     switch item {
     case .interface(let interface): interfaces.append(interface)
-    case .problem(let problem): tell(CaptureEntry(.problem, at: .file(problem.offset), problem.message))
-    case .frame(let frame): read(frame, tell)
+    case .problem(let problem): emit(CaptureEntry(.problem, at: .file(problem.offset), problem.message))
+    case .frame(let frame): read(frame, emit)
     }
   }
 
-  private func read(_ frame: CaptureFrame, _ tell: (CaptureEntry) -> Void) {
+  private func read(_ frame: CaptureFrame, _ emit: (CaptureEntry) -> Void) {
     guard frame.interface < interfaces.count else { return }
     (number, place) = (frame.number, frame.offset)
     let first = first ?? frame.time
@@ -100,42 +95,42 @@ final class CaptureFileDecoder {
     let interface = interfaces[frame.interface]
     for comment in frame.comments {
       let cable = cables[ConnectionKey(interface: frame.interface)]?.number ?? 0
-      tell(
+      emit(
         CaptureEntry(
           .note, at: .packet(number, time: now, cable: cable, offset: 0), comment.printable,
           on: channel(frame, interface)))
     }
     switch interface.linkType {
-    case .iap2: readLink(frame, of: interface, tell)
-    case .nativeTransport: readTransfer(frame, of: interface, tell)
-    case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { take($0, .usb, tell) }
+    case .iap2: readLink(frame, of: interface, emit)
+    case .nativeTransport: readTransfer(frame, of: interface, emit)
+    case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { take($0, .usb, emit) }
     case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
       var frames = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
-      frames.read(frame, interface.linkType) { take($0, .bluetooth, tell) }
+      frames.read(frame, interface.linkType) { take($0, .bluetooth, emit) }
       bluetooth[frame.interface] = frames
     case .other(let number): others.add(linkType: number)
     }
   }
 
   private func readLink(
-    _ frame: CaptureFrame, of interface: CaptureInterface, _ tell: (CaptureEntry) -> Void
+    _ frame: CaptureFrame, of interface: CaptureInterface, _ emit: (CaptureEntry) -> Void
   ) {
     let key = ConnectionKey(interface: frame.interface)
-    if frame.bytes.count < frame.originalCount { tellCut(frame, tell) }
+    if frame.bytes.count < frame.originalCount { emitCut(frame, emit) }
     guard !frame.bytes.isEmpty else { return }
     let name = [interface.name, interface.description].filter { !$0.isEmpty }.joined(separator: ", ")
-    let cable = cable(key, .cable, name.isEmpty ? "interface \(frame.interface)" : name, tell)
-    pass(Array(frame.bytes), on: cable, isReceived: frame.direction == .received, tell)
+    let cable = cable(key, .cable, name.isEmpty ? "interface \(frame.interface)" : name, emit)
+    pass(Array(frame.bytes), on: cable, isReceived: frame.direction == .received, emit)
   }
 
   private func readTransfer(
-    _ frame: CaptureFrame, of interface: CaptureInterface, _ tell: (CaptureEntry) -> Void
+    _ frame: CaptureFrame, of interface: CaptureInterface, _ emit: (CaptureEntry) -> Void
   ) {
-    if frame.bytes.count < frame.originalCount { tellCut(frame, tell) }
+    if frame.bytes.count < frame.originalCount { emitCut(frame, emit) }
     guard !frame.bytes.isEmpty else { return }
     let more = frame.bytes.count > 8 ? " …" : ""
     let name = interface.description.isEmpty ? interface.name : interface.description
-    tell(
+    emit(
       CaptureEntry(
         .transfer, at: .packet(number, time: now, cable: 0, offset: 0),
         from: Medium.cable.mark(isReceived: frame.direction == .received),
@@ -151,8 +146,8 @@ final class CaptureFileDecoder {
     return .init(interface: frame.interface, cable: cable, protocolName: interface.description)
   }
 
-  private func tellCut(_ frame: CaptureFrame, _ tell: (CaptureEntry) -> Void) {
-    tell(
+  private func emitCut(_ frame: CaptureFrame, _ emit: (CaptureEntry) -> Void) {
+    emit(
       CaptureEntry(
         .problem, at: .file(frame.offset),
         "the recorder kept \(frame.bytes.count) of \(frame.originalCount) bytes of packet \(frame.number)"))
@@ -160,36 +155,37 @@ final class CaptureFileDecoder {
 
   // MARK: Connections
 
-  private func take(_ event: StreamEvent, _ medium: Medium, _ tell: (CaptureEntry) -> Void) {
+  private func take(_ event: StreamEvent, _ medium: Medium, _ emit: (CaptureEntry) -> Void) {
     switch event {
-    case .bytes(let piece): take(piece, medium, tell)
-    case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, tell)
+    case .bytes(let stream, let bytes): take(bytes, of: stream, medium, emit)
+    case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
       // What is not iAP2 may be as damaged as it likes.
       let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
-      if concerns { tell(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
+      if concerns { emit(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
     }
   }
 
-  private func take(_ piece: StreamPiece, _ medium: Medium, _ tell: (CaptureEntry) -> Void) {
-    let stream = Stream(key: piece.key, isReceived: piece.isReceived)
+  private func take(
+    _ bytes: ArraySlice<UInt8>, of stream: StreamKey, _ medium: Medium, _ emit: (CaptureEntry) -> Void
+  ) {
     switch streams[stream] {
     case .found(let key)?:
       guard let cable = cables[key] else { return }
-      pass(Array(piece.bytes), on: cable, isReceived: piece.isReceived, tell)
+      pass(Array(bytes), on: cable, isReceived: stream.isReceived, emit)
     case let state:
       var sign = LinkSign()
       if case .searching(let known)? = state { sign = known }
-      guard let bytes = sign.find(in: piece.bytes) else {
+      guard let bytes = sign.find(in: bytes) else {
         if state == nil, streams.count >= Self.mostStreams { return others.add(sign) }
         streams[stream] = .searching(sign)
         return
       }
       // The endpoints of a USB device are one cable, whatever their numbers are.
-      let key = medium == .usb ? piece.key.with(channel: 0) : piece.key
+      let key = medium == .usb ? stream.connection.with(channel: 0) : stream.connection
       streams[stream] = .found(key)
-      let cable = cable(key, medium, Self.name(of: key, medium), tell)
-      pass(bytes, on: cable, isReceived: piece.isReceived, tell)
+      let cable = cable(key, medium, Self.name(of: key, medium), emit)
+      pass(bytes, on: cable, isReceived: stream.isReceived, emit)
     }
   }
 
@@ -200,56 +196,56 @@ final class CaptureFileDecoder {
   }
 
   private func cable(
-    _ key: ConnectionKey, _ medium: Medium, _ name: String, _ tell: (CaptureEntry) -> Void
+    _ key: ConnectionKey, _ medium: Medium, _ name: String, _ emit: (CaptureEntry) -> Void
   ) -> Cable {
     if let known = cables[key] { return known }
     if cables.count >= Self.mostCables, let oldest = cables.min(by: { $0.value.number < $1.value.number }) {
-      finish(oldest.value, tell)
+      finish(oldest.value, emit)
       cables[oldest.key] = nil
       streams = streams.filter { if case .found(let key) = $0.value { key != oldest.key } else { true } }
     }
     cableCount += 1
     let cable = Cable(cableCount, medium)
     cables[key] = cable
-    tell(
+    emit(
       CaptureEntry(
         .cable, at: .packet(number, time: now, cable: cable.number, offset: 0),
         "CABLE \(cable.number): \(name.printable)"))
     return cable
   }
 
-  private func end(_ key: ConnectionKey, isWholePlace: Bool, _ tell: (CaptureEntry) -> Void) {
+  private func end(_ key: ConnectionKey, isWholePlace: Bool, _ emit: (CaptureEntry) -> Void) {
     func isOver(_ other: ConnectionKey) -> Bool {
       other.interface == key.interface && other.place == key.place && (isWholePlace || other.channel == key.channel)
     }
-    for stream in streams.keys where isOver(stream.key) {
+    for stream in streams.keys where isOver(stream.connection) {
       if case .searching(let sign)? = streams.removeValue(forKey: stream) { others.add(sign) }
     }
     for (key, cable) in cables where isOver(key) {
-      finish(cable, tell)
+      finish(cable, emit)
       cables[key] = nil
     }
   }
 
   // MARK: Packets
 
-  private func pass(_ bytes: [UInt8], on cable: Cable, isReceived: Bool, _ tell: (CaptureEntry) -> Void) {
+  private func pass(_ bytes: [UInt8], on cable: Cable, isReceived: Bool, _ emit: (CaptureEntry) -> Void) {
     let capture = cable.captures[isReceived ? 0 : 1]
-    self.tell(capture.append(bytes), of: capture, cable, isReceived, tell)
+    describe(capture.append(bytes), of: capture, cable, isReceived, emit)
   }
 
-  private func finish(_ cable: Cable, _ tell: (CaptureEntry) -> Void) {
+  private func finish(_ cable: Cable, _ emit: (CaptureEntry) -> Void) {
     for (side, capture) in cable.captures.enumerated() {
-      self.tell(capture.finish(), of: capture, cable, side == 0, tell)
+      describe(capture.finish(), of: capture, cable, side == 0, emit)
     }
   }
 
-  private func tell(
+  private func describe(
     _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ cable: Cable, _ isReceived: Bool,
-    _ tell: (CaptureEntry) -> Void
+    _ emit: (CaptureEntry) -> Void
   ) {
     for piece in pieces {
-      tell(
+      emit(
         CaptureEntry(
           piece, of: capture,
           at: .packet(number, time: now, cable: cable.number, offset: piece.range.lowerBound),

@@ -43,7 +43,6 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` for none.
   /// Whether bytes begin as a file of packets does, compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
@@ -51,6 +50,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return false
   }
 
+  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` for none.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {
@@ -58,9 +58,9 @@ public enum CaptureForm: String, CaseIterable, Sendable {
       return input.starts(with: magic)
     }
     if begins(PcapngReader.magic) { return .pcapng }
-    if PcapReader.magics.contains(where: begins) { return .pcap }
-    if begins(BtsnoopReader.magic) { return .btsnoop }
-    switch PacketLoggerReader.recognizes(input) {
+    if PcapFormat.magics.contains(where: begins) { return .pcap }
+    if begins(BtsnoopFormat.magic) { return .btsnoop }
+    switch PacketLoggerFormat.recognizes(input) {
     case true?: return .packetlogger
     case nil: mayBe = true
     case false?: break
@@ -72,10 +72,10 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript: nil
-    case .pcap: PcapReader()
+    case .pcap: RecordFileReader<PcapFormat>()
     case .pcapng: PcapngReader()
-    case .btsnoop: BtsnoopReader()
-    case .packetlogger: PacketLoggerReader()
+    case .btsnoop: RecordFileReader<BtsnoopFormat>()
+    case .packetlogger: RecordFileReader<PacketLoggerFormat>()
     }
   }
 

@@ -70,7 +70,7 @@ public enum CaptureDirection: Sendable {
 /// A packet or transfer of a capture file.
 public struct CaptureFrame: Sendable {
   /// Its number in the file, from 1.
-  public var number: Int
+  public var number = 0
   /// Where its record begins in the file.
   public var offset: Int
   /// The number of its interface.
@@ -104,10 +104,10 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Reads one kind of capture file, which arrives in parts.
 protocol CaptureFileReader {
-  /// Continues with `bytes`, and gives what is complete now.
-  mutating func append(_ bytes: [UInt8], _ give: (CaptureFileItem) -> Void)
-  /// The end of the file: gives what is missing.
-  mutating func finish(_ give: (CaptureFileItem) -> Void)
+  /// Continues with `bytes`, and emits what is complete now.
+  mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
+  /// The end of the file: emits what is missing.
+  mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
 /// The sizes that readers accept, so that a damaged file cannot fill the memory.
@@ -120,66 +120,100 @@ enum CaptureLimits {
   static let text = 4_096
 }
 
-/// A file of records that begin with a length: pcap, btsnoop, PacketLogger. The formats differ only in these headers.
-struct RecordFile {
-  /// What the header of a record says.
-  struct Header {
-    var count: Int
-    var originalCount: Int
-    var time: Int64
-    var direction = CaptureDirection.unknown
-    var flags = 0
-  }
-
+/// What readers of every kind keep: the bytes that are not used yet, and the frames so far.
+struct CaptureFileState {
   var window = ByteWindow()
   private(set) var isOver = false
   private(set) var frames = 0
+  /// The time of the last frame; the smallest number before the first.
+  private(set) var latest = Int64.min
   private var isBehind = false
-  private var latest = Int64.min
 
   /// Nothing more of the file can be read.
-  mutating func stop(at offset: Int, _ message: String, _ give: (CaptureFileItem) -> Void) {
+  mutating func stop(_ message: String, at offset: Int? = nil, _ emit: (CaptureFileItem) -> Void) {
     guard !isOver else { return }
     isOver = true
+    emit(.problem(CaptureProblem(offset: offset ?? window.offset, message: message, isFinal: true)))
     window.clear()
-    give(.problem(CaptureProblem(offset: offset, message: message, isFinal: true)))
   }
 
-  /// Gives all whole records. `header` reads the header of `headerSize` bytes; nil for one that is impossible.
-  mutating func takeRecords(
-    headerSize: Int, _ give: (CaptureFileItem) -> Void, header: (ArraySlice<UInt8>) -> Header?
-  ) {
-    while !isOver, window.count >= headerSize {
-      let offset = window.offset
-      let bytes = window.all.prefix(headerSize)
-      guard let header = header(bytes) else {
-        return stop(at: offset, "a record with an impossible length; the rest is not read", give)
-      }
-      guard header.count <= CaptureLimits.record else {
-        return stop(
-          at: offset,
-          "a record of \(header.count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read",
-          give)
-      }
-      guard window.count >= headerSize + header.count else { return }
-      _ = window.take(headerSize)
-      frames += 1
-      if header.time < latest, !isBehind {
-        isBehind = true
-        give(.problem(CaptureProblem(offset: offset, message: "packet \(frames) is older than the one before it")))
-      }
-      latest = header.time
-      give(
-        .frame(
-          CaptureFrame(
-            number: frames, offset: offset, interface: 0, time: header.time, direction: header.direction,
-            flags: header.flags, originalCount: header.originalCount, bytes: window.take(header.count))))
+  /// Numbers a frame and emits it; the first that is older than the one before it is a problem.
+  mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
+    var frame = frame
+    frames += 1
+    frame.number = frames
+    if frame.time < latest, !isBehind {
+      isBehind = true
+      let message = "packet \(frames) is older than the one before it"
+      emit(.problem(CaptureProblem(offset: frame.offset, message: message)))
     }
+    latest = frame.time
+    emit(.frame(frame))
+  }
+}
+
+/// The order of the bytes of a number.
+enum ByteOrder {
+  case little
+  case big
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+  /// The number of `count` bytes at `position`, counted from the first byte. The bytes must be there.
+  func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
+    var value: UInt64 = 0
+    for index in 0..<count {
+      let place = order == .big ? index : count - 1 - index
+      value = value << 8 | UInt64(self[startIndex + position + place])
+    }
+    return value
   }
 
-  /// The end of the file.
-  mutating func finish(_ give: (CaptureFileItem) -> Void) {
-    guard !isOver, window.count > 0 else { return }
-    stop(at: window.offset, "the file ends in the middle of a record, after \(window.count.counted("byte"))", give)
+  func u16(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 2, order)) }
+
+  func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
+}
+
+/// The bytes of a file that arrived and are not used yet, with their place in the file.
+struct ByteWindow {
+  private var bytes: [UInt8] = []
+  private var start = 0
+  /// The place in the file of the first byte of the window.
+  private(set) var offset = 0
+
+  var count: Int { bytes.count - start }
+
+  var all: ArraySlice<UInt8> { bytes[start...] }
+
+  mutating func append(_ more: [UInt8]) {
+    if start == bytes.count {
+      (bytes, start) = (more, 0)
+      return
+    }
+    // What is left is less than one record, so moving it costs little.
+    if start > 0 {
+      bytes.removeSubrange(..<start)
+      start = 0
+    }
+    bytes += more
+  }
+
+  func u16(at position: Int, _ order: ByteOrder) -> Int { all.u16(at: position, order) }
+
+  func u32(at position: Int, _ order: ByteOrder) -> Int { all.u32(at: position, order) }
+
+  /// Removes and returns the first `count` bytes, which must be there.
+  mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+    defer {
+      start += count
+      offset += count
+    }
+    return bytes[start..<start + count]
+  }
+
+  /// Drops everything.
+  mutating func clear() {
+    offset += count
+    (bytes, start) = ([], 0)
   }
 }

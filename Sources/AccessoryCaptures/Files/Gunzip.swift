@@ -30,14 +30,14 @@ final class Gunzip {
 
   deinit { if let zlib { clinux_gunzip_end(zlib) } }
 
-  /// Continues with `bytes`, and gives what is unpacked.
-  func append(_ bytes: [UInt8], _ give: ([UInt8]) -> Void) throws(CaptureProblem) {
+  /// Continues with `bytes`, and emits what is unpacked.
+  func append(_ bytes: [UInt8], _ emit: ([UInt8]) -> Void) throws(CaptureProblem) {
     var rest = bytes[...]
     while !rest.isEmpty {
       switch state {
       case .member:
         // What filled the room may not be all.
-        while try unpack(&rest, give) == Self.room {}
+        while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest
         guard start.starts(with: Self.magic.prefix(start.count)) else {
@@ -66,7 +66,7 @@ final class Gunzip {
 
   /// Unpacks as much as there is room for, and returns how much that was.
   private func unpack(
-    _ bytes: inout ArraySlice<UInt8>, _ give: ([UInt8]) -> Void
+    _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {
     if zlib == nil, let reason = clinux_gunzip_new(&zlib) {
       throw problem("the gzip file needs zlib: \(String(cString: reason)); on Debian: apt install zlib1g")
@@ -82,7 +82,7 @@ final class Gunzip {
     }
     offset += Int(used)
     bytes = bytes.dropFirst(Int(used))
-    if made > 0 { give(output) }
+    if made > 0 { emit(output) }
     if result == 1 { state = .between([]) }
     if let reason { throw problem("the gzip file is damaged: \(String(cString: reason))") }
     return result == 1 ? 0 : Int(made)

@@ -12,93 +12,79 @@ struct PcapngReader: CaptureFileReader {
     var clock = PcapngClock()
   }
 
-  private var window = ByteWindow()
+  private var file = CaptureFileState()
   private var order: ByteOrder?
-  private var isOver = false
-  /// The interfaces of this section.
   private var interfaces: [Interface] = []
   private var interfaceCount = 0
-  private var frames = 0
-  private var isBehind = false
-  private var latest = Int64.min
 
-  mutating func append(_ bytes: [UInt8], _ give: (CaptureFileItem) -> Void) {
-    if isOver { return }
-    window.append(bytes)
-    while !isOver, window.count >= 12 {
-      let isSection = window.all.starts(with: Self.magic)
+  mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void) {
+    if file.isOver { return }
+    file.window.append(bytes)
+    while !file.isOver, file.window.count >= 12 {
+      let isSection = file.window.all.starts(with: Self.magic)
       if isSection {
-        switch window.u32(at: 8, .little) {
+        switch file.window.u32(at: 8, .little) {
         case 0x1A2B_3C4D: order = .little
         case 0x4D3C_2B1A: order = .big
-        default: return stop("a section without a byte order; the rest is not read", give)
+        default: return file.stop("a section without a byte order; the rest is not read", emit)
         }
         interfaces = []
       }
       guard let order else {
-        return stop("not a pcapng file: it begins with \(Hex.spaced(window.all.prefix(4)))", give)
+        return file.stop("not a pcapng file: it begins with \(Hex.spaced(file.window.all.prefix(4)))", emit)
       }
-      let count = window.u32(at: 4, order)
+      let count = file.window.u32(at: 4, order)
       guard count >= 12, count % 4 == 0 else {
-        return stop("a block of \(count) bytes, which is impossible; the rest is not read", give)
+        return file.stop("a block of \(count) bytes, which is impossible; the rest is not read", emit)
       }
       guard count <= CaptureLimits.record else {
-        return stop(
-          "a block of \(count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read", give)
+        return file.stop(
+          "a block of \(count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read", emit)
       }
-      guard window.count >= count else { return }
-      let offset = window.offset
-      let block = window.take(count)
+      guard file.window.count >= count else { return }
+      let offset = file.window.offset
+      let block = file.window.take(count)
       if block.u32(at: count - 4, order) != count {
-        give(.problem(CaptureProblem(offset: offset, message: "the two lengths of a block differ")))
+        emit(.problem(CaptureProblem(offset: offset, message: "the two lengths of a block differ")))
       }
       let body = block[block.startIndex + 8..<block.endIndex - 4]
-      read(block.u32(at: 0, order), body, at: offset, order, give)
+      read(block.u32(at: 0, order), body, at: offset, order, emit)
     }
   }
 
-  mutating func finish(_ give: (CaptureFileItem) -> Void) {
-    guard !isOver else { return }
-    if window.count > 0 {
-      stop("the file ends in the middle of a block, after \(window.count.counted("byte"))", give)
+  mutating func finish(_ emit: (CaptureFileItem) -> Void) {
+    guard !file.isOver else { return }
+    if file.window.count > 0 {
+      file.stop("the file ends in the middle of a block, after \(file.window.count.counted("byte"))", emit)
     } else if order == nil {
-      stop("an empty pcapng file", give)
+      file.stop("an empty pcapng file", emit)
     }
-  }
-
-  private mutating func stop(_ message: String, _ give: (CaptureFileItem) -> Void) {
-    isOver = true
-    give(.problem(CaptureProblem(offset: window.offset, message: message, isFinal: true)))
-    window.clear()
   }
 
   // MARK: Blocks
 
   private mutating func read(
-    _ type: Int, _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+    _ type: Int, _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ emit: (CaptureFileItem) -> Void
   ) {
-    func problem(_ message: String) { give(.problem(CaptureProblem(offset: offset, message: message))) }
+    func problem(_ message: String) { emit(.problem(CaptureProblem(offset: offset, message: message))) }
     switch type {
-    case 1: readInterface(body, at: offset, order, give)
+    case 1: readInterface(body, at: offset, order, emit)
     case 2:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
-      let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
       let drops = body.u16(at: 2, order)
       if drops > 0, drops != 0xFFFF { problem("the recorder lost \(drops.counted("packet"))") }
-      readPacket(body, of: body.u16(at: 0, order), ticks, lengthsAt: 12, at: offset, order, give)
+      readPacket(body, of: body.u16(at: 0, order), at: offset, order, emit)
     case 3:
       guard body.count >= 4, let interface = interfaces.first else {
         return problem(body.count < 4 ? "a packet block that is too short" : "a packet before the first interface")
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
-      frames += 1
       // A simple packet has no time of its own.
-      give(
-        .frame(
-          CaptureFrame(
-            number: frames, offset: offset, interface: interface.number, time: max(latest, 0), originalCount: original,
-            bytes: body.dropFirst(4).prefix(limit))))
+      file.add(
+        CaptureFrame(
+          offset: offset, interface: interface.number, time: max(file.latest, 0), originalCount: original,
+          bytes: body.dropFirst(4).prefix(limit)), emit)
     case 5:
       guard body.count >= 12, body.u32(at: 0, order) < interfaces.count else { return }
       PcapngOptions.read(body.dropFirst(12), order) { code, value in
@@ -108,21 +94,20 @@ struct PcapngReader: CaptureFileReader {
       }
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
-      let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
-      readPacket(body, of: body.u32(at: 0, order), ticks, lengthsAt: 12, at: offset, order, give)
+      readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
     // Names, keys, comments of other programs.
     default: return
     }
   }
 
   private mutating func readInterface(
-    _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+    _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ emit: (CaptureFileItem) -> Void
   ) {
     guard body.count >= 8 else {
-      return give(.problem(CaptureProblem(offset: offset, message: "an interface block that is too short")))
+      return emit(.problem(CaptureProblem(offset: offset, message: "an interface block that is too short")))
     }
     guard interfaceCount < CaptureLimits.interfaces else {
-      return stop("more than \(CaptureLimits.interfaces) interfaces; the rest is not read", give)
+      return file.stop("more than \(CaptureLimits.interfaces) interfaces; the rest is not read", emit)
     }
     var found = CaptureInterface(number: interfaceCount, linkType: CaptureLinkType(pcap: body.u16(at: 0, order)))
     var interface = Interface(number: interfaceCount, snapLength: body.u32(at: 4, order))
@@ -138,26 +123,26 @@ struct PcapngReader: CaptureFileReader {
     }
     interfaceCount += 1
     interfaces.append(interface)
-    give(.interface(found))
+    emit(.interface(found))
   }
 
   private mutating func readPacket(
-    _ body: ArraySlice<UInt8>, of interface: Int, _ ticks: UInt64, lengthsAt place: Int, at offset: Int,
-    _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+    _ body: ArraySlice<UInt8>, of interface: Int, at offset: Int, _ order: ByteOrder,
+    _ emit: (CaptureFileItem) -> Void
   ) {
-    func problem(_ message: String) { give(.problem(CaptureProblem(offset: offset, message: message))) }
+    func problem(_ message: String) { emit(.problem(CaptureProblem(offset: offset, message: message))) }
     guard interface < interfaces.count else {
       return problem("a packet of interface \(interface), and the section has \(interfaces.count)")
     }
-    let count = body.u32(at: place, order)
-    let start = place + 8
+    let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
+    let count = body.u32(at: 12, order)
+    let start = 20
     guard count <= body.count - start else {
       return problem("a packet of \(count) bytes in a block with room for \(body.count - start)")
     }
-    frames += 1
     var frame = CaptureFrame(
-      number: frames, offset: offset, interface: interfaces[interface].number,
-      time: interfaces[interface].clock.nanoseconds(ticks), originalCount: body.u32(at: place + 4, order),
+      offset: offset, interface: interfaces[interface].number,
+      time: interfaces[interface].clock.nanoseconds(ticks), originalCount: body.u32(at: 16, order),
       bytes: body.dropFirst(start).prefix(count))
     PcapngOptions.read(body.dropFirst(start + (count + 3) / 4 * 4), order) { code, value in
       switch code {
@@ -174,16 +159,10 @@ struct PcapngReader: CaptureFileReader {
       default: break
       }
     }
-    if frame.time < latest, !isBehind {
-      isBehind = true
-      problem("packet \(frames) is older than the one before it")
-    }
-    latest = frame.time
-    give(.frame(frame))
+    file.add(frame, emit)
   }
 }
 
-/// The clock of an interface.
 private struct PcapngClock {
   /// As in the file: a power of ten below one second, or with the highest bit set, a power of two.
   var resolution: UInt8 = 6
@@ -216,15 +195,15 @@ private struct PcapngClock {
 
 /// The options at the end of a block.
 private enum PcapngOptions {
-  /// Gives each option that is whole.
-  static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ give: (Int, ArraySlice<UInt8>) -> Void) {
+  /// Emits each option that is whole.
+  static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ emit: (Int, ArraySlice<UInt8>) -> Void) {
     var rest = bytes
     while rest.count >= 4 {
       let code = rest.u16(at: 0, order)
       let count = rest.u16(at: 2, order)
       if code == 0 || rest.count - 4 < count { return }
       rest = rest.dropFirst(4)
-      give(code, rest.prefix(count))
+      emit(code, rest.prefix(count))
       rest = rest.dropFirst((count + 3) / 4 * 4)
     }
   }

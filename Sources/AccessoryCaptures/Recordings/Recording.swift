@@ -5,12 +5,12 @@ import IAP2
 /// bytes.
 ///
 /// ```swift
-/// let recording = try Recording(DecodedCapture(bytes).entries)
+/// let recording = try Recording(capture: bytes)
 /// for session in recording.sessions { print(session.protocolName, session.steps.count) }
 /// ```
 public struct Recording: Equatable, Sendable {
   /// An end of the cable.
-  public enum End: String, Equatable, Sendable {
+  public enum End: String, CaseIterable, Sendable {
     /// The accessory.
     case accessory
     /// The Apple device, with its apps.
@@ -96,15 +96,6 @@ public struct Recording: Equatable, Sendable {
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification
-  }
-
-  /// The recording in the entries of a capture.
-  ///
-  /// - Throws: ``RecordingError`` when there is nothing that can be played.
-  public init(_ entries: [CaptureEntry]) throws(RecordingError) {
-    var reader = RecordingReader()
-    for entry in entries { try reader.add(entry) }
-    self = try reader.finish()
   }
 
   /// The recording in the bytes of a capture, in any form that ``CaptureDecoder`` reads.

@@ -16,23 +16,21 @@ public struct RecordingReader {
   private static let mostProblems = 100
   private static let mostCables = 4_096
 
-  var recording = Recording()
+  private var recording = Recording()
   private var analysis = CaptureAnalysis()
-  private(set) var cables: [Int: Cable] = [:]
+  private var cables: [Int: Cable] = [:]
   private var byteCount = 0
-  private(set) var sessionCount = 0
-  private(set) var names: [Int: String] = [:]
-  var channels: [Int: NativeSession] = [:]
+  private var sessionCount = 0
+  private var names: [Int: String] = [:]
+  private var channels: [Int: NativeSession] = [:]
 
-  /// A session on a native channel: where it is in the recording.
-  struct NativeSession {
+  /// Where the session of a native channel is in the recording.
+  private struct NativeSession {
     var attachment: Int
     var session: Int
   }
 
-  /// What is known of a cable.
-  struct Cable {
-    /// The attachment that it is now.
+  private struct Cable {
     var attachment: Int
     /// Whether the sender with this mark is the accessory, once a message has shown it.
     var marks: [String: Recording.End] = [:]
@@ -80,17 +78,17 @@ public struct RecordingReader {
     return recording
   }
 
-  mutating func countSession() throws(RecordingError) {
+  private mutating func countSession() throws(RecordingError) {
     sessionCount += 1
     guard sessionCount <= Self.mostSessions else { throw .tooLarge }
   }
 
-  mutating func count(bytes: Int) throws(RecordingError) {
+  private mutating func count(bytes: Int) throws(RecordingError) {
     byteCount += bytes
     guard byteCount <= Self.mostBytes else { throw .tooLarge }
   }
 
-  mutating func note(_ problem: String) {
+  private mutating func note(_ problem: String) {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
@@ -176,5 +174,92 @@ public struct RecordingReader {
     try count(bytes: found.bytes.count)
     recording.attachments[cable.attachment].sessions[session].steps.append(
       Recording.Step(from: from, time: now, packet: packet, bytes: found.bytes))
+  }
+
+  // MARK: Native channels
+
+  /// A session begins with the first transfer on its channel.
+  private mutating func takeTransfer(
+    _ entry: CaptureEntry, at now: Instant, _ packet: Int
+  ) throws(RecordingError) {
+    guard let channel = entry.channel else { return }
+    if channels[channel.interface] == nil {
+      guard let attachment = attachment(of: channel.cable) else {
+        return note("the transfers of \(channel.protocolName) belong to no cable and are omitted")
+      }
+      try countSession()
+      var session = Recording.Session(
+        number: sessionCount, protocolName: channel.protocolName, opened: now, packet: packet)
+      session.isNative = true
+      channels[channel.interface] = NativeSession(
+        attachment: attachment, session: recording.attachments[attachment].sessions.count)
+      recording.attachments[attachment].sessions.append(session)
+    }
+    guard let place = channels[channel.interface] else { return }
+    try count(bytes: entry.bytes.count)
+    recording.attachments[place.attachment].end = now
+    recording.attachments[place.attachment].sessions[place.session].steps.append(
+      Recording.Step(
+        from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
+  }
+
+  /// "D closed SIDE …" is written by the end that closes, "A sees SIDE … that …" by one that sees it.
+  private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
+    guard let place = channels[channel.interface],
+      recording.attachments[place.attachment].sessions[place.session].ending == .open
+    else { return }
+    let writer: Recording.End = text.hasPrefix("A ") ? .accessory : .device
+    if text.contains(" closed SIDE ") {
+      recording.attachments[place.attachment].sessions[place.session].ending = .closed(by: writer, at: now)
+    } else if text.hasSuffix("\(ChannelEnd.closedByPeer)") {
+      let other: Recording.End = writer == .accessory ? .device : .accessory
+      recording.attachments[place.attachment].sessions[place.session].ending = .closed(by: other, at: now)
+    }
+  }
+
+  /// The newest attachment of a cable, by its name.
+  private func attachment(of name: String) -> Int? {
+    let numbers = names.filter {
+      $0.value.hasSuffix(": \(name.printable)") || $0.value.contains(": \(name.printable), ")
+    }.keys
+    return numbers.max().flatMap { cables[$0]?.attachment }
+  }
+}
+
+/// Collects the ``Recording`` of the bytes of a capture, a piece at a time.
+///
+/// ```swift
+/// var decoder = RecordingDecoder()
+/// for piece in pieces { try decoder.append(piece) }
+/// let recording = try decoder.finish()
+/// ```
+public struct RecordingDecoder {
+  private let decoder = CaptureDecoder()
+  private var reader = RecordingReader()
+  private var failure: RecordingError?
+
+  /// A decoder that has seen nothing yet.
+  public init() {}
+
+  /// Continues with more bytes.
+  ///
+  /// - Throws: ``CaptureError`` when they are no capture, and ``RecordingError`` when they cannot be played.
+  public mutating func append(_ bytes: [UInt8]) throws {
+    try decoder.append(bytes) { take($0) }
+    if let failure { throw failure }
+  }
+
+  /// The recording, after the last bytes.
+  ///
+  /// - Throws: as ``append(_:)``.
+  public mutating func finish() throws -> Recording {
+    try decoder.finish { take($0) }
+    if let failure { throw failure }
+    return try reader.finish()
+  }
+
+  private mutating func take(_ entry: CaptureEntry) {
+    guard failure == nil else { return }
+    do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
   }
 }

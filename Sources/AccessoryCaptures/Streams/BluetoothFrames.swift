@@ -42,11 +42,11 @@ struct BluetoothFrames {
 
   // MARK: Frames
 
-  mutating func read(_ frame: CaptureFrame, _ type: CaptureLinkType, _ give: (StreamEvent) -> Void) {
+  mutating func read(_ frame: CaptureFrame, _ type: CaptureLinkType, _ emit: (StreamEvent) -> Void) {
     guard let (kind, isReceived, bytes) = Self.packet(frame, type) else { return }
     switch kind {
-    case .event: readEvent(bytes, give)
-    case .data: readData(bytes, isReceived: isReceived, isCut: frame.bytes.count < frame.originalCount, give)
+    case .event: readEvent(bytes, emit)
+    case .data: readData(bytes, isReceived: isReceived, isCut: frame.bytes.count < frame.originalCount, emit)
     }
   }
 
@@ -106,17 +106,17 @@ struct BluetoothFrames {
   }
 
   /// Of the events only the end of a connection matters.
-  private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ give: (StreamEvent) -> Void) {
+  private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
     let handle = bytes.u16(at: 3, .little) & 0x0FFF
     connections[handle] = nil
-    give(.over(ConnectionKey(interface: interface, place: handle), wholePlace: true))
+    emit(.over(ConnectionKey(interface: interface, place: handle), wholePlace: true))
   }
 
   // MARK: Fragments
 
   private mutating func readData(
-    _ bytes: ArraySlice<UInt8>, isReceived: Bool, isCut: Bool, _ give: (StreamEvent) -> Void
+    _ bytes: ArraySlice<UInt8>, isReceived: Bool, isCut: Bool, _ emit: (StreamEvent) -> Void
   ) {
     guard bytes.count >= 4 else { return }
     let handle = bytes.u16(at: 0, .little) & 0x0FFF
@@ -125,7 +125,7 @@ struct BluetoothFrames {
     let length = bytes.u16(at: 2, .little)
     let fragment = bytes.dropFirst(4).prefix(length)
     if connections[handle] == nil, connections.count >= Self.mostConnections {
-      return give(
+      return emit(
         .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is omitted"))
     }
     let side = isReceived ? 1 : 0
@@ -133,17 +133,17 @@ struct BluetoothFrames {
     defer { connections[handle, default: Connection()].halves[side] = half }
     if isCut || fragment.count < length {
       (half.pending, half.isOpen) = ([], false)
-      return give(.problem(key, "the recorder kept \(fragment.count) of \(length) bytes of a fragment"))
+      return emit(.problem(key, "the recorder kept \(fragment.count) of \(length) bytes of a fragment"))
     }
     if isContinued {
       guard half.isOpen else {
         // Before the first beginning it belongs to what came before the capture.
-        if half.hasBegun { give(.problem(key, "a fragment whose beginning is missing")) }
+        if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
       half.pending += fragment
     } else {
-      if half.isOpen { give(.problem(key, "the rest of a fragmented payload is missing")) }
+      if half.isOpen { emit(.problem(key, "the rest of a fragmented payload is missing")) }
       half.pending = Array(fragment)
       (half.isOpen, half.hasBegun) = (true, true)
     }
@@ -152,18 +152,18 @@ struct BluetoothFrames {
     if half.pending.count < whole { return }
     let payload = half.pending
     (half.pending, half.isOpen) = ([], false)
-    if payload.count > whole { give(.problem(key, "fragments with more bytes than their payload has")) }
+    if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
     // The halves are written back before they are used again.
     connections[handle, default: Connection()].halves[side] = half
-    readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, give)
+    readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
     half = connections[handle, default: Connection()].halves[side]
   }
 
   // MARK: Payloads
 
   private mutating func readPayload(
-    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ give: (StreamEvent) -> Void
+    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ emit: (StreamEvent) -> Void
   ) {
     if channel == 1 { return readSignals(bytes, key.place, isReceived: isReceived) }
     guard channel >= 0x40 else { return }
@@ -171,12 +171,12 @@ struct BluetoothFrames {
     let content = connections[key.place]?.halves[side].contents[channel]
     if content == .other { return }
     guard let frame = RFCOMMFrame(bytes) else {
-      if content == .rfcomm { give(.problem(key, "\(bytes.count.counted("byte")) that are not an RFCOMM frame")) }
+      if content == .rfcomm { emit(.problem(key, "\(bytes.count.counted("byte")) that are not an RFCOMM frame")) }
       return
     }
     guard frame.isIntact else {
       if content == .rfcomm {
-        give(.problem(key, "an RFCOMM frame with a wrong checksum, \(frame.information.count.counted("byte"))"))
+        emit(.problem(key, "an RFCOMM frame with a wrong checksum, \(frame.information.count.counted("byte"))"))
       }
       return
     }
@@ -185,9 +185,9 @@ struct BluetoothFrames {
     switch frame.kind {
     case .information where frame.link != 0:
       if !frame.information.isEmpty {
-        give(.bytes(StreamPiece(key: link, isReceived: isReceived, bytes: frame.information)))
+        emit(.bytes(StreamKey(connection: link, isReceived: isReceived), frame.information))
       }
-    case .connect, .disconnect, .refuse: give(.over(link, wholePlace: frame.link == 0))
+    case .connect, .disconnect, .refuse: emit(.over(link, wholePlace: frame.link == 0))
     case .accept, .information: return
     }
   }
@@ -226,5 +226,65 @@ struct BluetoothFrames {
     if half.contents.count >= Self.mostChannels { half.contents = [:] }
     half.contents[channel] = content
     connections[handle]?.halves[side] = half
+  }
+}
+
+/// A frame of RFCOMM (a subset of 3GPP 07.10).
+///
+/// ```
+///  0  1    address: 1, command/response, six bits of channel (direction, number)
+///  1  1    control: SABM 2F, UA 63, DM 0F, DISC 43, UIH EF; bit 4 is poll/final
+///  2  1-2  length of the information, shifted by one
+///     0-1  credits, in a UIH frame with poll/final
+///     n    information
+///     1    checksum of the first two bytes, or of the first three where it is not UIH
+/// ```
+struct RFCOMMFrame {
+  enum Kind: UInt8 {
+    case connect = 0x2F
+    case accept = 0x63
+    case refuse = 0x0F
+    case disconnect = 0x43
+    case information = 0xEF
+  }
+
+  var kind: Kind
+  /// The data link: six bits, the server channel shifted by one and a bit for the direction.
+  var link: Int
+  var information: ArraySlice<UInt8>
+  var isIntact: Bool
+
+  /// Nil when the bytes have not the form of a frame.
+  init?(_ bytes: ArraySlice<UInt8>) {
+    guard bytes.count >= 4 else { return nil }
+    let first = bytes.startIndex
+    let address = bytes[first]
+    guard address & 1 == 1, let kind = Kind(rawValue: bytes[first + 1] & ~0x10) else { return nil }
+    var header = 3
+    var length = Int(bytes[first + 2] >> 1)
+    if bytes[first + 2] & 1 == 0 {
+      guard bytes.count >= 5 else { return nil }
+      length |= Int(bytes[first + 3]) << 7
+      header = 4
+    }
+    link = Int(address >> 2)
+    // Channel 0 controls the others and has no credits.
+    let hasCredits = kind == .information && bytes[first + 1] & 0x10 != 0 && link != 0
+    if hasCredits { header += 1 }
+    guard bytes.count == header + length + 1 else { return nil }
+    self.kind = kind
+    information = bytes[first + header..<first + header + length]
+    let covered = bytes[first..<first + (kind == .information ? 2 : 3)]
+    isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
+  }
+
+  /// The checksum of 07.10: x⁸+x²+x+1, reflected.
+  static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
+    var value: UInt8 = 0xFF
+    for byte in bytes {
+      value ^= byte
+      for _ in 0..<8 { value = value & 1 == 1 ? value >> 1 ^ 0xE0 : value >> 1 }
+    }
+    return 0xFF - value
   }
 }

@@ -1,52 +1,25 @@
-/// A parsed hex dump: the bytes in the order of the lines, with their senders.
-public struct HexDump: Equatable, Sendable {
-  /// One line's bytes.
-  public struct Run: Equatable, Sendable {
-    /// The index of the stream that they belong to, from 0.
-    public var stream: Int
-    /// The bytes.
-    public var bytes: [UInt8]
-    /// Their line, from 1.
-    public var line: Int
-  }
-
-  /// The streams, by the mark before their lines ("A", "TX"); by number when only the indentation distinguishes two of
-  /// them; empty when there is one without a mark.
-  public internal(set) var streams: [String] = []
-  /// The lines.
-  public internal(set) var runs: [Run] = []
-
-  /// A dump without lines.
-  init() {}
-
-  /// Reads a dump in any of the forms that tools print and users paste:
-  ///
-  /// - plain pairs of digits, with blanks, commas, colons or dashes between them or none, with `0x` or `\x` before them,
-  ///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
-  /// - with offsets and perhaps a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
-  ///   its followed streams, whose second direction is indented; `*` for lines that repeat;
-  /// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them by default.
-  ///
-  /// The sender may be written before a line: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that
-  /// begin with `#`, `//` or three backticks are skipped.
-  ///
-  /// - Throws: ``CaptureError`` with the position of text that is not hex, or where a line is missing.
-  public init(_ text: [UInt8]) throws(CaptureError) {
-    var reader = HexDumpReader()
-    var cutter = LineCutter()
-    try cutter.take(text) { line throws(CaptureError) in try reader.read(line) }
-    try cutter.finish { line throws(CaptureError) in try reader.read(line) }
-    for (run, times) in reader.takeRuns(isEnd: true) { runs += [Run](repeating: run, count: times) }
-    streams = reader.names
-  }
-}
-
-/// Assembles the lines of a dump: which stream a line belongs to, whether its offset follows, which bytes a `*`
-/// repeats.
+/// Reads a hex dump line by line, in any of the forms that tools print and users paste:
 ///
-/// The caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// - plain pairs of digits, with blanks, commas, colons or dashes between them or none, with `0x` or `\x` before them,
+///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
+/// - with offsets and perhaps a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
+///   its followed streams, whose second direction is indented; `*` for lines that repeat;
+/// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them by default.
+///
+/// The sender may be written before a line: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that
+/// begin with `#`, `//` or three backticks are skipped.
+///
+/// It assembles the lines: which stream a line belongs to, whether its offset follows, which bytes a `*` repeats. The
+/// caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
-  typealias Run = HexDump.Run
+  /// One line's bytes.
+  struct Run: Equatable {
+    /// The index of the stream that they belong to, from 0.
+    var stream: Int
+    var bytes: [UInt8]
+    /// Their line, from 1.
+    var line: Int
+  }
 
   private struct Stream {
     var mark: String
@@ -84,7 +57,8 @@ struct HexDumpReader {
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The names of the streams that are known so far; see ``HexDump/streams``.
+  /// The streams known so far, by the mark before their lines ("A", "TX"); by number when only the indentation
+  /// distinguishes two of them; empty when there is one without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
   /// The last run, if its last byte may turn out to be filling.
@@ -202,9 +176,7 @@ struct HexDumpReader {
     let missing = distance - streams[index].count
     guard missing <= Self.mostRepeated - repeated else {
       throw CaptureError(
-        line.number, line.column,
-        "the preceding '*' would stand for too many repeated bytes: "
-          + "\(missing)")
+        line.number, line.column, "the preceding '*' would stand for too many repeated bytes: \(missing)")
     }
     repeated += missing
     flush()

@@ -51,17 +51,15 @@ extension ControlledJob {
 
   /// Plays seeded worlds.
   func soak(from first: UInt64, count: Int) {
-    var results = SoakReport()
+    var report = SoakReport(SoakRecipe())
     let begin = world.server.loop.now
     work {
-      if results.count == count { return nil }
-      results.add(Soak.run(seed: first &+ UInt64(results.count)))
+      if report.worlds == count { return nil }
+      report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
       // Not a notice for each world.
-      return Double(results.count / 50 * 50) / Double(count)
+      return Double(report.worlds / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
-      var report = SoakRunReport(
-        results, [], SoakRecipe(), first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil,
-        program: program)
+      report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)
       report.took = world.server.loop.now - begin
       end(report, isCancelled: isCancelled, report.headline)
     }

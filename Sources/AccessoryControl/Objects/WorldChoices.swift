@@ -55,8 +55,8 @@ struct WorldChoices: Equatable, Sendable {
       flicker.maker = .device
       settings.deviceFlicker = flicker
     }
-    settings.line.latency = latency
-    settings.line.bytesPerSecond = bytesPerSecond
+    settings.speed.latency = latency
+    settings.speed.bytesPerSecond = bytesPerSecond
     settings.tellsMessages = tellsMessages
     settings.seed = seed
     settings.keepsEvents = false

@@ -13,8 +13,58 @@ public struct AddressForm: Equatable, Sendable {
     (self.written, self.example, self.host, self.simulator) = (written, example, host, simulator)
   }
 
-  /// Every form there is.
-  public static var all: [AddressForm] { Address.Kind.allCases.flatMap(forms) }
+  /// Every form there is, by kind.
+  public static let all: [AddressForm] = [
+    AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
+    AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
+    AddressForm(
+      "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
+      simulator: "is plugged in there"),
+    AddressForm(
+      "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
+      simulator: nil),
+    AddressForm(
+      "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens at the unix socket"),
+    AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens at the TCP port"),
+    AddressForm(
+      "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "the TCP port of an IPv6 address",
+      simulator: "listens at the TCP port of an IPv6 address"),
+    AddressForm(
+      "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
+      simulator: "creates a pseudo terminal and a link to it at PATH"),
+    AddressForm(
+      "serial:PATH", "serial:/dev/ttyUSB0", host: "the serial line, opened raw",
+      simulator: "uses the serial line"),
+    AddressForm(
+      "serial:PATH,BAUD", "serial:/dev/ttyUSB0,115200", host: "the serial line at this speed",
+      simulator: "uses the serial line at this speed"),
+    AddressForm("usb:", "usb:", host: "every accessory on USB", simulator: nil),
+    AddressForm("usb:VID:PID", "usb:1209:0001", host: "accessories with these ids, in hex", simulator: nil),
+    AddressForm(
+      "usb:serial=S", "usb:serial=EW1-0001", host: "the accessory with this serial string", simulator: nil),
+    AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the accessory at this port", simulator: nil),
+    AddressForm(
+      "usbip:HOST:PORT", "usbip:127.0.0.1:3240", host: nil,
+      simulator: "is a USB device for 'easim plug' to attach to a kernel"),
+    AddressForm("gadget:", "gadget:", host: nil, simulator: "is this machine's own USB device port"),
+    AddressForm(
+      "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port with this name"),
+    AddressForm(
+      "bt:", "bt:", host: "every paired accessory on Bluetooth",
+      simulator: "is a Bluetooth device, on the first adapter"),
+    AddressForm(
+      "bt:ADAPTER", "bt:hci1", host: "every accessory paired with this adapter",
+      simulator: "is a Bluetooth device on this adapter"),
+    AddressForm(
+      "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
+    ),
+    AddressForm(
+      "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "the same, through this adapter",
+      simulator: nil),
+    AddressForm(
+      "bt:ADAPTER,dial=AA:BB:CC:DD:EE:FF", "bt:hci1,dial=AA:BB:CC:DD:EE:FF", host: nil,
+      simulator: "connects to this paired host instead of waiting for one"),
+  ]
 
   /// A Markdown table of all forms.
   public static var table: String {
@@ -22,86 +72,5 @@ public struct AddressForm: Equatable, Sendable {
       "| `\(form.written)` | `\(form.example)` | \(form.host ?? "–") | \(form.simulator ?? "–") |\n"
     }
     return "| form | example | a host connects to | a simulated accessory |\n|---|---|---|---|\n" + rows.joined()
-  }
-
-  private static func forms(of kind: Address.Kind) -> [AddressForm] {
-    switch kind {
-    case .bench:
-      [
-        AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
-        AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
-        AddressForm(
-          "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
-          simulator: "is plugged in there"),
-        AddressForm(
-          "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
-          simulator: nil),
-      ]
-    case .unix:
-      [
-        AddressForm(
-          "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens at the unix socket")
-      ]
-    case .tcp:
-      [
-        AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens at the TCP port"),
-        AddressForm(
-          "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "the TCP port of an IPv6 address",
-          simulator: "listens at the TCP port of an IPv6 address"),
-      ]
-    case .pty:
-      [
-        AddressForm(
-          "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
-          simulator: "creates a pseudo terminal and a link to it at PATH")
-      ]
-    case .serial:
-      [
-        AddressForm(
-          "serial:PATH", "serial:/dev/ttyUSB0", host: "the serial line, opened raw",
-          simulator: "uses the serial line"),
-        AddressForm(
-          "serial:PATH,BAUD", "serial:/dev/ttyUSB0,115200", host: "the serial line at this speed",
-          simulator: "uses the serial line at this speed"),
-      ]
-    case .usb:
-      [
-        AddressForm("usb:", "usb:", host: "every accessory on USB", simulator: nil),
-        AddressForm("usb:VID:PID", "usb:1209:0001", host: "accessories with these ids, in hex", simulator: nil),
-        AddressForm(
-          "usb:serial=S", "usb:serial=EW1-0001", host: "the accessory with this serial string", simulator: nil),
-        AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the accessory at this port", simulator: nil),
-      ]
-    case .usbip:
-      [
-        AddressForm(
-          "usbip:HOST:PORT", "usbip:127.0.0.1:3240", host: nil,
-          simulator: "is a USB device for 'easim plug' to attach to a kernel")
-      ]
-    case .gadget:
-      [
-        AddressForm("gadget:", "gadget:", host: nil, simulator: "is this machine's own USB device port"),
-        AddressForm(
-          "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port with this name"),
-      ]
-    case .bt:
-      [
-        AddressForm(
-          "bt:", "bt:", host: "every paired accessory on Bluetooth",
-          simulator: "is a Bluetooth device, on the first adapter"),
-        AddressForm(
-          "bt:ADAPTER", "bt:hci1", host: "every accessory paired with this adapter",
-          simulator: "is a Bluetooth device on this adapter"),
-        AddressForm(
-          "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
-        ),
-        AddressForm(
-          "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "the same, through this adapter",
-          simulator: nil),
-        AddressForm(
-          "bt:ADAPTER,dial=AA:BB:CC:DD:EE:FF", "bt:hci1,dial=AA:BB:CC:DD:EE:FF", host: nil,
-          simulator: "connects to this paired host instead of waiting for one"),
-      ]
-    }
   }
 }

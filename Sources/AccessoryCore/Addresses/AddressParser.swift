@@ -85,7 +85,7 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// The text read as what follows `kind`, if it is right there and says something: `localhost:7000`, `1-2.4`, `hci0`.
+  /// The text read as what follows `kind`, if it is valid there and specific: `localhost:7000`, `1-2.4`, `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }

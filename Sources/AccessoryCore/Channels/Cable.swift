@@ -20,7 +20,7 @@ public struct Cable {
   private enum NativeChannels {
     case none
     case opened(Opener)
-    case heard((@escaping Listener) -> Void)
+    case received((@escaping Listener) -> Void)
   }
 
   private let nativeChannels: NativeChannels
@@ -40,7 +40,7 @@ public struct Cable {
 
   /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
   public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
-    (self.main, nativeChannels) = (main, .heard(onNativeChannel))
+    (self.main, nativeChannels) = (main, .received(onNativeChannel))
   }
 
   private init(main: any Channel, nativeChannels: NativeChannels, isDedicated: Bool) {
@@ -66,7 +66,7 @@ public struct Cable {
   /// Calls `onEvent` for every native channel that the device opens from now on. For the accessory's end; never called
   /// where the medium has none.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
-    if case .heard(let begin) = nativeChannels { begin(onEvent) }
+    if case .received(let begin) = nativeChannels { begin(onEvent) }
   }
 
   /// The same cable with something around its channels: faults, a transcript.
@@ -78,7 +78,7 @@ public struct Cable {
       switch nativeChannels {
       case .none: .none
       case .opened(let open): .opened { name throws(NativeChannelRefusal) in wrapSide(name, try open(name)) }
-      case .heard(let begin): .heard { onEvent in begin { onEvent($0, wrapSide($0, $1)) } }
+      case .received(let begin): .received { onEvent in begin { onEvent($0, wrapSide($0, $1)) } }
       }
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }

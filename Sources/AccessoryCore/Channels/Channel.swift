@@ -1,3 +1,6 @@
+// Instants, hex and byte queues are part of this module's own interface.
+@_exported import WireBasics
+
 /// A byte pipe between an accessory and a device: memory, socket, pty, serial line, USB bulk pair.
 ///
 /// A channel belongs to one loop and is used only on it. It guarantees order and nothing else: bytes may arrive split

@@ -5,7 +5,8 @@ import Glibc
 /// It wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and reports
 /// false races.
 package final class Lock: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  /// For a condition variable.
+  package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   /// An unlocked lock.
   package init() {

@@ -1,5 +1,3 @@
-// What others can cause as often as they like, such as a refused connection, must not fill a terminal or a log.
-
 /// Decides which messages of one kind are reported: the first few of each ten seconds. The others are counted.
 ///
 /// ```
@@ -59,23 +57,23 @@ package struct MessageRate: Equatable, Sendable {
 package final class ReportLimit {
   private let what: String
   private let loop: any EventLoop
-  private let tell: (String) -> Void
+  private let log: (String) -> Void
   private var rate = MessageRate()
   private var timer: LoopTimer?
   private var countedSince: Instant?
 
   /// Creates a limit for messages that count as `what`, a plural.
-  package init(_ what: String, on loop: any EventLoop, tell: @escaping (String) -> Void) {
+  package init(_ what: String, on loop: any EventLoop, log: @escaping (String) -> Void) {
     self.what = what
     self.loop = loop
-    self.tell = tell
+    self.log = log
   }
 
   deinit { timer?.cancel() }
 
   /// Reports a message, or counts it.
   package func report(_ text: @autoclosure () -> String) {
-    if rate.note(now: loop.now) { return tell(text()) }
+    if rate.note(now: loop.now) { return log(text()) }
     if countedSince == nil { countedSince = loop.now }
     armTimer()
   }
@@ -83,7 +81,7 @@ package final class ReportLimit {
   /// Reports the count at once: what the messages were about is over.
   package func flush() {
     timer?.cancel()
-    tellCount(rate.take(startingAgainAt: loop.now))
+    reportCount(rate.take(startingAgainAt: loop.now))
   }
 
   private func armTimer() {
@@ -94,14 +92,34 @@ package final class ReportLimit {
   }
 
   private func timeCame() {
-    tellCount(rate.handleTimeout(now: loop.now))
+    reportCount(rate.handleTimeout(now: loop.now))
     armTimer()
   }
 
-  private func tellCount(_ count: Int) {
+  private func reportCount(_ count: Int) {
     guard count > 0, let since = countedSince else { return }
     countedSince = nil
     let seconds = max(1, Int((loop.now - since).inSeconds.rounded(.up)))
-    tell("and \(count.groupedDigits) more \(what) in the last \(seconds) s")
+    log("and \(count.groupedDigits) more \(what) in the last \(seconds) s")
+  }
+}
+
+/// Sentences in order: the first thousand, and how many came after them, because a program can repeat a mistake
+/// without end.
+package struct BoundedLog: Sendable {
+  static let most = 1_000
+
+  private var first: [String] = []
+  private var furtherCount = 0
+
+  package init() {}
+
+  /// All that are kept; at the end a sentence about those that are not.
+  package var texts: [String] {
+    furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
+  }
+
+  package mutating func add(_ text: String) {
+    if first.count < Self.most { first.append(text) } else { furtherCount += 1 }
   }
 }

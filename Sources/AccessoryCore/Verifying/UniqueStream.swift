@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The bytes of one session, each 16 of which say where they belong: to which seed, which session and which place in it.
+/// The bytes of one session. Every 16 of them encode where they belong: the seed, the session and the place in it.
 ///
 /// A stream has no end and no period: what a program sends is a stretch of it, and a stretch that comes back from
 /// somewhere else, or from another session or another run, differs in every block. A block of 16 bytes is two
@@ -20,7 +20,7 @@ import AccessoryFormats
 /// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
 /// ```
 public struct UniqueStream: Hashable, Sendable {
-  /// How many bytes say where they belong.
+  /// How many bytes encode their place.
   public static let blockSize = 16
   /// A block's number has so many bits: 281 terabytes of a session.
   static let blockBits = 44

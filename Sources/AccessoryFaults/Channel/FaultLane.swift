@@ -18,7 +18,8 @@ final class FaultLane {
   private var hasStarted = false
   /// Bytes that arrived without room, because a channel cannot refuse bytes that it receives.
   private var entry = ChunkQueue()
-  private let sink: (RawSpan) -> Int
+  /// Accepts bytes from the front and returns how many; set once, by the owner.
+  var sink: (RawSpan) -> Int = { _ in 0 }
   private var isFinishing = false
   private var finished = 0
   private var isDiscarded = false
@@ -29,15 +30,10 @@ final class FaultLane {
   /// Whether a deadline may have moved or bytes may be left, since the owner last checked.
   private var isTouched = false
 
-  /// Creates a lane with the faults of this direction, each with its random numbers. `sink` accepts bytes from the
-  /// front and returns how many.
-  init(
-    _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit,
-    sink: @escaping (RawSpan) -> Int
-  ) {
+  /// Creates a lane with the faults of this direction, each with its random numbers.
+  init(_ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit) {
     self.direction = direction
     self.unit = unit
-    self.sink = sink
     slots = faults.filter { $0.fault.directions.contains(direction) }.map {
       FaultSlot($0.fault, unit: unit, random: $0.random)
     }
@@ -54,8 +50,9 @@ final class FaultLane {
   /// How many received bytes were not passed on.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the bytes that it holds are permanently stuck, for example in a stall without an end.
-  var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
+  /// Whether it will pass on nothing more: it is fully drained, or permanently stuck, for example in a stall without an
+  /// end.
+  var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
   /// Whether the sink took less than it was given and has not reported room since.
   var waitsForSink: Bool { isSinkFull }

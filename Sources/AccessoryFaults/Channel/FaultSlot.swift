@@ -29,9 +29,9 @@ final class FaultSlot {
   /// How many bytes the stage held after its last call. Calling it for every chunk that does not concern it would cost
   /// more than everything else.
   private var inStage = 0
-  /// Bytes that arrived after the window and wait behind those that the stage holds.
-  private var behind = ChunkQueue()
-  private static let mostBehind = 65_536
+  /// Bytes that arrived after the window and wait for those that the stage holds.
+  private var waiting = ChunkQueue()
+  private static let mostWaiting = 65_536
 
   init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
     self.fault = fault
@@ -40,26 +40,26 @@ final class FaultSlot {
   }
 
   /// Whether it does not affect bytes now: its window is not open, and it holds nothing.
-  var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && behind.isEmpty }
+  var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Its output was not accepted yet; until then it accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   /// How many bytes are here.
-  var held: Int { step.output.count + inStage + behind.count }
+  var held: Int { step.output.count + inStage + waiting.count }
 
   /// Whether it will pass on nothing more without new bytes.
-  var isClear: Bool { step.output.isEmpty && inStage == 0 && behind.isEmpty }
+  var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
   /// The most bytes it accepts now.
   var room: Int {
     if isBlocked { return 0 }
-    if isRunningDry { return max(0, Self.mostBehind - behind.count) }
+    if isRunningDry { return max(0, Self.mostWaiting - waiting.count) }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
   /// The window is over, and the held bytes are passed on when their time comes.
-  private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !behind.isEmpty) }
+  private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !waiting.isEmpty) }
 
   private var isAsked: Bool { isOpen || inStage > 0 }
 
@@ -84,7 +84,7 @@ final class FaultSlot {
   func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
     guard isAsked else { return .whole }
     if isRunningDry {
-      behind.append(bytes)
+      waiting.append(bytes)
       return .changed
     }
     step.now = now
@@ -106,7 +106,7 @@ final class FaultSlot {
     }
     if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
     inStage = stage.held
-    letBehindGo()
+    releaseWaiting()
   }
 
   /// Ends the fault before its time: bytes that it holds are passed on at its pace, and it affects no others.
@@ -118,20 +118,20 @@ final class FaultSlot {
     isOpen = false
     if wasOpen { stage.end(&step) }
     inStage = stage.held
-    letBehindGo()
+    releaseWaiting()
   }
 
   func finish(now: Instant) {
     step.now = now
     stage.finish(&step)
     inStage = stage.held
-    letBehindGo()
+    releaseWaiting()
   }
 
-  private func letBehindGo() {
-    guard !behind.isEmpty, inStage == 0 || stage.deadline == nil else { return }
+  private func releaseWaiting() {
+    guard !waiting.isEmpty, inStage == 0 || stage.deadline == nil else { return }
     var lent = ChunkQueue()
-    swap(&lent, &behind)
+    swap(&lent, &waiting)
     lent.drain { bytes in
       // A stage that holds bytes without a deadline waits for the rest of a packet, which is here.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }

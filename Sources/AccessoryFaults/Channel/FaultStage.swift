@@ -4,7 +4,7 @@ import AccessoryFormats
 /// One fault in one direction, as a pure machine: chunks and times go in; bytes to pass on, with their times, come out.
 ///
 /// A stage has no timer and no channel. Its lane gives it a chunk when all its earlier output was accepted, calls it at
-/// its deadline, and tells it when its window begins and ends.
+/// its deadline, and notifies it when its window begins and ends.
 ///
 /// Invariants: a stage accepts every chunk as a whole; it holds at most its capacity plus one chunk, and `room` is
 /// how much it accepts; it passes bytes on in the order in which they arrive at the other end.
@@ -84,14 +84,14 @@ struct FaultStep {
   }
 
   /// Reports an event that users should see.
-  mutating func tell(_ text: String) {
+  mutating func report(_ text: String) {
     news.append(text)
   }
 
   /// Cuts the channel.
   mutating func cutChannel(_ why: String) {
     cut = why
-    tell(why)
+    report(why)
   }
 
   mutating func takeNews() -> [String] {
@@ -114,5 +114,65 @@ public struct FaultCount: Equatable, Sendable {
   public static func += (left: inout FaultCount, right: FaultCount) {
     left.hits += right.hits
     left.bytes += right.bytes
+  }
+}
+
+/// Chunks of bytes in order, each with the time from which it may be passed on.
+///
+/// Both the bytes that a fault holds back and those that the next fault does not accept yet are in such a queue. Chunks
+/// keep their boundaries until part of one is taken. Buffers are reused, so a queue in a steady state allocates
+/// nothing.
+struct ChunkQueue {
+  private struct Entry {
+    var count: Int
+    var due: Instant
+  }
+
+  private var tank = ByteQueue()
+  private var entries = Queue<Entry>()
+
+  /// Bytes in the queue.
+  var count: Int { tank.count }
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// When the first chunk may be passed on; nil when there is none.
+  var nextDue: Instant? { entries.first?.due }
+
+  /// When the last chunk may be passed on; nil when there is none.
+  var lastDue: Instant? { entries.last?.due }
+
+  /// Adds a chunk that can be passed on from `due` on.
+  mutating func append(_ bytes: RawSpan, due: Instant = .origin) {
+    guard bytes.byteCount > 0 else { return }
+    tank.append(bytes)
+    entries.append(Entry(count: bytes.byteCount, due: due))
+  }
+
+  /// Calls `body` with each chunk whose time has come at `now`. `body` returns how many bytes of the chunk it
+  /// accepted; when that is not the whole chunk, the rest stays in front and no more chunks are offered. `body` must
+  /// not use this queue.
+  mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
+    while let chunk = entries.first, chunk.due <= now {
+      let taken = tank.consume { body($0.extracting(first: chunk.count)) }
+      if taken < chunk.count {
+        entries[0].count -= taken
+        break
+      }
+      entries.removeFirst(1)
+    }
+  }
+
+  /// Passes on every chunk whose time has come at `now`.
+  mutating func pass(to step: inout FaultStep, until now: Instant = .distantFuture) {
+    drain(until: now) { bytes in
+      step.pass(bytes)
+      return bytes.byteCount
+    }
+  }
+
+  mutating func removeAll() {
+    tank.removeAll()
+    entries.removeAll()
   }
 }

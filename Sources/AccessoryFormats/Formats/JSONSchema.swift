@@ -1,6 +1,6 @@
 extension RecordShape {
-  /// The JSON Schema of documents of this shape. What a schema cannot say, such as rules between several keys, only the
-  /// reader knows. A document with the key `extending` is laid over another, so it need not have what must be there.
+  /// The JSON Schema of documents of this shape. The schema lacks what only the reader can check, such as rules between
+  /// several keys. A document with the key `extending` is laid over another, so it need not have what must be there.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]

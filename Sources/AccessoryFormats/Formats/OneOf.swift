@@ -27,7 +27,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// Texts in another form than `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// What the schema says of such texts.
+    /// The regular expression of such texts, for the schema.
     let pattern: String
     /// The members of the object that a text means, nil for a text in the usual form; an error has what to write
     /// instead.
@@ -43,9 +43,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// A value of one of these kinds.
   ///
   /// - Parameters:
-  ///   - key: the key that says which.
+  ///   - key: the key with the kind.
   ///   - example: a right text, for messages.
-  ///   - isWrittenAsText: whether files have the text where a text can say it all.
+  ///   - isWrittenAsText: whether files have the text form where that is possible.
   public init(
     _ name: String, key: String, example: String, isWrittenAsText: Bool = false, shorthand: Shorthand? = nil,
     @KindList<Root> _ kinds: () -> [Kind<Root>]
@@ -91,7 +91,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return .object(object(root))
   }
 
-  /// The value as an object: the key that says its kind, and what differs from the defaults.
+  /// The value as an object: the key with its kind, and what differs from the defaults.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
@@ -184,8 +184,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func read(_ kind: Kind<Root>, _ value: JSON5Value, _ place: Place) -> Root? {
-    let keys = ObjectShape("\(name) \(kind.name)", [key] + kind.fields.map(\.key))
-    let object = ObjectReader(value, shape: keys, path: place.path, place.problems) { key in
+    let keys = [key] + kind.fields.map(\.key)
+    let object = ObjectReader(value, "\(name) \(kind.name)", keys, at: place) { key in
       let others = kinds.filter { $0.fields.contains { $0.key == key } }.map { "'\($0.name)'" }
       return others.isEmpty ? nil : "'\(kind.name)' has no '\(key)': it belongs to \(others.joined(separator: ", "))"
     }
@@ -195,7 +195,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
 /// One kind of a ``OneOf``.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
-  /// What its key says.
+  /// Its name, the value of the key.
   public let name: String
   /// What it is, in a sentence.
   public let summary: String
@@ -259,4 +259,100 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
   /// All of them.
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
+}
+
+/// One of the keys that can have the kind in ``OneOf/format(in:at:sides:complaint:)``.
+public struct OneOfSide: Sendable {
+  /// The key.
+  public let key: String
+  let summary: String
+
+  /// A key, and what its words are about.
+  public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
+}
+
+extension OneOf {
+  /// As part of an object in which one of several keys has the kind: of the kind `app.look`, the key `app` has the value
+  /// `look`. The keys of the kind stand beside it, as do those of `record`.
+  ///
+  /// - Parameters:
+  ///   - path: where the object has the value.
+  ///   - sides: the keys that can have the kind; an object has exactly one of them.
+  ///   - complaint: what is wrong with a key that the given kind does not have; nil for which kinds have it.
+  public func format<Owner>(
+    in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
+    complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
+  ) -> Format<Owner> {
+    let shape = sided(record.shape, sides)
+    let keys = shape.fields.map(\.key)
+    return Format(.record(shape)) { value, place in
+      guard let object = ObjectReader(value, record.name, keys, at: place) else { return nil }
+      var owner = record.base
+      let isWhole = record.fill(&owner, from: object)
+      guard let kind = kind(in: object, sides, of: record.name) else { return nil }
+      for key in payloadKeys where object.value(key) != nil && !kind.fields.contains(where: { $0.key == key }) {
+        object.error(key, complaint(key, kind.name) ?? "'\(key)' needs \(owners(of: key))")
+      }
+      guard let root = kind.read(object), isWhole else { return nil }
+      owner[keyPath: path] = root
+      return owner
+    } write: { owner in
+      let root = owner[keyPath: path]
+      let (side, word) = Self.parts(of: name(of: root))
+      return .object(record.members(owner, record.base) + [JSON5Member(side, .text(word))] + members(root))
+    }
+  }
+
+  private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
+    let given = sides.filter { object.value($0.key) != nil }
+    guard given.count == 1, let side = given.first?.key else {
+      // "step with apps" is a name for documents.
+      let what = String(name.prefix { $0 != " " }).withArticle
+      object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
+      return nil
+    }
+    let format = Format.words(
+      kinds.filter { $0.name.hasPrefix("\(side).") }.map { (Self.parts(of: $0.name).word, $0.name) })
+    return object.value(side).flatMap { format.read($0, at: object.place.key(side)) }.flatMap { name in
+      kinds.first { $0.name == name }
+    }
+  }
+
+  private func sided(_ record: RecordShape, _ sides: [OneOfSide]) -> RecordShape {
+    let sideFields = sides.map { side in
+      FieldShape(key: side.key, summary: side.summary, shape: .words(words(of: side.key)), isRequired: false)
+    }
+    let payload = payloadKeys.compactMap { key in kinds.lazy.flatMap(\.fields).first { $0.key == key } }
+    let optional = payload.map { field in
+      FieldShape(
+        key: field.key, summary: field.summary, shape: field.shape, isRequired: false, standard: field.standard)
+    }
+    let rule = sides.map { JSON5Value.object([JSON5Member("required", .array([.text($0.key)]))]) }
+    return RecordShape(
+      name: record.name, summary: record.summary, fields: record.fields + sideFields + optional,
+      rules: [JSON5Member("anyOf", .array(rule))])
+  }
+
+  private func words(of side: String) -> [String] {
+    names.map(Self.parts).filter { $0.side == side }.map(\.word)
+  }
+
+  private static func parts(of name: String) -> (side: String, word: String) {
+    guard let dot = name.firstIndex(of: ".") else { preconditionFailure("the kind \(name) has no side") }
+    return (String(name[..<dot]), String(name[name.index(after: dot)...]))
+  }
+
+  /// The keys of all kinds, each once.
+  private var payloadKeys: [String] {
+    kinds.flatMap(\.fields).reduce(into: []) { keys, field in
+      if !keys.contains(field.key) { keys.append(field.key) }
+    }
+  }
+
+  private func owners(of key: String) -> String {
+    kinds.filter { $0.fields.contains { $0.key == key } }.map { kind in
+      let (side, word) = Self.parts(of: kind.name)
+      return "\(side): '\(word)'"
+    }.joined(separator: " or ")
+  }
 }

@@ -85,7 +85,7 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// Why a text says nothing to its reader; the description is a sentence fragment that quotes it.
+/// Why a text cannot be read; the description is a sentence fragment that quotes it.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, and the right form.
   public let description: String

@@ -104,8 +104,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   /// Reads an object over `root`; nil when it is not an object, or when a required key is missing. Other mistakes are
   /// reported and leave the default.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
-    let keys = ObjectShape(name, fields.map(\.key))
-    guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return nil }
+    guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
     return fill(&root, from: object) ? root : nil
   }
@@ -214,8 +213,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
       return FieldShape(key: key, summary: summary, shape: .record(record), isRequired: isRequired)
     }
     read = { value, root, place in
-      let keys = ObjectShape(key, fields.map(\.key))
-      guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return false }
+      guard let object = ObjectReader(value, key, fields.map(\.key), at: place) else { return false }
       return fields.fill(&root, from: object)
     }
     complete = { root in
@@ -227,7 +225,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Keys that other objects have and this one has not: `only` says which do.
+  /// Keys that belong to other objects, named by `only`.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -258,7 +256,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// A key that follows from others: it is written for whoever reads the file, and passed over when it is read.
+  /// A key that follows from others: written for readers of the file, ignored when it is read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -270,20 +268,20 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// A key that follows from others and is checked when it is read: a file in which it says something else is refused.
+  /// A key that follows from others and is checked when it is read: a file with another value is refused.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
     self.init(derived: key, format, summary, value)
     confirm = { root, object in
       guard let given = object.value(key) else { return }
-      let place = Place(object.path, object.problems).key(key)
+      let place = object.place.key(key)
       guard let stated = format.decode(given, nil, place), stated != value(root) else { return }
       place.error(given, "says \(given.summary), but the other figures give \(format.write(value(root)).summary)")
     }
   }
 
-  /// A key that says nothing about the value, such as `$schema`: it is checked, and no more.
+  /// A key that does not affect the value, such as `$schema`: it is checked and ignored.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key
     isRequired = false
@@ -313,10 +311,9 @@ public struct Standard<Root, Value>: Sendable {
 extension Array {
   fileprivate func fill<Root>(_ root: inout Root, from object: ObjectReader) -> Bool where Element == Field<Root> {
     var isWhole = true
-    let place = Place(object.path, object.problems)
     for field in self {
       if let value = object.value(field.key) {
-        if !field.read(value, &root, place.key(field.key)), field.isRequired { isWhole = false }
+        if !field.read(value, &root, object.place.key(field.key)), field.isRequired { isWhole = false }
       } else if field.isRequired {
         object.require(field.key)
         isWhole = false

@@ -32,7 +32,7 @@ public indirect enum Shape: Sendable {
   case either([Shape])
 }
 
-/// The rules of a text that a schema can say.
+/// The rules of a text that a schema can express.
 public struct TextShape: Equatable, Sendable {
   /// What it is called where it is explained: "a protocol's name"; nil for any text.
   public var name: String?
@@ -59,7 +59,7 @@ public struct RecordShape: Sendable {
   public let fields: [FieldShape]
   /// A text `name,key=value,…` that shows what it is good for; nil where there is none.
   public var example: String?
-  /// What else a schema says about it.
+  /// Further members of its schema.
   let rules: [JSON5Member]
 
   /// The shape of an object with these keys.
@@ -106,11 +106,11 @@ public struct FieldShape: Sendable {
 public struct OneOfShape: Sendable {
   /// What it is called.
   public let name: String
-  /// The key that says which kind it is.
+  /// The key with the kind.
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
-  /// The kinds that a text can say.
+  /// The kinds that can be written as text.
   let textKinds: [String]
   /// What else a text may be.
   let textPattern: String?
@@ -215,4 +215,35 @@ extension JSON5Value {
 extension String {
   /// With the indefinite article: "a quirk", "an effect".
   var withArticle: String { (first.map { "aeiou".contains($0) } ?? false ? "an " : "a ") + self }
+}
+
+// MARK: - Later versions
+
+extension Record {
+  /// Reads a tree that a later version may have written: keys that are not known are passed over, here and in the objects
+  /// within.
+  public func readKnown(_ tree: JSON5Value) throws(SourceProblems) -> Root { try read(shape.known(in: tree)) }
+}
+
+extension RecordShape {
+  fileprivate func known(in tree: JSON5Value) -> JSON5Value {
+    guard case .object(let members) = tree.content else { return tree }
+    let known = members.compactMap { member in
+      fields.first { $0.key == member.key }.map {
+        JSON5Member(member.key, $0.shape.known(in: member.value), at: member.keyPosition)
+      }
+    }
+    return JSON5Value(.object(known), at: tree.position)
+  }
+}
+
+extension Shape {
+  fileprivate func known(in tree: JSON5Value) -> JSON5Value {
+    switch (self, tree.content) {
+    case (.record(let record), _): record.known(in: tree)
+    case (.list(let element, _), .array(let values)):
+      JSON5Value(.array(values.map { element.known(in: $0) }), at: tree.position)
+    default: tree
+    }
+  }
 }

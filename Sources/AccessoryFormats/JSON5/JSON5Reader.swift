@@ -1,10 +1,9 @@
 /// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
 /// hexadecimal numbers, and everything that JSON has.
 ///
-/// A reader of ours because every value must know its line and column, and because no third-party package can be had.
-/// It reads from outside the house, so it is bounded: a limit on the size and on the depth, no recursion past the
-/// depth, memory in proportion to the size, and every wrong byte an error, never a trap. The first error ends it; the
-/// many mistakes of one file that is well-formed are collected later, by ``ObjectReader``.
+/// easim has its own reader because every value must have its line and column. Its input is untrusted, so it is bounded:
+/// size and depth are limited, memory is in proportion to the size, and a wrong byte is an error, never a trap. It stops
+/// at the first error; mistakes in a well-formed file are collected later, by ``ObjectReader``.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")

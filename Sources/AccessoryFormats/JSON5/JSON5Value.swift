@@ -67,7 +67,7 @@ public struct JSON5Value: Equatable, Sendable {
     }
   }
 
-  /// The same tree with all positions forgotten, for comparing what two documents say.
+  /// The same tree without positions, to compare the contents of two documents.
   public var withoutPositions: JSON5Value {
     switch content {
     case .array(let values): JSON5Value(.array(values.map(\.withoutPositions)))

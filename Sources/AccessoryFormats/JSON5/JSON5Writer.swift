@@ -9,7 +9,7 @@ public struct JSON5Writer {
   public enum Style: Sendable {
     /// Keys without quotes where they may be, numbers as they were spelled, a comma after the last of several lines.
     case json5
-    /// Plain JSON; a number that JSON cannot say (NaN, Infinity) becomes null, as it does in JavaScript.
+    /// Plain JSON; NaN and Infinity, which JSON lacks, become null, as it does in JavaScript.
     case json
     /// Plain JSON on one line, for streams of lines.
     case jsonLine

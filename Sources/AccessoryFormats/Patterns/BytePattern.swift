@@ -29,7 +29,7 @@ public struct BytePattern: Equatable, Sendable {
   let program: [PatternInstruction]
 
   /// Reads a pattern. The error names the character that is wrong.
-  public init(_ text: String) throws(BytePatternError) {
+  public init(_ text: String) throws(OptionError) {
     self.text = text
     var parser = PatternParser(text)
     let node = try parser.parse()
@@ -56,69 +56,35 @@ public struct BytePattern: Equatable, Sendable {
   }
 }
 
-/// Why a text is no pattern.
-public struct BytePatternError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, and at which character.
-  public let description: String
-
-  init(_ description: String) { self.description = description }
-}
-
 /// A set of bytes.
 struct ByteSet: Equatable, Sendable {
-  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+  private var words = SIMD4<UInt64>()
 
-  init() {}
-  init(_ bytes: some Sequence<UInt8>) { for byte in bytes { insert(byte) } }
+  init(_ bytes: some Sequence<UInt8> = []) { for byte in bytes { insert(byte) } }
 
   static let all = ByteSet(0...255)
   static let digits = ByteSet(0x30...0x39)
   static let letters = ByteSet(Array(0x30...0x39) + Array(0x41...0x5A) + Array(0x61...0x7A) + [0x5F])
   static let spaces = ByteSet([0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20])
 
-  mutating func insert(_ byte: UInt8) {
-    let bit: UInt64 = 1 << (UInt64(byte) & 63)
-    switch byte >> 6 {
-    case 0: words.0 |= bit
-    case 1: words.1 |= bit
-    case 2: words.2 |= bit
-    default: words.3 |= bit
-    }
+  mutating func insert(_ byte: UInt8) { words[Int(byte >> 6)] |= 1 << (UInt64(byte) & 63) }
+
+  mutating func formUnion(_ other: ByteSet) { words |= other.words }
+
+  func contains(_ byte: UInt8) -> Bool { words[Int(byte >> 6)] >> (UInt64(byte) & 63) & 1 == 1 }
+
+  var inverted: ByteSet {
+    var result = self
+    result.words = ~words
+    return result
   }
 
   /// With both cases of each ASCII letter in it.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {
-      result.insert(byte)
-      result.insert(byte | 0x20)
+      result.formUnion(ByteSet([byte, byte | 0x20]))
     }
     return result
   }
-
-  mutating func formUnion(_ other: ByteSet) {
-    words.0 |= other.words.0
-    words.1 |= other.words.1
-    words.2 |= other.words.2
-    words.3 |= other.words.3
-  }
-
-  var inverted: ByteSet {
-    var result = ByteSet()
-    result.words = (~words.0, ~words.1, ~words.2, ~words.3)
-    return result
-  }
-
-  func contains(_ byte: UInt8) -> Bool {
-    let word =
-      switch byte >> 6 {
-      case 0: words.0
-      case 1: words.1
-      case 2: words.2
-      default: words.3
-      }
-    return word >> (UInt64(byte) & 63) & 1 == 1
-  }
-
-  static func == (one: ByteSet, other: ByteSet) -> Bool { one.words == other.words }
 }

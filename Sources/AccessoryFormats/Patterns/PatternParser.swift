@@ -21,7 +21,7 @@ struct PatternParser {
 
   init(_ text: String) { characters = Array(text.unicodeScalars) }
 
-  mutating func parse() throws(BytePatternError) -> PatternNode {
+  mutating func parse() throws(OptionError) -> PatternNode {
     let node = try choice()
     if next == ")" { throw error("this ) has no (") }
     return node
@@ -29,8 +29,8 @@ struct PatternParser {
 
   private var next: Unicode.Scalar? { place < characters.count ? characters[place] : nil }
 
-  private func error(_ text: String, at place: Int? = nil) -> BytePatternError {
-    BytePatternError("at character \((place ?? self.place) + 1): \(text)")
+  private func error(_ text: String, at place: Int? = nil) -> OptionError {
+    OptionError("at character \((place ?? self.place) + 1): \(text)")
   }
 
   private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
@@ -39,19 +39,19 @@ struct PatternParser {
     return true
   }
 
-  private mutating func choice() throws(BytePatternError) -> PatternNode {
+  private mutating func choice() throws(OptionError) -> PatternNode {
     var nodes = [try sequence()]
     while take("|") { nodes.append(try sequence()) }
     return nodes.count == 1 ? nodes[0] : .choice(nodes)
   }
 
-  private mutating func sequence() throws(BytePatternError) -> PatternNode {
+  private mutating func sequence() throws(OptionError) -> PatternNode {
     var nodes: [PatternNode] = []
     while let next, next != "|", next != ")" { nodes.append(try repeated()) }
     return .sequence(nodes)
   }
 
-  private mutating func repeated() throws(BytePatternError) -> PatternNode {
+  private mutating func repeated() throws(OptionError) -> PatternNode {
     let node = try single()
     let begun = place
     guard let counts = try repetition() else { return node }
@@ -61,7 +61,7 @@ struct PatternParser {
     return .repeated(node, least: counts.least, most: counts.most, isLazy: isLazy, at: begun)
   }
 
-  private mutating func repetition() throws(BytePatternError) -> (least: Int, most: Int?)? {
+  private mutating func repetition() throws(OptionError) -> (least: Int, most: Int?)? {
     if take("*") { return (0, nil) }
     if take("+") { return (1, nil) }
     if take("?") { return (0, 1) }
@@ -87,7 +87,7 @@ struct PatternParser {
     return Int(digits)
   }
 
-  private mutating func single() throws(BytePatternError) -> PatternNode {
+  private mutating func single() throws(OptionError) -> PatternNode {
     let begun = place
     guard let scalar = next else { throw error("the pattern ends too early") }
     place += 1
@@ -108,7 +108,7 @@ struct PatternParser {
     }
   }
 
-  private mutating func group(_ begun: Int) throws(BytePatternError) -> PatternNode {
+  private mutating func group(_ begun: Int) throws(OptionError) -> PatternNode {
     depth += 1
     if depth > BytePattern.deepestNesting { throw error("groups are nested too deeply", at: begun) }
     defer { depth -= 1 }
@@ -138,7 +138,7 @@ struct PatternParser {
   }
 
   /// Reads flags; whether they are those of the rest of the group around them, and not of a group of their own.
-  private mutating func takeFlags(_ begun: Int) throws(BytePatternError) -> Bool {
+  private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
     }
@@ -155,7 +155,7 @@ struct PatternParser {
     return false
   }
 
-  private mutating func counted(_ begun: Int) throws(BytePatternError) -> Int {
+  private mutating func counted(_ begun: Int) throws(OptionError) -> Int {
     groupCount += 1
     if groupCount > BytePattern.mostGroups {
       throw error("there are more than \(BytePattern.mostGroups) groups; (?: …) does not count", at: begun)
@@ -163,7 +163,7 @@ struct PatternParser {
     return groupCount
   }
 
-  private mutating func named(_ begun: Int) throws(BytePatternError) -> Int {
+  private mutating func named(_ begun: Int) throws(OptionError) -> Int {
     var name = ""
     while let letter = next, letter != ">" {
       name.unicodeScalars.append(letter)
@@ -182,39 +182,28 @@ struct PatternParser {
 
   /// What holds at a place, written with a backslash; nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
-    let assertion: PatternAssertion
-    switch next {
-    case "A": assertion = .start
-    case "z": assertion = .end
-    case "b": assertion = .wordEdge
-    case "B": assertion = .noWordEdge
-    default: return nil
-    }
+    let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
+    guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }
     place += 1
     return assertion
   }
 
   private func cased(_ set: ByteSet) -> ByteSet { isCaseless ? set.caseless : set }
 
-  private mutating func escape() throws(BytePatternError) -> ByteSet {
+  /// The letters that mean a byte or a class of bytes after a backslash.
+  private static let escapes: [Unicode.Scalar: ByteSet] = [
+    "d": .digits, "w": .letters, "s": .spaces,
+    "D": ByteSet.digits.inverted, "W": ByteSet.letters.inverted, "S": ByteSet.spaces.inverted,
+    "r": ByteSet([0x0D]), "n": ByteSet([0x0A]), "t": ByteSet([0x09]), "f": ByteSet([0x0C]), "v": ByteSet([0x0B]),
+    "a": ByteSet([0x07]), "e": ByteSet([0x1B]), "0": ByteSet([0]),
+  ]
+
+  private mutating func escape() throws(OptionError) -> ByteSet {
     let begun = place - 1
     guard let scalar = next else { throw error("a \\ ends the pattern; a literal one is \\\\", at: begun) }
     place += 1
+    if let set = Self.escapes[scalar] { return set }
     switch scalar {
-    case "d": return .digits
-    case "D": return ByteSet.digits.inverted
-    case "w": return .letters
-    case "W": return ByteSet.letters.inverted
-    case "s": return .spaces
-    case "S": return ByteSet.spaces.inverted
-    case "r": return ByteSet([0x0D])
-    case "n": return ByteSet([0x0A])
-    case "t": return ByteSet([0x09])
-    case "f": return ByteSet([0x0C])
-    case "v": return ByteSet([0x0B])
-    case "a": return ByteSet([0x07])
-    case "e": return ByteSet([0x1B])
-    case "0": return ByteSet([0])
     case "1"..."9": throw error("a pattern cannot refer back to a group: repeat the group's contents", at: begun)
     case "x":
       let digits = String(String.UnicodeScalarView(characters[place..<min(place + 2, characters.count)]))
@@ -233,7 +222,7 @@ struct PatternParser {
     }
   }
 
-  private mutating func set(_ begun: Int) throws(BytePatternError) -> ByteSet {
+  private mutating func set(_ begun: Int) throws(OptionError) -> ByteSet {
     let isInverted = take("^")
     var set = ByteSet()
     var isFirst = true
@@ -257,7 +246,7 @@ struct PatternParser {
   }
 
   /// One character of a set, or a class such as `\d`.
-  private mutating func member(_ begun: Int) throws(BytePatternError) -> (ByteSet, isClass: Bool) {
+  private mutating func member(_ begun: Int) throws(OptionError) -> (ByteSet, isClass: Bool) {
     guard let scalar = next else { throw error("this [ has no ]", at: begun) }
     place += 1
     if scalar == "[", let next, ":.=".unicodeScalars.contains(next) {

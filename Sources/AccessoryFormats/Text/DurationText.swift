@@ -17,21 +17,21 @@ public enum DurationText {
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
   /// Reads a duration; the error describes the mistake and shows the right form.
-  public static func parse(_ text: String) throws(DurationTextError) -> Duration {
+  public static func parse(_ text: String) throws(OptionError) -> Duration {
     let characters = text.utf8
     if characters.first == UInt8(ascii: "-") {
-      throw DurationTextError("'\(text)' is negative: a duration is zero or more, such as '250ms'")
+      throw OptionError("'\(text)' is negative: a duration is zero or more, such as '250ms'")
     }
     let number = characters.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
     let unit = String(text[number.endIndex...])
     guard let digits = Digits(String(text[..<number.endIndex])) else {
-      throw DurationTextError("'\(text)' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'")
+      throw OptionError("'\(text)' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'")
     }
     guard !unit.isEmpty else {
-      throw DurationTextError("'\(text)' has no unit: write '\(text)ms', '\(text)s' or '\(text)m'")
+      throw OptionError("'\(text)' has no unit: write '\(text)ms', '\(text)s' or '\(text)m'")
     }
     guard let nanoseconds = units.first(where: { $0.name == unit })?.nanoseconds else {
-      throw DurationTextError("'\(text)' has the unknown unit '\(unit)': the units are ns, us, ms, s, m and h")
+      throw OptionError("'\(text)' has the unknown unit '\(unit)': the units are ns, us, ms, s, m and h")
     }
     return try digits.times(nanoseconds, in: text)
   }
@@ -77,7 +77,7 @@ public enum DurationText {
       }
     }
 
-    func times(_ unit: Int64, in text: String) throws(DurationTextError) -> Duration {
+    func times(_ unit: Int64, in text: String) throws(OptionError) -> Duration {
       var divisor: Int64 = 1
       for _ in 0..<min(decimals, 19) {
         let (next, overflow) = divisor.multipliedReportingOverflow(by: 10)
@@ -85,30 +85,20 @@ public enum DurationText {
       }
       let significant = all.drop { $0 == "0" }
       guard significant.utf8.count <= 18, let value = Int64("0" + significant) else {
-        throw DurationTextError(
+        throw OptionError(
           decimals > 9
             ? "'\(text)' is more precise than a nanosecond"
             : "'\(text)' is too long: at most 8760h (a "
               + "year)")
       }
       let (high, low) = value.multipliedFullWidth(by: unit)
-      guard divisor > high else { throw DurationTextError("'\(text)' is too long: at most 8760h (a year)") }
+      guard divisor > high else { throw OptionError("'\(text)' is too long: at most 8760h (a year)") }
       let (nanoseconds, rest) = divisor.dividingFullWidth((high, low))
-      guard rest == 0 else { throw DurationTextError("'\(text)' is more precise than a nanosecond") }
+      guard rest == 0 else { throw OptionError("'\(text)' is more precise than a nanosecond") }
       guard Duration.nanoseconds(nanoseconds) <= longest else {
-        throw DurationTextError("'\(text)' is too long: at most 8760h (a year)")
+        throw OptionError("'\(text)' is too long: at most 8760h (a year)")
       }
       return .nanoseconds(nanoseconds)
     }
-  }
-}
-
-/// Why a text is not a duration; the description is a whole sentence that quotes the text.
-public struct DurationTextError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, and the right form.
-  public let description: String
-
-  init(_ description: String) {
-    self.description = description
   }
 }

@@ -9,8 +9,7 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// Inner machines: ``Registration`` (whether notifications are posted), ``AppLifecycle`` (running or not),
-/// ``NoticeQueue`` (notifications that wait), ``AppSessionTable`` (which sessions may be opened).
+/// Inner machines: ``AppLifecycle`` (running or not), ``NoticeQueue`` (notifications that wait), ``AppSessionTable`` (which sessions may be opened).
 ///
 /// Invariants: when the app is notified of a connect, the accessory is in its list, and at a disconnect it is no longer
 /// there; the app is never notified of a hidden accessory; in the background without the mode the list is empty.
@@ -36,7 +35,10 @@ struct AppMachine: Equatable {
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  private var registration = Registration()
+  /// One count for the whole process, as in the shared manager: when one of several objects unregisters once too often,
+  /// every observer in the process gets no more notifications. How far below zero Apple's count goes is not known; this
+  /// one stays at zero and records the misuse.
+  private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
@@ -55,10 +57,9 @@ struct AppMachine: Equatable {
     filterSwitch = settings.filterSwitch
     lifecycle = AppLifecycle(
       keepsAccessories: rules.honorsBackgroundMode && manifest.keepsAccessoriesInBackground)
-    if settings.startsRegistered { registration.register() }
+    registrationCount = settings.startsRegistered ? 1 : 0
   }
 
-  var registrationCount: Int { registration.count }
   var state: AppState { lifecycle.state }
   var deadline: Instant? { lifecycle.deadline }
 
@@ -84,7 +85,7 @@ struct AppMachine: Equatable {
     }
     guard lifecycle.hasAccessories else { return [] }
     accessories.append(accessory)
-    return tell(.connect(accessory))
+    return notices(of: .connect(accessory))
   }
 
   mutating func withdrawn(_ accessory: PublishedAccessory) -> [Action] {
@@ -98,7 +99,7 @@ struct AppMachine: Equatable {
     }
     guard lifecycle.hasAccessories else { return [] }
     if let index = accessories.index(numbered: accessory.connectionID) { accessories.remove(at: index) }
-    return tell(.disconnect(accessory))
+    return notices(of: .disconnect(accessory))
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
@@ -113,9 +114,10 @@ struct AppMachine: Equatable {
     return []
   }
 
-  private func tell(_ notice: AccessoryNotice) -> [Action] {
-    let isPosted = registration.isActive && !isLost(notice)
-    guard case .disconnect(let gone) = notice, registration.isActive || rules.tellsDelegateUnregistered else {
+  private func notices(of notice: AccessoryNotice) -> [Action] {
+    let isRegistered = registrationCount > 0
+    let isPosted = isRegistered && !isLost(notice)
+    guard case .disconnect(let gone) = notice, isRegistered || rules.tellsDelegateUnregistered else {
       return isPosted ? [.post(notice)] : []
     }
     return isPosted ? [.post(notice), .tellDelegate(gone)] : [.tellDelegate(gone)]
@@ -132,13 +134,13 @@ struct AppMachine: Equatable {
 
   // MARK: The app
 
-  mutating func register() -> [Action] {
-    registration.register()
-    return []
-  }
+  mutating func register() { registrationCount += 1 }
 
   mutating func unregister() -> [Action] {
-    if registration.unregister() { return [] }
+    if registrationCount > 0 {
+      registrationCount -= 1
+      return []
+    }
     return [
       .misuse("unregisterForLocalNotifications without a registerForLocalNotifications to undo: the count stays at 0")
     ]
@@ -174,15 +176,15 @@ struct AppMachine: Equatable {
       let lost = accessories
       accessories = []
       let explanation: [Action] = lost.isEmpty ? [] : [.explain(manifest.explainLoss)]
-      return explanation + [.closeSessions] + lost.flatMap { tell(.disconnect($0)) } + hold
+      return explanation + [.closeSessions] + lost.flatMap { notices(of: .disconnect($0)) } + hold
     case .regains:
       accessories = visible
-      return hold + visible.flatMap { tell(.connect($0)) }
+      return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
       // The sessions first, because bytes that arrived before an accessory disconnected are read before the app is
       // notified of the disconnect.
-      return hold + queue.drain(rules.reattachment).flatMap { tell($0) }
+      return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
 

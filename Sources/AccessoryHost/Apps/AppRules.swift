@@ -2,7 +2,7 @@
 /// behaviours that were reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
-  public enum Visibility: Hashable, Sendable {
+  public enum Visibility: String, CaseIterable, Sendable {
     /// Those that offer a protocol which its Info.plist declares, and those that offer none yet.
     case declared
     /// All of them. Older systems listed every accessory.
@@ -10,7 +10,7 @@ public struct AppRules: Equatable, Sendable {
   }
 
   /// What happens when an app opens a session for a protocol that its Info.plist does not declare.
-  public enum UndeclaredSessions: Hashable, Sendable {
+  public enum UndeclaredSessions: String, CaseIterable, Sendable {
     /// No session is opened: since iOS 5.
     case refused
     /// It opens: iOS 3.2 and 4.
@@ -18,7 +18,7 @@ public struct AppRules: Equatable, Sendable {
   }
 
   /// What happens when an app opens a second session for the same protocol of an accessory.
-  public enum SecondSession: Hashable, Sendable {
+  public enum SecondSession: String, CaseIterable, Sendable {
     /// The first is closed, then the second opens: as Apple documents it.
     case closesFirst
     /// No session is opened while the first is open: as reported from the field since iOS 11.
@@ -28,7 +28,7 @@ public struct AppRules: Equatable, Sendable {
   }
 
   /// What happens when another app already has a session for the protocol.
-  public enum OtherApps: Hashable, Sendable {
+  public enum OtherApps: String, CaseIterable, Sendable {
     /// Both apps get a session: accessories that serve several apps.
     case shared
     /// The later app gets no session.
@@ -39,7 +39,7 @@ public struct AppRules: Equatable, Sendable {
 
   /// The notifications that a suspended app gets later, when an accessory disconnected and connected again with a new
   /// connection ID.
-  public enum Reattachment: Hashable, Sendable {
+  public enum Reattachment: String, CaseIterable, Sendable {
     /// The disconnect and the connect.
     case both
     /// Nothing.
@@ -49,7 +49,7 @@ public struct AppRules: Equatable, Sendable {
   }
 
   /// Which connect notifications are never posted, although the list of accessories is right.
-  public enum LostConnects: Hashable, Sendable {
+  public enum LostConnects: String, CaseIterable, Sendable {
     /// None: all are posted.
     case none
     /// All: an iOS 11 beta never posted one.

@@ -45,7 +45,7 @@ public final class AppView {
   public var registrationCount: Int { machine.registrationCount }
 
   /// Registers for notifications; each call needs its ``unregister()``.
-  public func register() { perform(machine.register()) }
+  public func register() { machine.register() }
 
   /// Takes one registration back. One too many is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
@@ -77,7 +77,7 @@ public final class AppView {
       session.onHeld = { [weak self] isBytes in if isBytes { self?.bytesCame() } }
       return session
     } catch {
-      tell(.warning("opening session failed: \(error)"), accessory)
+      log(.warning("opening session failed: \(error)"), accessory)
       throw error
     }
   }
@@ -149,11 +149,11 @@ public final class AppView {
       case .tellDelegate(let accessory): handler.delegateDidDisconnect(accessory, self)
       case .closeSessions: closeSessions("the app went into the background")
       case .hold(let isHeld): hold(isHeld)
-      case .alert(let text): tell(.alert(text), nil)
-      case .explain(let text): tell(.warning(text), nil)
+      case .alert(let text): log(.alert(text), nil)
+      case .explain(let text): log(.warning(text), nil)
       case .misuse(let text):
         remarks.add(text)
-        tell(.warning(text), nil)
+        log(.warning(text), nil)
       }
     }
   }
@@ -167,8 +167,8 @@ public final class AppView {
     }
   }
 
-  private func tell(_ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory?) {
-    device.tell(kind, side: .app, accessory.map(TimelineEvent.Subject.init))
+  private func log(_ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory?) {
+    device.log(kind, side: .app, accessory.map(TimelineEvent.Subject.init))
   }
 }
 

@@ -19,7 +19,7 @@ import IAP2
 /// issued once.
 public struct PublicationMachine {
   /// When accessories are shown.
-  public enum Policy: Hashable, Sendable {
+  public enum Policy: String, CaseIterable, Sendable {
     /// Once they are identified and authenticated.
     case ready
     /// As soon as they are identified, with no protocols until they are authenticated.

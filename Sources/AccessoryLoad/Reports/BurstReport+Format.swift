@@ -62,7 +62,7 @@ extension BurstReport: Report {
     Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
   }.checked { report, object in
     if report.counted == nil {
-      object.problems.error(at: object.position, "the counts of the report add up to more than \(CountSum.most)")
+      object.problems.error(at: object.tree.position, "the counts of the report add up to more than \(CountSum.most)")
     } else if report.completed != report.latency.total {
       object.error("completed", "is \(report.completed), but there are \(report.latency.total) latencies")
     } else if report.completed + report.warmUp + report.lost > report.begun {

@@ -37,7 +37,7 @@ extension DeviceProfile {
     .init(id, .bytes(withUnsafeBytes(of: value.bigEndian) { Array($0) }))
   }
 
-  /// What is told at connection.
+  /// What is sent at connection.
   private var updates: [MessageRule] {
     // Phones repeat it until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)

@@ -22,9 +22,9 @@ public struct DeviceProfile: Equatable, Sendable {
   public var zone: Int16 = 0
   /// Minutes of daylight saving (4E0B).
   public var daylight: Int8 = 0
-  /// What it says of power.
+  /// The state of its battery.
   public var power = Power()
-  /// What it says of its Wi-Fi network.
+  /// Its Wi-Fi network.
   public var wifi = WiFi()
   /// What it plays.
   public var nowPlaying = NowPlaying()
@@ -48,7 +48,7 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// What AE01 says.
+  /// The contents of AE01.
   public struct Power: Equatable, Sendable {
     /// The most that the accessory may draw, in mA.
     public var maximumCurrent: UInt16 = 100
@@ -86,7 +86,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// What 5701 says.
+  /// The contents of 5701.
   public struct WiFi: Equatable, Sendable {
     /// The status.
     public var status: UInt8 = 0
@@ -107,7 +107,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// What 5001 says.
+  /// The contents of 5001.
   public struct NowPlaying: Equatable, Sendable {
     /// The title.
     public var title = "A song"

@@ -56,3 +56,78 @@ enum DumpLines {
     return nil
   }
 }
+
+/// The parts of a line of a debug description. A log may have put anything before a line, so they are found by what
+/// is known: the names of the fields, and the last word.
+enum DumpLine {
+  /// The fields of the layouts, in their order.
+  static let fields = [
+    "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
+    "firmwareRevisionActive", "firmwareRevisionPending", "hardwareRevision", "dockType", "certSerial", "certData",
+    "protocols", "delegate",
+  ]
+
+  /// The address of an opening line; nil for other lines.
+  static func address(in line: Substring) -> UInt64? {
+    guard let opening = DumpLines.range(of: DumpLines.opening, in: line) else { return nil }
+    let digits = line[opening.upperBound...].prefix { $0.isHexDigit && $0.isASCII }
+    guard line[digits.endIndex...].hasPrefix(">") else { return nil }
+    return UInt64(digits, radix: 16)
+  }
+
+  /// Whether the line closes an accessory.
+  static func isClosing(_ line: Substring) -> Bool {
+    lastWord(of: line) == "}"
+  }
+
+  /// The field of a line and the text after its colon. A name with the layout's two spaces before it is preferred,
+  /// then one with a blank before it, then one at the beginning of the line, since margins get lost.
+  static func field(in line: Substring) -> (name: String, value: Substring)? {
+    let bytes = line.utf8
+    var best: (margin: Int, name: String, end: Substring.Index)?
+    for colon in bytes.indices where bytes[colon] == UInt8(ascii: ":") {
+      guard let name = fields.first(where: { bytes[..<colon].hasSuffix($0) }) else { continue }
+      let before = bytes[..<colon].dropLast(name.utf8.count)
+      let margin = before.hasSuffix("  ") ? 2 : before.hasSuffix(" ") || before.hasSuffix("\t") ? 1 : 0
+      guard margin > 0 || before.isEmpty, margin > best?.margin ?? -1 else { continue }
+      best = (margin, name, bytes.index(after: colon))
+      if margin == 2 { break }
+    }
+    return best.map { ($0.name, line[$0.end...]) }
+  }
+
+  /// A value as it was before the layout put a space on either side of it; nil for `(null)`.
+  static func value(_ text: Substring) -> String? {
+    let inner = text.hasPrefix(" ") ? text.dropFirst() : text
+    let value = inner.hasSuffix(" ") ? inner.dropLast() : inner
+    return value == "(null)" ? nil : String(value)
+  }
+
+  /// The elements on one line of a list, the closing `)` among them.
+  static func elements(of line: Substring) -> [String] {
+    line.split(separator: ",").flatMap { piece -> [String] in
+      guard let word = lastWord(of: piece) else { return [] }
+      if word == ")" { return [")"] }
+      if word.hasSuffix(")") { return elements(of: word.dropLast()) + [")"] }
+      return [PropertyListText.unescaped(quoted(piece) ?? word)]
+    }
+  }
+
+  /// The text between the last two quotes of a piece that ends in one.
+  private static func quoted(_ piece: Substring) -> Substring? {
+    guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
+      let opening = piece[..<closing].lastIndex(of: "\"")
+    else { return nil }
+    return piece[piece.index(after: opening)..<closing]
+  }
+
+  private static func lastWord(of line: Substring) -> Substring? {
+    line.split(whereSeparator: \.isWhitespace).last
+  }
+}
+
+extension Substring.UTF8View {
+  fileprivate func hasSuffix(_ text: String) -> Bool {
+    suffix(text.utf8.count).elementsEqual(text.utf8)
+  }
+}

@@ -81,19 +81,14 @@ package enum TextFile {
   }
 
   /// The path without links and detours; the path itself where the system knows none.
-  static func realPath(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
-  }
+  static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
   /// The folder that a file really is in; nil when the file is not there.
   static func folder(of path: String) -> String? {
-    guard let real = realpath(path, nil) else { return nil }
-    defer { free(real) }
-    let text = String(cString: real)
-    guard let slash = text.lastIndex(of: "/"), slash != text.startIndex else { return "/" }
-    return String(text[..<slash])
+    FilePath.real(path).map { real in
+      guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
+      return String(real[..<slash])
+    }
   }
 
   /// Why the programs that a file names are not run: other users than this one and root could have written it. Nil

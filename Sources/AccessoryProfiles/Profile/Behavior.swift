@@ -124,3 +124,149 @@ public enum Behavior: Equatable, Sendable {
     }
   }
 }
+
+extension Behavior {
+  /// A program that serves the sessions of an accessory, one process for each session.
+  public struct Program: Equatable, Sendable {
+    /// The program: a path, or a name. A relative one is first searched beside the file that names it.
+    public var command: String
+    /// Its arguments.
+    public var arguments: [String]
+    /// Variables that it gets in addition to those of every program: `NAME` passes this process's own on,
+    /// `NAME=VALUE` sets it.
+    public var environment: [String]
+    /// Where it was written. Not compared.
+    public var origin: Origin
+
+    /// A program.
+    public init(_ command: String, _ arguments: [String] = [], environment: [String] = [], origin: Origin = Origin()) {
+      self.command = command
+      self.arguments = arguments
+      self.environment = environment
+      self.origin = origin
+    }
+
+    /// The command as a shell would take it; of a shell command the command itself.
+    public var text: String {
+      if command == "/bin/sh", arguments.count == 2, arguments[0] == "-c" { return arguments[1] }
+      return ([command] + arguments).map(\.shellWord).joined(separator: " ")
+    }
+
+    static let format = Record(
+      "exec", "passes the bytes to a program's standard input, and sends back what it prints", Program("")
+    ) {
+      Field(
+        "command", \.command, .text(TextShape(length: 1...Int.max)),
+        "the program: a path or a name; a relative path is first resolved against the file that contains it",
+        isRequired: true)
+      Field("arguments", \.arguments, .list(of: .text), "its arguments")
+      Field(
+        "environment", \.environment, .list(of: .variable),
+        "variables for the program, in addition to those in docs/profiles.md: NAME passes easim's value on, "
+          + "NAME=VALUE sets one")
+    }.checked { _, object in
+      if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
+    }
+
+    /// Whether both say the same; where they were written does not count.
+    public static func == (one: Program, other: Program) -> Bool {
+      one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
+    }
+  }
+}
+
+extension Format<String> {
+  /// `NAME` or `NAME=VALUE`.
+  fileprivate static let variable = parsed(
+    TextShape("variable", pattern: "^[A-Za-z_][A-Za-z0-9_]*(=[^\\u0000]*)?$"),
+    expected: "a variable: expected NAME or NAME=VALUE", { isVariable($0) ? $0 : nil }, text: { $0 })
+
+  private static func isVariable(_ text: String) -> Bool {
+    let name = text.prefix { $0 != "=" }
+    let isName = name.utf8.first.map { !(0x30...0x39 ~= $0) } ?? false
+    let isPlain = name.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+      default: false
+      }
+    }
+    return isName && isPlain && !text.unicodeScalars.contains("\0")
+  }
+}
+
+extension Behavior.Program {
+  /// Where a program was written.
+  public struct Origin: Sendable {
+    /// The place of the command; nil when it was not read from a file.
+    public var position: SourcePosition?
+    /// The folder of that file, where the program is looked for and runs; nil for this process's own.
+    public var folder: String?
+    /// Why the file is not trusted to run programs; nil when it is.
+    public var objection: String?
+
+    /// The command line, or the code of an app: trusted.
+    public init() {}
+  }
+}
+
+extension Profile {
+  /// The programs that its sessions run, each with the path of its behaviour in the profile.
+  public var programs: [(path: String, program: Behavior.Program)] {
+    var found: [(String, Behavior.Program)] = []
+    if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {
+      found.append(("behavior", program))
+    }
+    for (index, entry) in protocols.enumerated() {
+      if case .exec(let program)? = entry.behavior { found.append(("accessory.protocols[\(index)].behavior", program)) }
+    }
+    return found
+  }
+
+  /// Lets its programs run although the file that names them is not trusted.
+  public mutating func allowPrograms() {
+    changePrograms { _, program in program.origin.objection = nil }
+  }
+
+  /// Notes where each program was written, from the tree that the profile was read from.
+  mutating func placePrograms(in tree: JSON5Value) {
+    var objections: [String: String?] = [:]
+    changePrograms { path, program in
+      let place = tree.position(at: "\(path).command")
+      program.origin.position = place
+      program.origin.folder = TextFile.folder(of: place.file)
+      // Any part of it may come from a file that this one extends.
+      program.origin.objection =
+        tree.nearest(to: path).files.sorted().lazy.compactMap { file -> String? in
+          if let known = objections[file] { return known }
+          let objection = TextFile.objection(toRunning: file)
+          objections[file] = .some(objection)
+          return objection
+        }.first
+    }
+  }
+
+  private mutating func changePrograms(_ change: (String, inout Behavior.Program) -> Void) {
+    if case .exec(var program) = behavior {
+      change("behavior", &program)
+      behavior = .exec(program)
+    }
+    for index in protocols.indices {
+      guard case .exec(var program)? = protocols[index].behavior else { continue }
+      change("accessory.protocols[\(index)].behavior", &program)
+      protocols[index].behavior = .exec(program)
+    }
+  }
+}
+
+extension JSON5Value {
+  /// The files that it and everything in it were written in.
+  fileprivate var files: Set<String> {
+    let inside: [JSON5Value] =
+      switch content {
+      case .array(let values): values
+      case .object(let members): members.map(\.value)
+      case .null, .boolean, .number, .text: []
+      }
+    return inside.reduce([position.file]) { $0.union($1.files) }
+  }
+}

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension Profile {
-  /// What an accessory says of itself: the fields that `EAAccessory` shows, named as Apple names them.
+  /// How an accessory describes itself: the fields that `EAAccessory` shows, named as Apple names them.
   ///
   /// All but the optional ones are mandatory in identification. Texts may hold `{index}`; see ``ProfileTemplate``.
   public struct Identity: Equatable, Sendable {

@@ -67,7 +67,7 @@ extension Profile {
 }
 
 extension Profile {
-  /// What an accessory says about power in its identification.
+  /// What an accessory declares about power in its identification.
   public struct Power: Equatable, Sendable {
     /// Whether it can feed the device.
     public enum Capability: String, CaseIterable, Sendable {

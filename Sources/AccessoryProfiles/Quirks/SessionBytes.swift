@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-// Quirks about the bytes of sessions: requests that are not heard, replies that come late or in pieces.
+// Quirks about the bytes of sessions: lost requests, replies that come late or in pieces.
 
 /// Waits for a person before it replies, and cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
@@ -38,7 +38,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }.example("busy-after-cancel,touch=5s")
 }
 
-/// Drops what does not fit into its buffer, and says nothing (field failure W32).
+/// Silently drops what does not fit into its buffer (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int

@@ -40,7 +40,7 @@ public struct TimelineEvent: Equatable, Sendable {
       self.connectionID = connectionID
     }
 
-    /// Whether both say the same.
+    /// Whether both are equal.
     public static func == (left: Subject, right: Subject) -> Bool {
       left === right
         || (left.name == right.name && left.serial == right.serial && left.protocols == right.protocols
@@ -70,7 +70,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case sessionOpen(id: Int, protocolName: String)
     /// A session is over.
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
-    /// The system says something to the user.
+    /// The system shows a message to the user.
     case alert(String)
     /// Something was done to a channel on purpose.
     case fault(String)

@@ -22,7 +22,7 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
   /// Why this end closed it, where a reason was given.
   public private(set) var closingReason: String?
-  /// Sees the bytes that were taken to send; for oddities that repeat them later.
+  /// Sees the bytes that were taken to send; for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
   /// What every byte passes on its way from and to the user; nil for nothing.
   @exclusivity(unchecked) package var filter: (any SessionFilter)?
@@ -181,10 +181,10 @@ public final class Session {
 
   private func tellEnd() {
     guard let end else { return }
-    let told = handler
+    let last = handler
     handler = nil
     onHeld = nil
-    told?.session(self, endedWith: end)
+    last?.session(self, endedWith: end)
   }
 
   // MARK: Holding back
@@ -202,12 +202,12 @@ public final class Session {
   }
 
   private func tellHeld() {
-    let told = held
+    let missed = held
     held = Held()
-    if told.isReadable { becameReadable() }
-    if told.isWritable, isOpen { becameWritable() }
+    if missed.isReadable { becameReadable() }
+    if missed.isWritable, isOpen { becameWritable() }
     // The handler may have had it held again.
-    guard told.isOver else { return }
+    guard missed.isOver else { return }
     if isHeld { held.isOver = true } else { tellEnd() }
   }
 }
@@ -230,4 +230,43 @@ protocol SessionCarrier: AnyObject {
   func consume(_ count: Int, of session: Session)
   func close(_ session: Session)
   func unacknowledged(_ session: Session) -> Int
+}
+
+/// What stands between a session and its user at this end, for accessories that treat bytes oddly. It sees every byte in
+/// both directions, and may drop, delay and cut up what passes.
+///
+/// ```
+///   user ── write ──▶ filter.write ──▶ session.send ──▶ carrier
+///   user ◀── read ─── session.pass ◀── filter.receive ◀── carrier
+/// ```
+package protocol SessionFilter: AnyObject {
+  /// Whether it takes what arrives at once, even while the user has not read what it got before.
+  var isEager: Bool { get }
+  /// The user writes. Returns how many bytes are taken; when that is not all, ``Session/tellWritable()`` must follow.
+  func write(_ bytes: RawSpan, on session: Session) -> Int
+  /// Bytes arrived. What the user is to read goes to ``Session/pass(_:)``.
+  func receive(_ bytes: [UInt8], on session: Session)
+  /// There is room to send again.
+  func hasRoom(on session: Session)
+  /// This end is about to close the session: what is kept can still be sent.
+  func willClose(_ session: Session)
+  /// The session is over, and why. Nothing more is called.
+  func session(_ session: Session, over end: SessionEnd)
+}
+
+/// Reads whatever comes over a session, and discards it.
+package final class Discarder: SessionHandler {
+  private let ended: () -> Void
+
+  /// A handler that calls `ended` when the session is over.
+  package init(_ ended: @escaping () -> Void = {}) {
+    self.ended = ended
+  }
+
+  /// Bytes arrived.
+  package func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+  /// There is room; nothing is written.
+  package func sessionIsWritable(_ session: Session) {}
+  /// The session is over.
+  package func session(_ session: Session, endedWith end: SessionEnd) { ended() }
 }

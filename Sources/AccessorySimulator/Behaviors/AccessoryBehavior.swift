@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
@@ -47,4 +48,114 @@ public struct BehaviorContext {
 
   /// Adds a warning to the accessory's timeline.
   public func warn(_ text: String) { report(.warning(text)) }
+}
+
+/// Gives life to the behaviours that profiles name.
+public enum BuiltInBehaviors {
+  /// The behaviour for its description.
+  public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
+    switch description {
+    case .echo: EchoBehavior()
+    case .sink(let checks): SinkBehavior(checks: checks)
+    case .source(let source): SourceBehavior(source)
+    case .script(let script): ScriptBehavior(script)
+    case .exec(let program): ExecBehavior(program)
+    }
+  }
+}
+
+/// A behaviour made of closures: the short form for tests and small accessories.
+///
+/// ```swift
+/// let shout = ClosureBehavior { bytes, session, _ in
+///   let answer = bytes.withUnsafeBytes { $0.map { $0 & 0xDF } }
+///   session.write(answer.span.bytes)
+/// }
+/// let accessory = SimulatedAccessory(profile, at: port, authenticator: stub, on: loop, behavior: { _ in shout }) { … }
+/// ```
+///
+/// Bytes count as read when the closure returns. When the closure writes faster than the device reads, the write is
+/// partial (see ``AccessorySessions/Session/write(_:)``) and the rest is dropped; an accessory that must not lose
+/// bytes conforms to ``AccessoryBehavior`` itself.
+public struct ClosureBehavior: AccessoryBehavior {
+  private let opened: (Session, BehaviorContext) -> Void
+  private let received: (RawSpan, Session, BehaviorContext) -> Void
+  private let ended: (Session, SessionEnd, BehaviorContext) -> Void
+
+  /// A behaviour that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
+  public init(
+    opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
+    ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },
+    received: @escaping (RawSpan, Session, BehaviorContext) -> Void
+  ) {
+    self.opened = opened
+    self.received = received
+    self.ended = ended
+  }
+
+  /// A handler that calls the closures.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    opened(session, context)
+    return Handler(behavior: self, context)
+  }
+
+  private final class Handler: SessionHandler {
+    private let behavior: ClosureBehavior
+    private let context: BehaviorContext
+
+    init(behavior: ClosureBehavior, _ context: BehaviorContext) {
+      self.behavior = behavior
+      self.context = context
+    }
+
+    func sessionIsReadable(_ session: Session) {
+      session.read { bytes in
+        behavior.received(bytes, session, context)
+        return bytes.byteCount
+      }
+    }
+
+    func sessionIsWritable(_ session: Session) {}
+    func session(_ session: Session, endedWith end: SessionEnd) { behavior.ended(session, end, context) }
+  }
+}
+
+/// Sends back what it receives, in order, and reads no faster than the other side takes it.
+public struct EchoBehavior: AccessoryBehavior {
+  /// An echo.
+  public init() {}
+
+  /// A handler that echoes.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { Echo() }
+
+  private final class Echo: SessionHandler {
+    func sessionIsReadable(_ session: Session) {
+      // Until nothing is unread or the session has no room. What stays unread is in the end not acknowledged either.
+      while session.read({ session.write($0) }) > 0 {}
+    }
+
+    func sessionIsWritable(_ session: Session) { sessionIsReadable(session) }
+    func session(_ session: Session, endedWith end: SessionEnd) {}
+  }
+}
+
+/// Runs a piece of work that can be requested while it runs: then it runs once more afterwards, and never
+/// recursively.
+///
+/// A write to a session can report room before it returns. A handler that then wrote again, inside of its own write,
+/// would send the same bytes twice.
+final class OneAtATime {
+  private var isRunning = false
+  private var isAskedAgain = false
+
+  func run(_ work: () -> Void) {
+    isAskedAgain = true
+    guard !isRunning else { return }
+    isRunning = true
+    while isAskedAgain {
+      isAskedAgain = false
+      work()
+    }
+    isRunning = false
+  }
 }

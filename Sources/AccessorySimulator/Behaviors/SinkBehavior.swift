@@ -39,11 +39,11 @@ public struct SinkBehavior: AccessoryBehavior {
 
     func sessionIsReadable(_ session: Session) {
       session.read { bytes in
-        tell(check.receive(bytes))
+        log(check.receive(bytes))
         return bytes.byteCount
       }
       guard check.isSuspicious else { return }
-      timer = timer ?? context.loop.makeTimer { [unowned self] in tell(check.conclude()) }
+      timer = timer ?? context.loop.makeTimer { [unowned self] in log(check.conclude()) }
       timer?.arm(at: context.loop.now + Self.quiet)
     }
 
@@ -53,11 +53,157 @@ public struct SinkBehavior: AccessoryBehavior {
       timer?.cancel()
       sessionIsReadable(session)
       timer?.cancel()
-      tell(check.end())
+      log(check.end())
     }
 
-    private func tell(_ texts: [String]) {
+    private func log(_ texts: [String]) {
       for text in texts { context.warn(text) }
     }
+  }
+}
+
+/// Checks received bytes: a `UniqueStream` of any run and session, or EADemo's counting "Send 10K".
+///
+/// States: `undecided` until there are enough bytes to tell which; then `unique`, `counting`, or `unknown`, which is
+/// not checked. After a mistake it continues with the bytes that follow, so each mistake is reported once.
+struct SinkCheck {
+  private enum State {
+    case undecided([UInt8])
+    case unique(StreamVerifier)
+    case counting(CountingCheck)
+    case unknown
+  }
+
+  /// How many mistakes are reported one by one.
+  private static let told = 10
+
+  private let scratch = UniqueScratch()
+  private var state = State.undecided([])
+  /// How often each kind of mistake was found.
+  private var tally: [(kind: String, count: Int)] = []
+  private var count = 0
+
+  /// Takes bytes, and returns the mistakes to report.
+  mutating func receive(_ bytes: RawSpan) -> [String] {
+    switch state {
+    case .undecided(var head):
+      bytes.withUnsafeBytes { head += $0 }
+      state = .undecided(head)
+      return decide(isOver: false)
+    case .unique(var verifier):
+      // Moved out, so that it is not copied with what it has collected.
+      state = .unknown
+      let isRight = verifier.check(bytes, scratch)
+      state = .unique(verifier)
+      return isRight || !verifier.isFull ? [] : conclude()
+    case .counting(var counting):
+      let wrong = counting.receive(bytes)
+      state = .counting(counting)
+      return wrong.compactMap { log("corrupted", $0) }
+    case .unknown: return []
+    }
+  }
+
+  /// Whether there is a mistake that ``conclude()`` will diagnose if no more bytes arrive.
+  var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
+
+  /// Describes the mistakes so far; empty when there are none.
+  mutating func conclude() -> [String] {
+    guard case .unique(var verifier) = state else { return [] }
+    let findings = verifier.conclude()
+    state = .unique(verifier)
+    return findings.compactMap { log($0.kind.rawValue, $0.text()) }
+  }
+
+  /// Nothing more comes.
+  mutating func end() -> [String] {
+    let last = decide(isOver: true) + conclude()
+    if count <= 1 { return last }
+    return last + ["in all: \(tally.map { "\($0.count) \($0.kind)" }.joined(separator: ", "))"]
+  }
+
+  // MARK: Which bytes they are
+
+  private mutating func decide(isOver: Bool) -> [String] {
+    guard case .undecided(let head) = state, !head.isEmpty else { return [] }
+    let size = UniqueStream.blockSize
+    if head.count >= (isOver ? 1 : size), zip(head.prefix(size), 0...).allSatisfy({ Int($0) == $1 }) {
+      state = .counting(CountingCheck())
+    } else if head.count < size {
+      return isOver ? [unknown(head)] : []
+    } else if let stream = Self.stream(of: head) {
+      state = .unique(StreamVerifier(stream))
+    } else {
+      guard isOver || head.count >= 2 * size else { return [] }
+      return [unknown(head)]
+    }
+    return receive(head.span.bytes)
+  }
+
+  /// A stream begins with its first block; where that is lost, two blocks that follow each other show it.
+  private static func stream(of head: [UInt8]) -> UniqueStream? {
+    let first = UniqueStream.place(of: head.span.bytes, at: 0)
+    if first.offset == 0 { return UniqueStream(seed: first.seed, session: first.session) }
+    for start in 0..<max(0, head.count - 2 * UniqueStream.blockSize + 1) {
+      let place = UniqueStream.place(of: head.span.bytes, at: start)
+      let next = UniqueStream.place(of: head.span.bytes, at: start + UniqueStream.blockSize)
+      if place.seed == next.seed, place.session == next.session, next.offset == place.offset + UniqueStream.blockSize {
+        return UniqueStream(seed: place.seed, session: place.session)
+      }
+    }
+    return nil
+  }
+
+  private mutating func unknown(_ head: [UInt8]) -> String {
+    state = .unknown
+    return "the bytes are neither those of easim's bursts nor EADemo's pattern, and are not checked: "
+      + "\(Hex.spaced(head.prefix(8)))\(head.count > 8 ? " …" : "")"
+  }
+
+  // MARK: Reports
+
+  private mutating func log(_ kind: String, _ text: String) -> String? {
+    count += 1
+    if let index = tally.firstIndex(where: { $0.kind == kind }) {
+      tally[index].count += 1
+    } else {
+      tally.append((kind, 1))
+    }
+    if count == Self.told { return "\(text); further errors are only counted" }
+    return count < Self.told ? text : nil
+  }
+}
+
+/// Checks bytes that count 00, 01 … ff, 00 …, and begin again with every burst. How long a burst is shows when the second
+/// begins.
+struct CountingCheck: Equatable {
+  private var count = 0
+  /// Where the burst began.
+  private var start = 0
+  private var burst: Int?
+
+  /// Takes bytes, and says of each that is wrong what it should be.
+  mutating func receive(_ bytes: RawSpan) -> [String] {
+    var wrong: [String] = []
+    for index in 0..<bytes.byteCount {
+      let got = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+      let expected = UInt8(truncatingIfNeeded: count - start)
+      let isNewBurst = got == 0 && (burst ?? count - start) == count - start
+      if isNewBurst, count > start {
+        if expected != 0 || burst != nil { start(burstOf: count - start) }
+      } else if got != expected {
+        wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
+        // Continues from the received value, and determines the length of a burst again.
+        start = count - Int(got)
+        burst = nil
+      }
+      count += 1
+    }
+    return wrong
+  }
+
+  private mutating func start(burstOf size: Int) {
+    burst = size
+    start = count
   }
 }

@@ -16,16 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that a profile does not have.
     public var link: SoakLinkChoices
-    /// What it does with the bytes of its sessions.
-    public var conduct: Conduct
-
-    /// What an accessory does with the bytes of its sessions.
-    public enum Conduct: Equatable, Sendable {
-      /// The built-in echo.
-      case echo
-      /// The streams of the list, one per session, repeated from the start.
-      case streams([SoakStreamPlan])
-    }
+    /// What it does with its sessions, one after the other and from the start again; nil for the built-in echo.
+    public var streams: [SoakStreamPlan]?
   }
 
   /// An app on the device.
@@ -41,12 +33,7 @@ public struct SoakPlan: Equatable, Sendable {
   }
 
   /// A step at a time.
-  public struct Step: Equatable, Sendable {
-    /// When, from the start.
-    public var at: Duration
-    /// What; names are those of accessories and apps.
-    public var action: WorldAction
-  }
+  public typealias Step = Scenario.Step
 
   /// The random seed.
   public var seed: UInt64
@@ -59,7 +46,7 @@ public struct SoakPlan: Equatable, Sendable {
   /// The faults on every cable.
   public var faults: [CableFault]
   /// How the cables carry bytes.
-  public var line: World.Settings.Line
+  public var speed: World.Settings.CableSpeed
   /// The device's link.
   public var deviceLink: SoakLinkChoices
   /// The window that the device announces, in packets.

@@ -44,7 +44,7 @@ final class SoakAccount {
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
     self.accessory = accessory
     self.id = id
-    isEcho = plan.accessories[accessory].conduct == .echo
+    isEcho = plan.accessories[accessory].streams == nil
     isHostile = plan.isHostile
     let trouble = plan.accessories[accessory].profile.quirks.session?.answer
     isIgnored = trouble == .ignore || trouble == .silent
@@ -55,15 +55,14 @@ final class SoakAccount {
     simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 
-  /// Which end it is.
-  enum Side {
-    case device
-    case simulator
+  subscript(end: Cable.End) -> Half { end == .device ? device : simulator }
+
+  /// The session opened at an end.
+  func open(_ end: Cable.End, _ session: Session, _ record: SoakRecord) {
+    self[end].isOpen = true
+    self[end].session = session
+    record.leaks.watch(session, "session", Int(id))
   }
-
-  subscript(side: Side) -> Half { side == .device ? device : simulator }
-
-  func other(_ side: Side) -> Half { self[side == .device ? .simulator : .device] }
 
   /// Whether each end has read what the other wrote.
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
@@ -82,31 +81,29 @@ final class SoakAccount {
   ///
   /// A link has no keep-alive: when one end has given up and the other has nothing to send, the other cannot know. That
   /// is correct as long as it waits for no acknowledgement.
-  func fault(linkWentDown: Bool) -> SoakComplaint? {
-    if simulator.isOpen, device.end == nil, let end = simulator.end {
-      if linkWentDown, device.isAtRest { return nil }
-      return SoakComplaint(
-        .ending, "\(name) ended for the accessory (\(end)), but not for the device: \(account)")
-    }
-    if simulator.isOpen, simulator.end == nil, let end = device.end {
-      if linkWentDown, simulator.isAtRest { return nil }
-      return SoakComplaint(
-        .ending, "\(name) ended for the device (\(end)), but not for the accessory: \(account)")
+  func fault(linkWentDown: Bool) -> SoakViolation? {
+    for (half, other, names) in [
+      (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
+    ] where simulator.isOpen && other.end == nil {
+      guard let end = half.end else { continue }
+      if linkWentDown, other.isAtRest { return nil }
+      return SoakViolation(
+        .ending, "\(name) ended for the \(names.0) (\(end)), but not for the \(names.1): \(account)")
     }
     if device.end == nil, !simulator.isOpen, !linkWentDown, !isIgnored {
-      return SoakComplaint(.ending, "\(name) is open for the device, but was never opened for the accessory")
+      return SoakViolation(.ending, "\(name) is open for the device, but was never opened for the accessory")
     }
     if device.end == nil, simulator.isOpen, simulator.end == nil, !isDelivered {
-      return SoakComplaint(
+      return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
     // An orderly close follows everything written before it; an echo drops what it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
-      return SoakComplaint(
+      return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")
     }
     if device.end == .closedByAccessory, device.read < simulator.written {
-      return SoakComplaint(
+      return SoakViolation(
         .delivery, "\(name) was closed in order by the accessory, but earlier bytes are missing: \(account)")
     }
     return nil

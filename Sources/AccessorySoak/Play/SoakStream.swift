@@ -1,13 +1,57 @@
 import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
+import AccessorySimulator
 import IAP2
+
+/// What an accessory of the soak does with its sessions.
+struct SoakBehavior: AccessoryBehavior {
+  let makeHandler: (Session) -> any SessionHandler
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
+}
+
+/// The built-in echo with counters. The other end checks its bytes.
+final class SoakEcho: SessionHandler {
+  private let echo: any SessionHandler
+  private let account: SoakAccount
+  private let record: SoakRecord
+
+  init(_ session: Session, _ account: SoakAccount, on loop: any EventLoop, _ record: SoakRecord) {
+    self.account = account
+    self.record = record
+    echo = record.echo.makeHandler(for: session, in: BehaviorContext(loop: loop))
+    account.open(.accessory, session, record)
+  }
+
+  func sessionIsReadable(_ session: Session) {
+    echo.sessionIsReadable(session)
+    count(session)
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    echo.sessionIsWritable(session)
+    count(session)
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    echo.session(session, endedWith: end)
+    count(session)
+    account.simulator.end = end
+    record.hash.add(end.description)
+  }
+
+  private func count(_ session: Session) {
+    account.simulator.read = session.bytesRead
+    account.simulator.written = session.bytesWritten
+  }
+}
 
 /// One end of a session of the soak: writes, reads and closes as planned, and checks every byte it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
-  private let side: SoakAccount.Side
+  private let end: Cable.End
   private let loop: any EventLoop
   private let record: SoakRecord
   private var random: SeededRandom
@@ -18,31 +62,28 @@ final class SoakStream: SessionHandler {
   private var writing: LoopTimer?
   private var reading: LoopTimer?
   private var closing: LoopTimer?
-  /// Goes off when nothing has followed something wrong for a while.
   private var quietTimer: LoopTimer?
   /// For what it reads.
   private var verifier: StreamVerifier
   /// How many bytes it reads before it stops; nil when it does not stop.
-  private var appetite: Int?
+  private var readLimit: Int?
   private var isSettling = false
 
   init(
-    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ side: SoakAccount.Side,
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ end: Cable.End,
     seed: UInt64, on loop: any EventLoop, _ record: SoakRecord
   ) {
     self.plan = plan
     self.account = account
-    self.side = side
+    self.end = end
     self.loop = loop
     self.record = record
     self.session = session
     random = SeededRandom(seed: seed)
-    verifier = StreamVerifier(account.other(side).stream)
+    verifier = StreamVerifier(account[end.other].stream)
     left = plan.bytes
-    if case .stops(let after, _) = plan.reading { appetite = after }
-    account[side].isOpen = true
-    account[side].session = session
-    record.leaks.watch(session, "session", Int(account.id))
+    if case .stops(let after, _) = plan.reading { readLimit = after }
+    account.open(end, session, record)
   }
 
   /// Starts; the session's handler must be set.
@@ -55,12 +96,12 @@ final class SoakStream: SessionHandler {
   func settle() {
     isSettling = true
     left = 0
-    appetite = nil
+    readLimit = nil
     writing?.cancel()
     closing?.cancel()
     reading?.cancel()
     read()
-    tellWrongBytes()
+    reportWrongBytes()
   }
 
   // MARK: Writing
@@ -70,9 +111,9 @@ final class SoakStream: SessionHandler {
     while left > 0 {
       let most = min(left, plan.chunk, UniqueBuffer.longest)
       let count = most == 1 ? 1 : Int.random(in: 1...most, using: &random)
-      let half = account[side]
+      let half = account[end]
       let taken = record.scratch.show(half.stream, half.written..<half.written + count) { session.write($0) }
-      account[side].written += taken
+      account[end].written += taken
       left -= taken
       if taken < count, session.isOpen {
         isWaitingForRoom = true
@@ -98,7 +139,7 @@ final class SoakStream: SessionHandler {
   private func read() {
     guard let session else { return }
     while true {
-      var most = appetite ?? .max
+      var most = readLimit ?? .max
       if case .slow(let bytes, _) = plan.reading, !isSettling { most = min(most, bytes) }
       if most == 0 { return stopReading() }
       let count = session.read { bytes in
@@ -107,14 +148,14 @@ final class SoakStream: SessionHandler {
         return bytes.byteCount
       }
       if count == 0 { return }
-      appetite = appetite.map { $0 - count }
+      readLimit = readLimit.map { $0 - count }
       if case .slow(_, let every) = plan.reading, !isSettling, session.isOpen { return readLater(every) }
     }
   }
 
   private func stopReading() {
     guard case .stops(_, let resumes?) = plan.reading, reading == nil else { return }
-    readLater(resumes) { stream in stream.appetite = nil }
+    readLater(resumes) { stream in stream.readLimit = nil }
   }
 
   private func readLater(_ time: Duration, _ before: @escaping (SoakStream) -> Void = { _ in }) {
@@ -130,15 +171,15 @@ final class SoakStream: SessionHandler {
 
   private func check(_ bytes: RawSpan) {
     defer {
-      account[side].read += bytes.byteCount
+      account[end].read += bytes.byteCount
       record.coverage[.bytesDelivered] += bytes.byteCount
     }
     if account.isHostile { return }
-    let half = account[side]
-    let other = account.other(side)
+    let half = account[end]
+    let other = account[end.other]
     if !verifier.check(bytes, record.scratch) {
-      if verifier.isFull { tellWrongBytes() }
-      quietTimer = quietTimer ?? loop.makeTimer { [weak self] in self?.tellWrongBytes() }
+      if verifier.isFull { reportWrongBytes() }
+      quietTimer = quietTimer ?? loop.makeTimer { [weak self] in self?.reportWrongBytes() }
       quietTimer?.arm(at: loop.now + Self.quiet)
     }
     let read = half.read + bytes.byteCount
@@ -148,10 +189,10 @@ final class SoakStream: SessionHandler {
     }
   }
 
-  /// For how long nothing must come after something wrong, before it is said what it was.
+  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   private static let quiet = Duration.milliseconds(500)
 
-  private func tellWrongBytes() {
+  private func reportWrongBytes() {
     quietTimer?.cancel()
     for finding in verifier.conclude() {
       record.violation(.bytes, "\(account.name): \(finding.text())", at: loop.now)
@@ -170,16 +211,12 @@ final class SoakStream: SessionHandler {
     write()
   }
 
-  func session(_ session: Session, endedWith end: SessionEnd) {
+  func session(_ session: Session, endedWith reason: SessionEnd) {
     settle()
-    finish(end)
-  }
-
-  private func finish(_ end: SessionEnd) {
-    account[side].end = end
-    record.hash.add(end.description)
-    guard side == .device || end.isNoticedByOneEndOnly else { return }
-    switch end {
+    account[end].end = reason
+    record.hash.add(reason.description)
+    guard end == .device || reason.isNoticedByOneEndOnly else { return }
+    switch reason {
     case .refused: record.coverage[.sessionRefused] += 1
     case .notRead: record.coverage[.sessionEndedUnread] += 1
     case .closedByDevice: record.coverage[.sessionClosedByDevice] += 1

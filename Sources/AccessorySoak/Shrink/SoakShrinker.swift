@@ -1,16 +1,18 @@
+import AccessoryFormats
+import AccessoryWorlds
+
 /// Makes a failing world smaller while it still breaks the same rule.
 ///
-/// It tries one simplification after the other, keeps each one that still breaks the rule, and starts again until
-/// none helps: first it leaves out whole parts (faults, accessories, apps, steps, sessions), then it resets settings to
-/// their defaults, then it reduces times and sizes. Every candidate is played like any other plan, so the result is
-/// never a guess, and the same plan always shrinks to the same result.
+/// It works on the plan's scenario file: it leaves out one part or key after the other, then reduces times and sizes,
+/// keeps each change that still breaks the rule, and starts again until none helps. Every candidate is read and played
+/// like any other file, so the result is never a guess, and the same plan always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is its result.
 ///
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
 /// shrinker?.run()
-/// print(shrinker?.plan.fileText ?? "all rules held")
+/// print(shrinker?.shrunk.scenario ?? "all rules held")
 /// ```
 public struct SoakShrinker {
   /// The limits of the effort.
@@ -24,6 +26,10 @@ public struct SoakShrinker {
     public init() {}
   }
 
+  /// With how many other seeds a smaller world is tried when a part is left out, because that changes the random choices
+  /// for the rest.
+  private static let otherSeeds: UInt64 = 3
+
   /// The smallest world so far.
   public private(set) var plan: SoakPlan
   /// Its result.
@@ -33,8 +39,9 @@ public struct SoakShrinker {
   /// How many worlds were played so far.
   public private(set) var worldsPlayed = 1
 
+  private let original: SoakPlan
   private let effort: Effort
-  private let keepsProfiles: Bool
+  private let kept: Set<String>
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
@@ -46,131 +53,66 @@ public struct SoakShrinker {
   ) {
     let outcome = Soak.run(plan)
     guard let first = outcome.violations.first else { return nil }
-    self.plan = plan
-    self.outcome = outcome
-    self.effort = effort
-    self.keepsProfiles = keepsProfiles
-    self.isStopped = isStopped
-    rule = first.rule
+    (self.plan, original, self.outcome, rule) = (plan, plan, outcome, first.rule)
+    (self.effort, self.isStopped) = (effort, isStopped)
+    kept = Set(["version", "description", "seed", "forbid"] + (keepsProfiles ? ["profile"] : []))
     stepsTaken = outcome.steps
+  }
+
+  /// The smallest world so far, for reports.
+  public var shrunk: SoakReport.Shrunk {
+    let seen = outcome.violations.first { $0.rule == rule }
+    let text = plan.fileText(
+      description: seen.map { "\($0.rule): \($0.text)" } ?? "\(rule)",
+      comment: """
+        A random world that breaks a rule, made as small as it would go:
+        \(original.size) before, \(plan.size) now.
+        easim scenario run plays it.
+        """)
+    return SoakReport.Shrunk(before: original.size, after: plan.size, worlds: worldsPlayed, scenario: text)
+  }
+
+  /// Shrinks until nothing helps or the limits are reached.
+  public mutating func run() {
+    var before: SoakPlan
+    repeat {
+      before = plan
+      attemptAll { $0.shorter(keeping: $1) }
+      attemptAll { $0.plainer(keeping: $1) }
+    } while plan != before && !isExhausted
   }
 
   private var isExhausted: Bool {
     worldsPlayed >= effort.worlds || stepsTaken >= effort.steps || isStopped()
   }
 
-  /// Shrinks until nothing helps or the limits are reached.
-  public mutating func run() {
-    while !isExhausted {
-      let before = plan
-      leaveOut()
-      for simplify in SoakSimplification.choices(of: plan, keepingProfiles: keepsProfiles) { attempt(simplify) }
-      for reduce in SoakSimplification.numbers(of: plan) { repeatedly(reduce) }
-      if plan == before { return }
-    }
-  }
-
-  // MARK: Leaving out
-
-  private mutating func leaveOut() {
-    leaveOut(count: \.faults.count) { $0.faults.removeSubrange($1) }
-    leaveOut(count: \.accessories.count, atLeast: 1) { $0.removeAccessories($1) }
-    leaveOut(count: \.apps.count) { $0.removeApps($1) }
-    leaveOut(count: \.steps.count) { $0.steps.removeSubrange($1) }
-    for app in plan.apps.indices {
-      leaveOut(count: { $0.apps[app].sessions.count }) { $0.apps[app].sessions.removeSubrange($1) }
-    }
-    for accessory in plan.accessories.indices {
-      leaveOut(count: { $0.accessories[accessory].streams.count }, atLeast: 1) {
-        $0.accessories[accessory].streams.removeSubrange($1)
-      }
-      if keepsProfiles { continue }
-      leaveOut(count: { $0.accessories[accessory].profile.quirks.count }) {
-        $0.accessories[accessory].profile.quirks.removeSubrange($1)
-      }
-      leaveOut(count: { $0.accessories[accessory].profile.protocols.count }, atLeast: 1) {
-        $0.accessories[accessory].profile.protocols.removeSubrange($1)
+  private mutating func attemptAll(_ change: (JSON5Value, Set<String>) -> [SmallerTree]) {
+    var changes = change(ScenarioWithApps(plan: plan).tree, kept)
+    var next = 0
+    while !isExhausted, next < changes.count {
+      if attempt(changes[next]) {
+        // What was next is now at this place, or the same change helps again.
+        changes = change(ScenarioWithApps(plan: plan).tree, kept)
+      } else {
+        next += 1
       }
     }
   }
-
-  /// Leaves elements of a list out: all of them, then halves, then quarters, and finally single ones.
-  private mutating func leaveOut(
-    count: (SoakPlan) -> Int, atLeast least: Int = 0, _ remove: (inout SoakPlan, Range<Int>) -> Void
-  ) {
-    var size = count(plan) - least
-    while size > 0 {
-      // From the end, so that the indexes of earlier elements stay valid.
-      var end = count(plan)
-      while end > 0, count(plan) > least {
-        let begin = max(0, end - min(size, count(plan) - least))
-        attempt(otherSeeds: Self.otherSeeds) { remove(&$0, begin..<end) }
-        end = min(begin, count(plan))
-      }
-      size /= 2
-    }
-  }
-
-  // MARK: Trying
-
-  /// With how many other seeds a smaller world is tried: leaving something out changes the random
-  /// choices for the rest.
-  private static let otherSeeds: UInt64 = 3
 
   /// Keeps a change if the rule is still broken, and returns whether it was.
-  @discardableResult
-  private mutating func attempt(otherSeeds: UInt64 = 0, _ change: (inout SoakPlan) -> Void) -> Bool {
-    var smaller = plan
-    change(&smaller)
-    guard smaller != plan else { return false }
-    for seed in 0...otherSeeds {
+  private mutating func attempt(_ change: SmallerTree) -> Bool {
+    let tree = change.tree
+    guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }
+    for seed in 0...(change.isWithoutPart ? Self.otherSeeds : 0) {
       smaller.seed = seed == 0 ? plan.seed : seed
-      if play(smaller) { return true }
+      if isExhausted { return false }
+      let result = Soak.run(smaller)
+      worldsPlayed += 1
+      stepsTaken += result.steps
+      guard result.violations.contains(where: { $0.rule == rule }) else { continue }
+      (plan, outcome) = (smaller, result)
+      return true
     }
     return false
-  }
-
-  private mutating func play(_ smaller: SoakPlan) -> Bool {
-    guard !isExhausted else { return false }
-    let result = Soak.run(smaller)
-    worldsPlayed += 1
-    stepsTaken += result.steps
-    guard result.violations.contains(where: { $0.rule == rule }) else { return false }
-    plan = smaller
-    outcome = result
-    return true
-  }
-
-  /// Repeats a change while it helps.
-  private mutating func repeatedly(_ change: (inout SoakPlan) -> Void) {
-    while attempt(change) {}
-  }
-}
-
-extension SoakPlan {
-  fileprivate mutating func removeAccessories(_ range: Range<Int>) {
-    removeSteps(about: accessories[range].map(\.name), areApps: false)
-    accessories.removeSubrange(range)
-  }
-
-  fileprivate mutating func removeApps(_ range: Range<Int>) {
-    removeSteps(about: apps[range].map(\.name), areApps: true)
-    apps.removeSubrange(range)
-  }
-
-  /// An app may have the name of an accessory.
-  private mutating func removeSteps(about names: [String], areApps: Bool) {
-    steps.removeAll { step in
-      let isOfApp = if case .app = step.action { true } else { false }
-      return isOfApp == areApps && step.action.subject.map(names.contains) ?? false
-    }
-  }
-}
-
-extension SoakPlan.Accessory {
-  /// The streams of its conduct; an echo has none.
-  fileprivate var streams: [SoakStreamPlan] {
-    get { if case .streams(let streams) = conduct { streams } else { [] } }
-    set { if case .streams = conduct { conduct = .streams(newValue) } }
   }
 }

@@ -16,9 +16,6 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     /// Its name on the command line, in files and in JSON: `giveUp`.
     public var word: String { "\(self)" }
 
-    /// The corner of this name.
-    public static func named(_ word: String) -> Corner? { allCases.first { $0.word == word } }
-
     /// The corner's description in the table.
     public var name: String {
       switch self {
@@ -71,22 +68,13 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// How often faults of a kind took effect, by its name.
-  public func hits(of fault: String) -> Int {
-    Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0
-  }
-
-  /// The same, for those who read it back.
-  subscript(fault fault: String) -> Int {
-    get { hits(of: fault) }
+  public subscript(fault fault: String) -> Int {
+    get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }
   }
 
   /// All counts.
   var all: [Int] { counts + faults }
-
-  mutating func add(_ hits: Int, of fault: String) {
-    if let index = Fault.format.names.firstIndex(of: fault) { faults[index] += hits }
-  }
 
   mutating func add(_ counters: LinkCounters) {
     self[.linkUp] += counters.establishments

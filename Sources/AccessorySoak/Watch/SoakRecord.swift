@@ -6,6 +6,8 @@ import AccessorySimulator
 final class SoakRecord {
   /// More would explain nothing further.
   private static let most = 20
+  /// The longest text of a violation, so that reports stay small.
+  private static let longest = 1_000
 
   private(set) var violations: [SoakViolation] = []
   var coverage = SoakCoverage()
@@ -13,7 +15,7 @@ final class SoakRecord {
   var leaks = LeakWatch()
   /// Where the bytes of the streams are made.
   let scratch = UniqueScratch()
-  /// What plays an echo; a test has others, which must be found out.
+  /// The behaviour of accessories that echo; tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
   /// How often a link went down at either end, including resets by the device.
@@ -24,24 +26,114 @@ final class SoakRecord {
 
   /// A rule was broken.
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
-    if violations.count < Self.most { violations.append(SoakViolation(rule: rule, time: time, text: text())) }
+    guard violations.count < Self.most else { return }
+    let scalars = text().unicodeScalars
+    let isLong = scalars.count > Self.longest
+    violations.append(
+      SoakViolation(rule, isLong ? String(scalars.prefix(Self.longest)) + "…" : String(scalars), at: time))
   }
+
+  /// The same, as a watch reported it.
+  func violation(_ seen: SoakViolation, at time: Instant) { violation(seen.rule, seen.text, at: time) }
 
   func saw(_ event: TimelineEvent) {
     hasNews = true
     hash.add(UInt64(bitPattern: event.time.nanoseconds))
     hash.add(event.kind.name)
     hash.add(UInt64(truncatingIfNeeded: event.subject?.connectionID ?? 0))
-    if let wrong = publications.saw(event) { violation(wrong.rule, wrong.text, at: event.time) }
+    if let wrong = publications.saw(event) { violation(wrong, at: event.time) }
     switch (event.side, event.kind) {
     case (_, .link(isUp: false, _)), (.device, .fault): linkDowns += 1
+    case (.device, .connect): coverage[event.subject?.protocols.isEmpty == true ? .emptyConnect : .connect] += 1
+    case (.device, .sessionOpen): coverage[.sessionOpened] += 1
     default: break
     }
-    guard event.side == .device else { return }
+  }
+}
+
+/// Watches a device's connects and disconnects.
+///
+/// The rules: each connect has its disconnect; a connection ID is used once; a session is opened only on a protocol
+/// that the accessory offers at that moment.
+struct PublicationWatch {
+  private var seen: [Int] = []
+  /// The connection IDs that are published now.
+  private(set) var published: [Int] = []
+
+  /// What is wrong with an event; nil when nothing is.
+  mutating func saw(_ event: TimelineEvent) -> SoakViolation? {
+    guard event.side == .device else { return nil }
     switch event.kind {
-    case .connect: coverage[event.subject?.protocols.isEmpty == true ? .emptyConnect : .connect] += 1
-    case .sessionOpen: coverage[.sessionOpened] += 1
+    case .connect, .disconnect:
+      guard let id = event.subject?.connectionID else {
+        return SoakViolation(.publication, "\(event.kind.name) without a connection ID")
+      }
+      if case .connect = event.kind {
+        if seen.contains(id) { return SoakViolation(.publication, "connection ID \(id) was issued before") }
+        seen.append(id)
+        published.append(id)
+      } else {
+        guard let index = published.firstIndex(of: id) else {
+          return SoakViolation(.publication, "disconnect of \(id), which is not connected")
+        }
+        published.remove(at: index)
+      }
+    case .sessionOpen(_, let name):
+      guard event.subject?.protocols.contains(name) == true else {
+        return SoakViolation(
+          .opening, "a session was opened on \(name), and the accessory offers \(event.subject?.protocols ?? [])")
+      }
     default: break
     }
+    return nil
+  }
+}
+
+/// Holds objects weakly, to report at the end which of them are still in memory.
+struct LeakWatch {
+  private struct Entry {
+    let name: StaticString
+    let number: Int
+    weak var object: AnyObject?
+  }
+
+  private var entries: [Entry] = []
+
+  /// `number` tells objects of one kind apart: a cable, an accessory, a session.
+  mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
+    entries.append(Entry(name: name, number: number, object: object))
+  }
+
+  /// The names of the objects that are still in memory.
+  var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
+}
+
+/// A hash of everything that happened in a world, in order: the same in every process, unlike Swift's own hashes.
+struct RunningHash {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  mutating func add(_ word: UInt64) {
+    value = (value ^ word) &* 0x0000_0100_0000_01B3
+    value ^= value >> 31
+  }
+
+  mutating func add(_ text: String) {
+    var text = text
+    text.withUTF8 { add($0.span.bytes) }
+  }
+
+  mutating func add(_ bytes: RawSpan) {
+    add(UInt64(truncatingIfNeeded: bytes.byteCount))
+    var offset = 0
+    while offset + 8 <= bytes.byteCount {
+      add(bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      offset += 8
+    }
+    var rest: UInt64 = 0
+    while offset < bytes.byteCount {
+      rest = rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+      offset += 1
+    }
+    add(rest)
   }
 }

@@ -1,83 +1,64 @@
 import AccessoryCore
 
-/// The rules that hold after every step of every seeded world.
-public enum SoakRule: Hashable, Sendable, CustomStringConvertible {
+/// A rule that holds after every step of every seeded world.
+public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
+  /// Its word in reports and JSON: `bytes`, `forbidden giveUp`.
+  public let description: String
+
+  init(_ word: String) { description = word }
+
   /// What one end reads is a prefix of what the other has written.
-  case bytes
+  public static let bytes = SoakRule("bytes")
   /// What was written before an orderly close, or into a session that stays open, arrives.
-  case delivery
+  public static let delivery = SoakRule("delivery")
   /// A session that ends for one end ends for both.
-  case ending
+  public static let ending = SoakRule("ending")
   /// Each connect has its disconnect, and a connection ID is never used again.
-  case publication
+  public static let publication = SoakRule("publication")
   /// A session is opened only on a protocol that the accessory offers at that moment, and only for an app.
-  case opening
+  public static let opening = SoakRule("opening")
   /// No more packets are unacknowledged than the other end announced.
-  case window
+  public static let window = SoakRule("window")
   /// No packet is longer than the other end announced.
-  case packetLength
+  public static let packetLength = SoakRule("packetLength")
   /// Packets are numbered one after the other, once both SYNs were exchanged.
-  case numbering
+  public static let numbering = SoakRule("numbering")
   /// Only what arrived is acknowledged.
-  case acknowledgement
+  public static let acknowledgement = SoakRule("acknowledgement")
   /// Only packets with correct checksums are sent.
-  case packets
+  public static let packets = SoakRule("packets")
   /// An accessory can be plugged in whenever it is not.
-  case plugging
+  public static let plugging = SoakRule("plugging")
   /// Everything comes to an end.
-  case end
+  public static let end = SoakRule("end")
   /// Nothing unneeded stays in memory.
-  case leak
+  public static let leak = SoakRule("leak")
+
   /// A corner that the plan forbids is not reached.
-  case forbidden(SoakCoverage.Corner)
+  public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
 
   /// The rules that hold in every world, whatever its plan.
   public static let everywhere: [SoakRule] = [
     .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
     .plugging, .end, .leak,
   ]
-
-  /// Its word in JSON: `bytes`, `forbidden giveUp`.
-  public var description: String {
-    switch self {
-    case .bytes: "bytes"
-    case .delivery: "delivery"
-    case .ending: "ending"
-    case .publication: "publication"
-    case .opening: "opening"
-    case .window: "window"
-    case .packetLength: "packetLength"
-    case .numbering: "numbering"
-    case .acknowledgement: "acknowledgement"
-    case .packets: "packets"
-    case .plugging: "plugging"
-    case .end: "end"
-    case .leak: "leak"
-    case .forbidden(let corner): "forbidden \(corner.word)"
-    }
-  }
 }
 
-/// A rule that was broken: which, when, and what was seen.
+/// A broken rule.
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// Which rule.
-  public let rule: SoakRule
-  /// When.
-  public let time: Instant
+  public var rule: SoakRule
+  /// When, in the world's time; watches leave it to the ``SoakRecord``.
+  public var time: Instant
   /// What was seen.
-  public let text: String
+  public var text: String
+
+  init(_ rule: SoakRule, _ text: String, at time: Instant = .origin) {
+    (self.rule, self.text, self.time) = (rule, text, time)
+  }
 
   /// "1.5 byte 20 is not what was written".
   public var description: String { "\(time.secondsText) \(text)" }
-}
-
-/// What a watch has seen that breaks a rule.
-struct SoakComplaint: Equatable {
-  let rule: SoakRule
-  let text: String
-
-  init(_ rule: SoakRule, _ text: String) {
-    self.rule = rule
-    self.text = text
-  }
+  /// "bytes: 1.5 byte 20 is not what was written".
+  public var line: String { "\(rule): \(description)" }
 }

@@ -87,56 +87,56 @@ struct WindowWatch {
   // MARK: Sent
 
   /// What is wrong with a packet that this end sends; nil when nothing is.
-  mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakComplaint? {
+  mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
     // A reset and a sleep end a link; their numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
-      return SoakComplaint(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
+      return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
     }
     if state != .up, isZeroAcknowledgement { linksWithoutAcknowledgements += 1 }
     state = .up
     let acknowledgement = isZeroAcknowledgement ? nil : wrongAcknowledgement(header)
     let number = payload.byteCount > 0 && !header.control.contains(.eak) ? wrongNumber(header, peer) : nil
     if Int(header.length) > Int(peer.maximumPacketLength) {
-      return SoakComplaint(
+      return SoakViolation(
         .packetLength, "sent a packet of \(header.length) bytes; the other end accepts \(peer.maximumPacketLength)")
     }
     return acknowledgement ?? number
   }
 
-  private func wrongAcknowledgement(_ header: PacketHeader) -> SoakComplaint? {
+  private func wrongAcknowledgement(_ header: PacketHeader) -> SoakViolation? {
     guard header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 else { return nil }
-    return SoakComplaint(
+    return SoakViolation(
       .acknowledgement,
       "acknowledged packet \(header.acknowledgement), but only \(lastInOrder) had arrived in order")
   }
 
-  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakComplaint? {
+  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakViolation? {
     let step = header.sequence &- lastSent
     // A retransmission: any number that was sent before.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {
-      return SoakComplaint(.numbering, "sent packet \(header.sequence) after packet \(lastSent)")
+      return SoakViolation(.numbering, "sent packet \(header.sequence) after packet \(lastSent)")
     }
     let window = max(1, peer.maximumOutstandingPackets)
     if !isZeroAcknowledgement, header.sequence &- acknowledged > window {
-      return SoakComplaint(
+      return SoakViolation(
         .window,
         "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged; the other end accepts \(window)")
     }
     return nil
   }
 
-  private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> SoakComplaint? {
+  private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> SoakViolation? {
     let parameters: LinkParameters
     do { parameters = try LinkParameters(decoding: payload) } catch {
-      return SoakComplaint(.packets, "sent a SYN that cannot be used: \(error)")
+      return SoakViolation(.packets, "sent a SYN that cannot be used: \(error)")
     }
     if end == .device {
       guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {
-        return SoakComplaint(
+        return SoakViolation(
           .acknowledgement, "answered a SYN with number \(header.acknowledgement), which never came")
       }
       peerParameters = offer.parameters

@@ -11,7 +11,7 @@ final class WireWatch: CableWitness {
   private weak var owner: (any ChannelHandler)?
 
   private var window: WindowWatch
-  private var phase = PhaseWatch()
+  private var progress = LinkProgress()
   private var sending = PacketScanner()
   private var receiving: PacketScanner
 
@@ -46,7 +46,7 @@ final class WireWatch: CableWitness {
   }
 
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
-    if case .lost? = reason, place.end == .device { record.coverage[phase.phase.corner] += 1 }
+    if case .lost? = reason, place.end == .device { record.coverage[progress.cut] += 1 }
     finish()
   }
 
@@ -56,10 +56,10 @@ final class WireWatch: CableWitness {
     switch piece {
     case .packet(let header, _):
       let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
-      phase.saw(header, payload: payload)
+      progress.saw(header, payload: payload)
       if let wrong = window.sent(header, payload: payload) { complain(wrong.rule, wrong.text) }
       if header.control.contains(.rst) { record.coverage[.resetByDevice] += 1 }
-    case .detection: phase.sawDetection()
+    case .detection: progress = LinkProgress()
     case .legacy: break
     case .spoiled(let header, _): complain(.packets, "sent packet \(header.sequence) with a wrong checksum")
     case .skipped(let skipped): complain(.packets, "sent \(skipped)")
@@ -70,9 +70,9 @@ final class WireWatch: CableWitness {
     switch piece {
     case .packet(let header, _):
       let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
-      phase.saw(header, payload: payload)
+      progress.saw(header, payload: payload)
       window.received(header, payload: payload)
-    case .detection: phase.sawDetection()
+    case .detection: progress = LinkProgress()
     case .spoiled, .legacy, .skipped: break
     }
   }
@@ -88,6 +88,38 @@ final class WireWatch: CableWitness {
       record.coverage.add(connection.inspect { $0.core.counters })
     } else if let connection = owner as? Connection<AccessoryRole> {
       record.coverage.add(connection.inspect { $0.core.counters })
+    }
+  }
+}
+
+/// How far the two ends of a cable have come, as seen on the wire.
+private struct LinkProgress {
+  /// The corner of a cut that happens now.
+  private(set) var cut = SoakCoverage.Corner.cutInDetection
+  private var isAuthenticated = false
+  private var isIdentified = false
+
+  mutating func saw(_ header: PacketHeader, payload: RawSpan) {
+    if header.control.contains(.syn) {
+      self = LinkProgress()
+      cut = .cutInSynchronization
+      return
+    }
+    // A control message: its mark, two bytes of length, and its number.
+    func byte(_ offset: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+    guard payload.byteCount >= 6, byte(0) == 0x40, byte(1) == 0x40 else { return }
+    switch UInt16(byte(4)) << 8 | UInt16(byte(5)) {
+    case 0xAA05:
+      isAuthenticated = true
+      cut = isIdentified ? .cutWhenReady : .cutInAuthentication
+    case 0xAA00...0xAA04: cut = .cutInAuthentication
+    case 0x1D02:
+      isIdentified = true
+      cut = isAuthenticated ? .cutWhenReady : .cutInIdentification
+    case 0x1D00, 0x1D01, 0x1D03: cut = .cutInIdentification
+    case 0xEA00: cut = .cutInSession
+    case 0xEA01: cut = .cutWhenReady
+    default: break
     }
   }
 }

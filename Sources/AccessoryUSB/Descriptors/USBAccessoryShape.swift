@@ -14,13 +14,13 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var name: String
   /// The serial number's string.
   public var serial: String
-  /// How fast it is.
+  /// The speed of its port.
   public var speed = USBSpeed.high
   /// The protocols whose sessions have their own endpoints (native transport), each with an interface named after it.
   public var nativeProtocols: [String] = []
 
   /// The string that names the interface.
-  public static let interfaceName = "iAP Interface"
+  static let interfaceName = "iAP Interface"
 
   /// The place of each string in the device.
   enum StringIndex {
@@ -33,7 +33,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   }
 
   /// Endpoint numbers end at 15, and iAP2 has two of them.
-  public static let mostNativeProtocols = 13
+  static let mostNativeProtocols = 13
 
   /// A shape with the default numbers.
   public init(manufacturer: String, name: String, serial: String) {
@@ -44,7 +44,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   /// Every alternate setting of every interface, for a speed: iAP2 first, then each native transport, without endpoints
   /// in alternate 0 and with a bulk pair in alternate 1.
-  public func interfaces(at speed: USBSpeed) -> [USBInterface] {
+  func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
     }
@@ -67,30 +67,30 @@ public struct USBAccessoryShape: Equatable, Sendable {
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
   /// The protocol whose sessions an interface carries; nil for that of iAP2.
-  public func nativeProtocol(of interface: USBInterface) -> String? {
+  func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
   /// The device descriptor: class 0, so that each interface has its own class.
-  public var deviceDescriptor: [UInt8] {
+  var deviceDescriptor: [UInt8] {
     [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
   /// The one configuration, self-powered, with all that belongs to it.
-  public var configurationDescriptor: [UInt8] {
+  var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
   /// The descriptor for the other speed; a full speed device has none.
-  public var qualifierDescriptor: [UInt8]? {
+  var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
 
   /// A string descriptor; nil where the device has no such string.
-  public func stringDescriptor(_ index: UInt8) -> [UInt8]? {
+  func stringDescriptor(_ index: UInt8) -> [UInt8]? {
     // The one language: English (United States).
     index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
   }
@@ -135,7 +135,24 @@ extension USBInterface {
   }
 }
 
-extension UInt16 {
-  /// Both bytes, as USB orders them.
-  var littleEndianBytes: [UInt8] { [UInt8(truncatingIfNeeded: self), UInt8(self >> 8)] }
+// USB's numbers are little-endian, USB/IP's big-endian.
+
+extension FixedWidthInteger {
+  var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+  func littleEndian16(at offset: Int) -> UInt16 { UInt16(self[offset]) | UInt16(self[offset + 1]) << 8 }
+
+  func bigEndian16(at offset: Int) -> UInt16 { UInt16(self[offset]) << 8 | UInt16(self[offset + 1]) }
+
+  func bigEndian32(at offset: Int) -> UInt32 {
+    UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
+  }
+}
+
+extension [UInt8] {
+  mutating func addBigEndian(_ number: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+  }
 }

@@ -2,84 +2,90 @@ import AccessoryCore
 import AccessoryFormats
 
 /// One alternate setting of one interface, as a configuration descriptor declares it.
-public struct USBInterface: Equatable, Sendable {
-  /// The interface's number.
-  public var number: UInt8
-  /// Which of its alternate settings this is.
-  public var alternate: UInt8
-  /// Class, subclass and protocol.
-  public var kind: Kind
+struct USBInterface: Equatable, Sendable {
+  var number: UInt8
+  var alternate: UInt8 = 0
+  var kind: Kind
   /// The number of the string that names it; 0 for none.
-  public var nameIndex: UInt8
+  var nameIndex: UInt8 = 0
   /// The endpoints, in the order of their descriptors.
-  public var endpoints: [USBEndpoint]
+  var endpoints: [USBEndpoint] = []
 
-  /// What an interface says it is.
-  public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// bInterfaceClass.
-    public var classCode: UInt8
-    /// bInterfaceSubClass.
-    public var subclass: UInt8
-    /// bInterfaceProtocol.
-    public var protocolCode: UInt8
+  /// What an interface declares itself to be.
+  struct Kind: Hashable, Sendable, CustomStringConvertible {
+    var classCode: UInt8
+    var subclass: UInt8
+    var protocolCode: UInt8
 
-    /// Makes a kind.
-    public init(_ classCode: UInt8, _ subclass: UInt8, _ protocolCode: UInt8) {
+    init(_ classCode: UInt8, _ subclass: UInt8, _ protocolCode: UInt8) {
       self.classCode = classCode
       self.subclass = subclass
       self.protocolCode = protocolCode
     }
 
     /// iAP2: the link of an accessory that is a USB device.
-    public static let iAP = Kind(0xFF, 0xF0, 0x00)
+    static let iAP = Kind(0xFF, 0xF0, 0x00)
     /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
-    public static let native = Kind(0xFF, 0xF0, 0x01)
+    static let native = Kind(0xFF, 0xF0, 0x01)
 
     /// "FF/F0/00".
-    public var description: String {
+    var description: String {
       [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }
   }
 
-  /// Makes an interface.
-  public init(number: UInt8, alternate: UInt8 = 0, kind: Kind, nameIndex: UInt8 = 0, endpoints: [USBEndpoint] = []) {
-    self.number = number
-    self.alternate = alternate
-    self.kind = kind
-    self.nameIndex = nameIndex
-    self.endpoints = endpoints
-  }
-
   /// The first bulk endpoint of each direction, where there are both.
-  public var bulkPair: (incoming: USBEndpoint, outgoing: USBEndpoint)? {
-    let bulk = endpoints.filter { $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
+  var bulkPair: BulkPair? {
+    let bulk = bulkEndpoints
     guard let incoming = bulk.first(where: \.isIncoming), let outgoing = bulk.first(where: { !$0.isIncoming }) else {
       return nil
     }
-    return (incoming, outgoing)
+    return BulkPair(
+      number: number, alternate: alternate, incoming: incoming, outgoing: outgoing, nameIndex: nameIndex)
+  }
+
+  private var bulkEndpoints: [USBEndpoint] {
+    endpoints.filter { $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
+  }
+
+  /// Why there is no bulk pair, for messages.
+  fileprivate var missingForBulkPair: String {
+    let bulk = bulkEndpoints
+    switch (bulk.contains(where: \.isIncoming), bulk.contains { !$0.isIncoming }) {
+    case (true, false): return "no bulk OUT endpoint"
+    case (false, true): return "no bulk IN endpoint"
+    default: return "no bulk endpoints"
+    }
   }
 }
 
-/// An endpoint, as its descriptor declares it.
-public struct USBEndpoint: Equatable, Sendable {
-  /// Number and direction: bit 7 is set where the host reads.
-  public var address: UInt8
-  /// bmAttributes; its two lowest bits say how it transfers.
-  public var attributes: UInt8
-  /// The largest packet in bytes.
-  public var packetSize: UInt16
+/// An interface's pair of bulk endpoints, with what it takes to use it. With native transport, selecting the alternate
+/// setting begins a session, and selecting 0 ends it.
+struct BulkPair: Equatable {
+  /// The interface's number.
+  var number: UInt8
+  /// The alternate setting that has the pair.
+  var alternate: UInt8
+  /// Where the host reads.
+  var incoming: USBEndpoint
+  /// Where the host writes.
+  var outgoing: USBEndpoint
+  /// The number of the string that names the interface; 0 for none.
+  var nameIndex: UInt8
+}
 
-  /// Makes an endpoint.
-  public init(address: UInt8, attributes: UInt8 = 2, packetSize: UInt16) {
-    self.address = address
-    self.attributes = attributes
-    self.packetSize = packetSize
-  }
+/// An endpoint, as its descriptor declares it.
+struct USBEndpoint: Equatable, Sendable {
+  /// Number and direction: bit 7 is set where the host reads.
+  var address: UInt8
+  /// The two lowest bits are the type of its transfers: 2 is bulk.
+  var attributes: UInt8 = 2
+  /// The largest packet in bytes.
+  var packetSize: UInt16
 
   /// Whether the host reads from it.
-  public var isIncoming: Bool { address & 0x80 != 0 }
-  /// Whether it is a bulk endpoint.
-  public var isBulk: Bool { attributes & 3 == 2 }
+  var isIncoming: Bool { address & 0x80 != 0 }
+  var isBulk: Bool { attributes & 3 == 2 }
 }
 
 /// How fast a USB device is, as far as an accessory is concerned.
@@ -90,5 +96,56 @@ public enum USBSpeed: Equatable, Sendable {
   case high
 
   /// The largest bulk packet, which is also the size that every bulk endpoint of this speed declares here.
-  public var bulkPacketSize: UInt16 { self == .full ? 64 : 512 }
+  var bulkPacketSize: UInt16 { self == .full ? 64 : 512 }
+}
+
+/// What a device is to a host of accessories.
+enum IAPFinding: Equatable {
+  case accessory(IAPInterfaces)
+  /// Almost one; the sentence fragment names what is missing.
+  case nearMiss(String)
+  case unrelated
+}
+
+/// The interfaces of an accessory that carry iAP2 and native transports.
+struct IAPInterfaces: Equatable {
+  var configuration: UInt8
+  var main: BulkPair
+  /// Those that can be used: of each interface the first alternate setting with a bulk pair.
+  var natives: [BulkPair] = []
+}
+
+extension USBDescriptors {
+  /// Looks for an interface that carries iAP2.
+  ///
+  /// - Parameter active: the current configuration. It is preferred, because selecting another one takes every other
+  /// interface away from the programs that use it.
+  func findIAP(active: UInt8?) -> IAPFinding {
+    let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
+    var reason: String?
+    for configuration in ordered {
+      for interface in configuration.interfaces where interface.kind == .iAP {
+        if let main = interface.bulkPair {
+          return .accessory(
+            IAPInterfaces(configuration: configuration.value, main: main, natives: configuration.nativeInterfaces))
+        }
+        reason = reason ?? "interface \(interface.number) is \(interface.kind) and has \(interface.missingForBulkPair)"
+      }
+    }
+    if let reason { return .nearMiss(reason) }
+    for configuration in ordered {
+      for interface in configuration.interfaces where interface.kind == .native {
+        return .nearMiss("interface \(interface.number) is a native transport, but the device has no iAP interface")
+      }
+    }
+    return .unrelated
+  }
+}
+
+extension USBDescriptors.Configuration {
+  fileprivate var nativeInterfaces: [BulkPair] {
+    interfaces.filter { $0.kind == .native }.compactMap(\.bulkPair).reduce(into: []) { found, pair in
+      if !found.contains(where: { $0.number == pair.number }) { found.append(pair) }
+    }
+  }
 }

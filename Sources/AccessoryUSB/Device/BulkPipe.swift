@@ -106,7 +106,6 @@ final class BulkPipe: Channel {
     if case .started = state { !isPaused } else { false }
   }
 
-  /// Whether bytes for the host are waiting.
   var hasBytes: Bool { waitingCount > 0 }
 
   /// Whether the last bytes of ``take(_:)`` were not yet the end of their transfer.
@@ -136,7 +135,7 @@ final class BulkPipe: Channel {
   }
 
   /// Notifies the accessory that there is room, if it waits for room. Not called from within its own `send`.
-  func tellWritable() {
+  func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)

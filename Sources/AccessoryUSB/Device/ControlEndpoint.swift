@@ -16,10 +16,7 @@ struct ControlEndpoint {
     /// Reads a setup packet; `bytes` are its eight bytes, in their order on the bus.
     init(_ bytes: ArraySlice<UInt8>) {
       precondition(bytes.count == 8, "a setup packet has eight bytes")
-      let at = bytes.startIndex
-      func word(_ offset: Int) -> UInt16 { UInt16(bytes[at + offset]) | UInt16(bytes[at + offset + 1]) << 8 }
-      (type, request) = (bytes[at], bytes[at + 1])
-      (value, index, length) = (word(2), word(4), word(6))
+      self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// The setup packet as one number, whose lowest byte is the first on the bus.
@@ -31,7 +28,6 @@ struct ControlEndpoint {
     }
   }
 
-  /// The answer to the host.
   enum Answer: Equatable {
     /// Data, at most as much as was requested; empty for a request without a data stage.
     case data([UInt8])
@@ -48,7 +44,6 @@ struct ControlEndpoint {
     case chosen(interface: UInt8, alternate: UInt8)
     /// The host selected configuration 0: the endpoints no longer exist.
     case stopped
-    /// The host cleared the halt of this endpoint.
     case haltCleared(endpoint: UInt8)
   }
 

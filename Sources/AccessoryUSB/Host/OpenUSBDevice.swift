@@ -9,7 +9,7 @@ import Glibc
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
-  let interface: IAPInterface
+  let interfaces: IAPInterfaces
   /// Runs everything that blocks.
   let calls: BlockingUSBCalls
   /// How many bytes of an earlier session were dropped.
@@ -28,7 +28,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// Opens the device and claims its interface. Blocks.
   init(_ accessory: USBAccessory, by calls: BlockingUSBCalls) throws(USBHostError) {
-    let interface = try accessory.interface.get()
+    let interfaces = try accessory.interface.get()
     let node = accessory.node
     let descriptor = open(node, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw USBHostError(openingErrno: errno, node: node) }
@@ -46,7 +46,7 @@ final class OpenUSBDevice: @unchecked Sendable {
       close(descriptor)
       throw USBHostError(code, at: "open \(node)", node: node)
     }
-    (self.context, self.handle, self.interface) = (context, handle, interface)
+    (self.context, self.handle, self.interfaces) = (context, handle, interfaces)
     (self.descriptor, self.node) = (descriptor, node)
     self.calls = calls
     USBHost.openDevices.add(1, ordering: .relaxed)
@@ -56,7 +56,7 @@ final class OpenUSBDevice: @unchecked Sendable {
       giveBack()
       throw error
     }
-    for native in interface.natives { nativeNames[native.number] = string(native.nameIndex) }
+    for native in interfaces.natives { nativeNames[native.number] = string(native.nameIndex) }
     drain()
   }
 
@@ -67,23 +67,19 @@ final class OpenUSBDevice: @unchecked Sendable {
     let count = libusb_get_string_descriptor(handle, index, Self.english, &bytes, Int32(bytes.count))
     let end = min(Int(count), Int(bytes[0]))
     guard end >= 2, bytes[1] == 3 else { return nil }
-    let units = bytes[2..<end]
-    return String(
-      decoding: stride(from: units.startIndex, to: units.endIndex - 1, by: 2).map {
-        UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
-      }, as: UTF16.self)
+    return String(decoding: stride(from: 2, to: end - 1, by: 2).map { bytes.littleEndian16(at: $0) }, as: UTF16.self)
   }
 
   private static let english: UInt16 = 0x0409
 
   /// The native transport of a protocol: the one with its name, or the only one when that has no readable name.
-  func native(of protocolName: String) -> NativeInterface? {
-    interface.natives.first { nativeNames[$0.number] == protocolName }
-      ?? (interface.natives.count == 1 ? interface.natives.first : nil)
+  func native(of protocolName: String) -> BulkPair? {
+    interfaces.natives.first { nativeNames[$0.number] == protocolName }
+      ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
   }
 
   /// Claims a native transport and begins a session on it. Blocks.
-  func begin(_ native: NativeInterface) throws(USBHostError) {
+  func begin(_ native: BulkPair) throws(USBHostError) {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
@@ -100,23 +96,23 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// Ends a session on a native transport, and releases it. Blocks. Errors are ignored: a device that is gone has ended
   /// it already.
-  func end(_ native: NativeInterface) {
+  func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
     // Only when needed: selecting a configuration takes every other interface away from the programs that use it.
-    if let active = accessory.activeConfiguration, active != interface.configuration {
-      try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration")
+    if let active = accessory.activeConfiguration, active != interfaces.configuration {
+      try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
     }
     // A kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
-    try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface")
+    try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
     // Also when there is only one: this tells a device that a new program begins, and resets its endpoints. A device
     // with only one may reject the request, which is fine.
-    let code = libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
-    if interface.alternate != 0 { try check(code, "choose the alternate setting") }
+    let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
+    if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
 
   private func check(_ code: Int32, _ call: String) throws(USBHostError) {
@@ -140,10 +136,10 @@ final class OpenUSBDevice: @unchecked Sendable {
     for _ in 0..<Self.mostStaleReads {
       var count: Int32 = 0
       let code = libusb_bulk_transfer(
-        handle, interface.incoming.address, &buffer, Int32(buffer.count), &count, Self.silence)
+        handle, interfaces.main.incoming.address, &buffer, Int32(buffer.count), &count, Self.silence)
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
-      if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interface.incoming.address) }
+      if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
       // A device that is gone or fails will report it again when it is used.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
@@ -152,8 +148,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// Releases everything. Blocks. Must be the last call.
   func giveBack() {
     // Otherwise a device does not notice that a program has ended, until the next one opens it.
-    libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
-    libusb_release_interface(handle, Int32(interface.number))
+    libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
+    libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)
     libusb_exit(context)
     Glibc.close(descriptor)

@@ -1,4 +1,6 @@
 import AccessoryCore
+import CUdev
+import Glibc
 
 /// A USB device that is an accessory or almost one, with what is known about it without opening it.
 public struct USBAccessory: Equatable, Sendable {
@@ -6,52 +8,26 @@ public struct USBAccessory: Equatable, Sendable {
   public var path: String
   /// The port, as in addresses: `1-2.4`.
   public var port: String
-  /// The bus it is on.
-  public var bus: Int
+  var bus: Int
   /// The kernel's number for it, which changes each time it is plugged in.
-  public var number: Int
+  var number: Int
   /// The device file that opens it.
-  public var node: String
-  /// idVendor.
-  public var vendor: UInt16
-  /// idProduct.
-  public var product: UInt16
+  package var node: String
+  var vendor: UInt16
+  var product: UInt16
   /// The strings in its device descriptor, as far as it has them.
-  public var manufacturer: String?
-  /// The product's name.
-  public var name: String?
-  /// The serial number.
+  package var manufacturer: String?
+  var name: String?
+  /// The serial number, if it has one.
   public var serial: String?
-  /// The interface that carries iAP2, or the reason why there is none.
-  public var interface: Result<IAPInterface, USBHostError>
+  /// The interfaces that carry iAP2, or the reason why there are none.
+  var interface: Result<IAPInterfaces, USBHostError>
   /// The configuration that was selected when it was examined.
   public var activeConfiguration: UInt8?
   /// Why it cannot be used now, although it is an accessory.
-  public var obstacle: USBHostError?
+  package var obstacle: USBHostError?
 
-  /// Creates a description of a device.
-  public init(
-    path: String, port: String, bus: Int, number: Int, node: String, vendor: UInt16, product: UInt16,
-    manufacturer: String? = nil, name: String? = nil, serial: String? = nil,
-    interface: Result<IAPInterface, USBHostError>, activeConfiguration: UInt8? = nil, obstacle: USBHostError? = nil
-  ) {
-    self.path = path
-    self.port = port
-    self.bus = bus
-    self.number = number
-    self.node = node
-    self.vendor = vendor
-    self.product = product
-    self.manufacturer = manufacturer
-    self.name = name
-    self.serial = serial
-    self.interface = interface
-    self.activeConfiguration = activeConfiguration
-    self.obstacle = obstacle
-  }
-
-  /// Its address.
-  public var address: Address {
+  package var address: Address {
     let parts = port.split(separator: "-")
     let steps = (parts.last ?? "").split(separator: ".").compactMap { Int($0) }
     return .usb(.port(bus: parts.first.flatMap { Int($0) } ?? bus, path: steps))
@@ -63,25 +39,118 @@ public struct USBAccessory: Equatable, Sendable {
     return obstacle
   }
 
-  /// Whether it is an accessory, usable or not.
-  public var isAccessory: Bool {
+  package var isAccessory: Bool {
     if case .success = interface { return true }
     return false
   }
 
   /// Vendor and product as they are written: `1209:0001`.
-  public var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
+  package var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
 
   /// Its name for users.
-  public var title: String { name ?? "USB device \(numbers)" }
+  package var title: String { name ?? "USB device \(numbers)" }
 
-  /// Whether an address selects it.
-  public func isMeant(by selector: Address.USBSelector) -> Bool {
+  package func isMeant(by selector: Address.USBSelector) -> Bool {
     switch selector {
     case .any: true
     case .product(let vendor, let product): (vendor, product) == (self.vendor, self.product)
     case .serial(let serial): serial == self.serial
     case .port: address == .usb(selector)
     }
+  }
+}
+
+/// Reads from sysfs which devices are on USB.
+enum USBEnumeration {
+  /// The most bytes of descriptors to read; a longer file is wrong.
+  private static let longestDescriptors = 256 * 1024
+
+  /// Every accessory, and every device that is almost one.
+  static func scan(_ udev: OpaquePointer) -> [USBAccessory] {
+    guard let enumeration = udev_enumerate_new(udev) else { return [] }
+    defer { udev_enumerate_unref(enumeration) }
+    udev_enumerate_add_match_subsystem(enumeration, "usb")
+    udev_enumerate_add_match_property(enumeration, "DEVTYPE", "usb_device")
+    udev_enumerate_scan_devices(enumeration)
+    var found: [USBAccessory] = []
+    var entry = udev_enumerate_get_list_entry(enumeration)
+    while let current = entry {
+      if let path = udev_list_entry_get_name(current), let device = udev_device_new_from_syspath(udev, path) {
+        if let accessory = accessory(device) { found.append(accessory) }
+        udev_device_unref(device)
+      }
+      entry = udev_list_entry_get_next(current)
+    }
+    return found
+  }
+
+  /// The device at a path in sysfs now; the event of a monitor may be outdated. Blocks.
+  static func accessory(at path: String) -> USBAccessory? {
+    guard let udev = udev_new() else { return nil }
+    defer { udev_unref(udev) }
+    guard let device = udev_device_new_from_syspath(udev, path) else { return nil }
+    defer { udev_device_unref(device) }
+    return accessory(device)
+  }
+
+  /// The device as an accessory, or as almost one; nil when it is something else, or already half removed.
+  static func accessory(_ device: OpaquePointer) -> USBAccessory? {
+    func attribute(_ name: String) -> String? {
+      udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+    guard
+      let path = udev_device_get_syspath(device).map({ String(cString: $0) }),
+      let port = udev_device_get_sysname(device).map({ String(cString: $0) }),
+      let node = udev_device_get_devnode(device).map({ String(cString: $0) }),
+      let bus = attribute("busnum").flatMap({ Int($0.trimmed) }),
+      let number = attribute("devnum").flatMap({ Int($0.trimmed) }),
+      let bytes = SystemFolder(path: path).bytes("descriptors", atMost: longestDescriptors)
+    else { return nil }
+    let active = attribute("bConfigurationValue").flatMap { UInt8($0.trimmed) }
+    var vendor: UInt16 = 0
+    var product: UInt16 = 0
+    let interface: Result<IAPInterfaces, USBHostError>
+    do throws(DescriptorError) {
+      let descriptors = try USBDescriptors(reading: bytes)
+      (vendor, product) = (descriptors.vendor, descriptors.product)
+      switch descriptors.findIAP(active: active) {
+      case .accessory(let found): interface = .success(found)
+      case .nearMiss(let reason): interface = .failure(.nearMiss(reason))
+      case .unrelated: return nil
+      }
+    } catch {
+      vendor = attribute("idVendor").flatMap { UInt16($0.trimmed, radix: 16) } ?? 0
+      product = attribute("idProduct").flatMap { UInt16($0.trimmed, radix: 16) } ?? 0
+      interface = .failure(.nearMiss("its descriptors cannot be read: \(error)"))
+    }
+    return USBAccessory(
+      path: path, port: port, bus: bus, number: number, node: node, vendor: vendor, product: product,
+      manufacturer: attribute("manufacturer")?.printable, name: attribute("product")?.printable,
+      serial: attribute("serial")?.printable,
+      interface: interface, activeConfiguration: active,
+      obstacle: obstacle(node, driver: (try? interface.get()).flatMap { driver(of: $0, at: path, port: port) }))
+  }
+
+  private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
+    if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
+    // The driver name of the kernel for an interface that a program has claimed.
+    return driver == "usbfs" ? .claimed : nil
+  }
+
+  private static func driver(of interfaces: IAPInterfaces, at path: String, port: String) -> String? {
+    var target = [CChar](repeating: 0, count: 512)
+    let link = "\(path)/\(port):\(interfaces.configuration).\(interfaces.main.number)/driver"
+    let count = readlink(link, &target, target.count)
+    guard count > 0 else { return nil }
+    let bytes = target[..<count].map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "/").last.map(String.init)
+  }
+}
+
+extension String {
+  /// Without the line end and the blanks that sysfs puts around numbers.
+  fileprivate var trimmed: Substring {
+    let kept = drop { $0.isWhitespace }
+    return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""
   }
 }

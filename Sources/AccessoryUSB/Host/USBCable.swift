@@ -1,5 +1,6 @@
 import AccessoryCore
 import CLibUSB
+import Glibc
 
 /// An open device on a loop: the channel of iAP2, the channels of native transport, and what they share, libusb's
 /// events and the release of the device.
@@ -32,8 +33,7 @@ public final class USBCable {
     pump = try USBEventPump(
       device.context, on: loop, handled: { [unowned self] in judgeReturned() },
       hungUp: { [unowned self] in deviceHungUp() })
-    let place = USBChannel.Place(
-      handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isNative: false)
+    let place = USBChannel.Place(handle: device.handle, pair: device.interfaces.main, isNative: false)
     main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] _, abandoned in
       main = nil
       self.abandoned = abandoned
@@ -48,7 +48,7 @@ public final class USBCable {
   /// The cable as the session layer sees it. Its main channel is not started.
   public var cable: Cable {
     guard let main else { preconditionFailure("a cable must be taken before its channel ends") }
-    if device.interface.natives.isEmpty { return Cable(main: main) }
+    if device.interfaces.natives.isEmpty { return Cable(main: main) }
     return Cable(main: main) { [weak self] name throws(NativeChannelRefusal) in
       guard let self else { throw NativeChannelRefusal("the accessory was unplugged") }
       return try openNativeChannel(name)
@@ -72,8 +72,7 @@ public final class USBCable {
       throw NativeChannelRefusal("the accessory has no interface FF/F0/01 of that name with a pair of bulk endpoints")
     }
     guard main?.isLeaving == false else { throw NativeChannelRefusal("the accessory was unplugged") }
-    let place = USBChannel.Place(
-      handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isNative: true)
+    let place = USBChannel.Place(handle: device.handle, pair: native, isNative: true)
     let channel = USBChannel(place, by: device.calls, on: loop) { [unowned self] _, abandoned in
       nativeChannelIsIdle(abandoned, native)
     }
@@ -86,7 +85,7 @@ public final class USBCable {
     return channel
   }
 
-  private func begin(_ channel: USBChannel, _ native: NativeInterface) {
+  private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     // In a later turn, so that the messages of this turn are sent first, such as that the accessory is accepted.
@@ -98,16 +97,16 @@ public final class USBCable {
     }
   }
 
-  private func nativeChannelIsIdle(_ abandoned: AbandonedTransfers, _ native: NativeInterface) {
+  private func nativeChannelIsIdle(_ abandoned: AbandonedTransfers, _ native: BulkPair) {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     device.calls.run {
       abandoned.takeBack(device.context)
       device.end(native)
-      loop.execute { this.value.forgetSide(native) }
+      loop.execute { this.value.forgetChannel(native) }
     }
   }
 
-  private func forgetSide(_ native: NativeInterface) {
+  private func forgetChannel(_ native: BulkPair) {
     nativeChannels[native.number] = nil
     if let next = waiting.removeValue(forKey: native.number) { begin(next, native) }
     giveBackIfIdle()
@@ -137,5 +136,72 @@ struct USBHandle: @unchecked Sendable {
 
   init(_ pointer: OpaquePointer) {
     self.pointer = pointer
+  }
+}
+
+/// Runs libusb on a loop: watches the descriptors of one context, and handles its events when one of them is ready.
+///
+/// No thread waits for libusb. The loop polls a descriptor that epoll refuses (such as those of umockdev) once a
+/// millisecond.
+final class USBEventPump: DescriptorHandler {
+  private let context: OpaquePointer
+  private let loop: any PollingLoop
+  private var watches: [Int32: any DescriptorWatch] = [:]
+  private let handled: () -> Void
+  private let hungUp: () -> Void
+
+  /// Starts. `handled` is called after each round, outside of libusb; `hungUp` after a round in which the device's
+  /// descriptor hung up.
+  init(
+    _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
+  ) throws {
+    self.context = context
+    self.loop = loop
+    self.handled = handled
+    self.hungUp = hungUp
+    guard let list = libusb_get_pollfds(context) else { return }
+    defer { libusb_free_pollfds(list) }
+    var next = list
+    while let descriptor = next.pointee?.pointee {
+      try add(descriptor.fd, descriptor.events)
+      next += 1
+    }
+    let this = Unmanaged.passUnretained(self).toOpaque()
+    libusb_set_pollfd_notifiers(
+      context,
+      { descriptor, events, pump in
+        guard let pump else { return }
+        try? Unmanaged<USBEventPump>.fromOpaque(pump).takeUnretainedValue().add(descriptor, events)
+      },
+      { descriptor, pump in
+        guard let pump else { return }
+        Unmanaged<USBEventPump>.fromOpaque(pump).takeUnretainedValue().remove(descriptor)
+      }, this)
+  }
+
+  /// Stops. After this call another thread may use the context.
+  func stop() {
+    libusb_set_pollfd_notifiers(context, nil, nil, nil)
+    for watch in watches.values { watch.cancel() }
+    watches = [:]
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    var now = timeval(tv_sec: 0, tv_usec: 0)
+    libusb_handle_events_timeout_completed(context, &now, nil)
+    handled()
+    if readiness.contains(.hangup) { hungUp() }
+  }
+
+  private func add(_ descriptor: Int32, _ events: Int16) throws {
+    var interest: Readiness = []
+    if Int32(events) & POLLIN != 0 { interest.insert(.readable) }
+    if Int32(events) & POLLOUT != 0 { interest.insert(.writable) }
+    watches[descriptor]?.cancel()
+    watches[descriptor] = try loop.watch(descriptor, for: interest, self)
+  }
+
+  private func remove(_ descriptor: Int32) {
+    watches.removeValue(forKey: descriptor)?.cancel()
   }
 }

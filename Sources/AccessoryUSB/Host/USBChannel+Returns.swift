@@ -42,51 +42,45 @@ extension USBChannel {
     back.removeAll(keepingCapacity: true)
     if returned.isEmpty { swap(&back, &returned) }
     deliver()
-    if incoming.isHealthy { read() } else { begin(\.incoming, at: place.incoming.address) { $0.read() } }
-    if outgoing.isHealthy { write() } else { begin(\.outgoing, at: place.outgoing.address) { $0.write() } }
+    if incoming.isHealthy { read() } else { begin(\.incoming, at: place.pair.incoming.address) { $0.read() } }
+    if outgoing.isHealthy { write() } else { begin(\.outgoing, at: place.pair.outgoing.address) { $0.write() } }
     if case .closing = state, outstanding == 0 { over() }
-    tellWritable()
+    notifyWritable()
     giveBackIfIdle()
   }
 
   private func judgeReader(_ transfer: USBTransfer) {
-    let outcome = transfer.outcome
     transfer.keepReceived()
-    switch outcome {
-    case .done: incoming.failures = 0
-    case .gone: fail(Self.unplugged)
-    case .cancelled: break
-    case .stalled: note(\.incoming, .clearHalt, "it stalls reading")
-    case .failed(let reason): note(\.incoming, .pause, reason)
-    }
+    note(transfer.outcome, \.incoming, "it stalls reading")
     // The bytes that arrived before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 
   private func judgeWriter(_ transfer: USBTransfer) {
-    let outcome = transfer.outcome
     let before = transfer.bytes.count
     transfer.advance()
     let left = transfer.bytes.count
-    switch outcome {
-    case .done: outgoing.failures = 0
-    case .gone: fail(Self.unplugged)
-    case .cancelled: break
-    case .stalled: note(\.outgoing, .clearHalt, "it stalls writing")
-    case .failed(let reason): note(\.outgoing, .pause, reason)
-    }
-    let mayGoOut: Bool
-    switch state {
-    case .made, .started, .closing: mayGoOut = end == nil
-    case .over: mayGoOut = false
-    }
-    if left == 0 || !mayGoOut {
+    note(transfer.outcome, \.outgoing, "it stalls writing")
+    let isOver = if case .over = state { true } else { false }
+    if left == 0 || isOver || end != nil {
       lost += left
       return sent(transfer, before)
     }
     outstanding -= before - left
     // The other transfers of this direction return too; all are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
+  }
+
+  private func note(
+    _ outcome: USBTransfer.Outcome, _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, _ stall: String
+  ) {
+    switch outcome {
+    case .done: self[keyPath: direction].failures = 0
+    case .gone: fail(Self.unplugged)
+    case .cancelled: break
+    case .stalled: note(direction, .clearHalt, stall)
+    case .failed(let reason): note(direction, .pause, reason)
+    }
   }
 
   private func note(

@@ -19,7 +19,7 @@ import CLibUSB
 ///
 /// **Closing.** Bytes that were accepted are still sent, for at most ``closingTime``; then the ``USBCable`` releases
 /// the interface.
-public final class USBChannel: Channel {
+final class USBChannel: Channel {
   enum State {
     case made
     case started(any ChannelHandler)
@@ -41,13 +41,12 @@ public final class USBChannel: Channel {
   static let closingTime = Duration.seconds(2)
 
   /// Always true: each transfer must reach the device as it is.
-  public let keepsTransfersApart = true
+  let keepsTransfersApart = true
 
   /// What a channel needs its device to do.
   struct Place {
     var handle: OpaquePointer
-    var incoming: USBEndpoint
-    var outgoing: USBEndpoint
+    var pair: BulkPair
     /// Whether the endpoints are those of a native transport.
     var isNative: Bool
   }
@@ -121,7 +120,7 @@ public final class USBChannel: Channel {
   // MARK: - Channel
 
   /// Begins to receive.
-  public func start(_ handler: any ChannelHandler) {
+  func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
     case .made: break
@@ -131,7 +130,7 @@ public final class USBChannel: Channel {
     state = .started(handler)
     for _ in 0..<Self.readsInFlight {
       readers.append(
-        USBTransfer(place.handle, endpoint: place.incoming.address, capacity: Self.readSize) {
+        USBTransfer(place.handle, endpoint: place.pair.incoming.address, capacity: Self.readSize) {
           [unowned self] in returned.append($0)
         })
     }
@@ -140,7 +139,7 @@ public final class USBChannel: Channel {
   }
 
   /// Submits the bytes as one transfer.
-  public func send(_ bytes: RawSpan) -> Int {
+  func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
@@ -158,7 +157,7 @@ public final class USBChannel: Channel {
     guard count > 0 else { return 0 }
     let transfer =
       spare.popLast()
-      ?? USBTransfer(place.handle, endpoint: place.outgoing.address, capacity: Self.capacity) {
+      ?? USBTransfer(place.handle, endpoint: place.pair.outgoing.address, capacity: Self.capacity) {
         [unowned self] in returned.append($0)
       }
     bytes.withUnsafeBytes { transfer.fill(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -171,16 +170,16 @@ public final class USBChannel: Channel {
   }
 
   /// The bytes that the device has not read yet, and those that it never will.
-  public var undelivered: Int { outstanding + lost }
+  var undelivered: Int { outstanding + lost }
 
   /// Receives no more once the transfers in flight are full.
-  public func pauseReading() {
+  func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
   }
 
   /// Continues to receive.
-  public func resumeReading() {
+  func resumeReading() {
     loop.preconditionCurrent()
     guard isPaused else { return }
     isPaused = false
@@ -188,7 +187,7 @@ public final class USBChannel: Channel {
   }
 
   /// Closes the channel in order.
-  public func close() {
+  func close() {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
@@ -223,7 +222,7 @@ public final class USBChannel: Channel {
       if !reader.bytes.isEmpty { handler.channel(self, received: reader.bytes.bytes) }
       read()
     }
-    if end != nil { tellEnd() }
+    if end != nil { reportEnd() }
   }
 
   // MARK: - Writing
@@ -232,7 +231,7 @@ public final class USBChannel: Channel {
   func write() {
     guard isOpen, end == nil, idle != nil, outgoing.isHealthy else { return }
     while let first = unsent.first {
-      let fillsPackets = first.bytes.count % Int(place.outgoing.packetSize) == 0
+      let fillsPackets = first.bytes.count % Int(place.pair.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
       unsent.removeFirst()
       writers.append(first)
@@ -246,7 +245,7 @@ public final class USBChannel: Channel {
     if spare.count < 4 { spare.append(transfer) }
   }
 
-  func tellWritable() {
+  func notifyWritable() {
     guard senderWaits, outstanding <= Self.capacity / 2, end == nil, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)
@@ -282,7 +281,7 @@ public final class USBChannel: Channel {
   }
 
   /// Reports the end once everything was delivered.
-  private func tellEnd() {
+  private func reportEnd() {
     guard let end else { return }
     switch state {
     case .started(let handler):

@@ -1,8 +1,10 @@
+import AccessoryCore
 import CLibUSB
 import Glibc
+import Synchronization
 
 /// Why a USB accessory cannot be used.
-public enum USBHostError: Error, Equatable, Sendable {
+public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// This user may not open its device node.
   case noPermission(node: String)
   /// Another program has claimed the interface.
@@ -34,9 +36,6 @@ public enum USBHostError: Error, Equatable, Sendable {
     }
   }
 
-}
-
-extension USBHostError: CustomStringConvertible {
   /// One line, with the command that helps where there is one.
   public var description: String {
     switch self {
@@ -48,25 +47,87 @@ extension USBHostError: CustomStringConvertible {
     case .refused(let call, let reason): "cannot \(call): \(reason)"
     }
   }
-
-  /// The reason in a few words, for a list.
-  public var brief: String {
-    if case .noPermission(let node) = self { return "no permission to open \(node)" }
-    return description
-  }
 }
 
 /// The udev rule that lets an ordinary user open accessories, as `Scripts/udev/70-easim.rules` has it.
-public enum USBRule {
+package enum USBRule {
   /// The path where the rule is installed.
-  public static let path = "/etc/udev/rules.d/70-easim.rules"
+  package static let path = "/etc/udev/rules.d/70-easim.rules"
 
   /// The rule itself, one line.
-  public static let text =
+  package static let text =
     #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ENV{ID_USB_INTERFACES}=="*:fff000:*", GROUP="plugdev", "#
     + #"MODE="0660", TAG+="uaccess""#
 
   /// The command that installs it, to paste into a shell.
-  public static let installCommand =
+  package static let installCommand =
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
+}
+
+/// A worker thread for blocking calls: one for each open device, one for finding new devices, and one for each
+/// ``USBIPInquiry``. So a device or server that does not answer delays nothing else.
+///
+/// The thread exists while there is work. Calls run one at a time, in order.
+final class BlockingUSBCalls: @unchecked Sendable {
+  /// For looking up devices that were plugged in.
+  static let deviceLookups = BlockingUSBCalls()
+
+  private struct State {
+    var waiting: [@Sendable () -> Void] = []
+    var isRunning = false
+  }
+
+  private let state = Locked(State())
+
+  /// Runs `work` on the thread, soon.
+  func run(_ work: @escaping @Sendable () -> Void) {
+    let mustStart = state.withLock { state -> Bool in
+      state.waiting.append(work)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    guard mustStart else { return }
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { calls in
+        if let calls { Unmanaged<BlockingUSBCalls>.fromOpaque(calls).takeRetainedValue().main() }
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+    if code == 0 {
+      pthread_detach(thread)
+    } else {
+      // The system has no thread left: better that the calls hold up the loop than that they are never made.
+      Unmanaged.passUnretained(self).release()
+      main()
+    }
+  }
+
+  private func main() {
+    while let work = state.withLock({ state -> (@Sendable () -> Void)? in
+      guard !state.waiting.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }) {
+      work()
+    }
+  }
+}
+
+/// USB as a host, for the whole process.
+public enum USBHost {
+  /// Whether every device that was opened has been released, and its kernel driver attached again. A program waits for
+  /// this, with its loops running, before it ends.
+  public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
+
+  /// How many devices are open, in all threads and loops of this process.
+  static let openDevices = Atomic<Int>(0)
+
+  /// "libusb 1.0.26".
+  package static var libraryVersion: String {
+    let version = libusb_get_version().pointee
+    return "libusb \(version.major).\(version.minor).\(version.micro)"
+  }
 }

@@ -11,7 +11,6 @@ final class USBTransfer {
     case cancelled
     /// The device halted the endpoint.
     case stalled
-    /// The device is gone.
     case gone
     /// An error on the wire, in words.
     case failed(String)

@@ -11,17 +11,13 @@ import AccessoryCore
 /// loop.run(until: { plugs.hasAccepted })
 /// plugs.begin(with: try VirtualHostController())
 /// ```
-public final class KernelPlugs {
-  /// What happened.
-  public enum Event: Equatable, Sendable {
+package final class KernelPlugs {
+  package enum Event: Equatable, Sendable {
     /// A device is at this port of the kernel's.
     case attached(busID: String, port: Int)
-    /// It is gone.
     case detached(busID: String)
     /// Nothing is plugged in from this server, or this device of it is not.
-    case refused(busID: String?, PlugRefusal)
-    /// A device that is listed cannot be had now.
-    case unavailable(busID: String, String)
+    case problem(busID: String?, PlugProblem)
   }
 
   /// How often the kernel's table is checked; the server's list only when a device is missing, or now and then.
@@ -42,16 +38,16 @@ public final class KernelPlugs {
   private var isAsking = false
 
   /// The last reason why there is no device to attach.
-  public private(set) var trouble: USBIPSocket.Problem?
+  package private(set) var trouble: PlugProblem?
   /// Whether there was a device that may be plugged in.
-  public private(set) var hasAccepted = false
+  package private(set) var hasAccepted = false
   /// Why the kernel takes nothing more.
-  public private(set) var failure: VirtualHostController.Problem?
+  package private(set) var failure: VirtualHostController.Problem?
   /// How many times something was plugged in.
-  public private(set) var count = 0
+  package private(set) var count = 0
 
   /// Begins to look for devices.
-  public init(
+  package init(
     host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ onEvent: @escaping (Event) -> Void
   ) {
     self.rules = rules
@@ -63,7 +59,7 @@ public final class KernelPlugs {
   }
 
   /// Attaches the devices found so far, and later ones.
-  public func begin(with controller: VirtualHostController) {
+  package func begin(with controller: VirtualHostController) {
     self.controller = controller
     let found = waiting.sorted { $0.key < $1.key }
     waiting = [:]
@@ -71,7 +67,7 @@ public final class KernelPlugs {
   }
 
   /// Unplugs everything.
-  public func end() {
+  package func end() {
     timer?.cancel()
     (timer, onEvent) = (nil, nil)
     for port in plugged.values { controller?.detach(port) }
@@ -119,10 +115,8 @@ public final class KernelPlugs {
     }
     guard let offer = missing.first else { return }
     let rest = missing.dropFirst()
-    do throws(PlugRefusal) {
-      try rules.check(offer)
-    } catch {
-      note(.refused(error), of: offer)
+    do throws(PlugProblem) { try rules.check(offer) } catch {
+      note(error, of: offer)
       return askFor(rest)
     }
     isAsking = true
@@ -138,17 +132,17 @@ public final class KernelPlugs {
     }
   }
 
-  private func note(_ problem: USBIPSocket.Problem, of offer: USBIPOffer?) {
+  private func note(_ problem: PlugProblem, of offer: USBIPOffer?) {
     let isNew = trouble != problem
     trouble = problem
     switch (problem, offer) {
-    case (.refused(.noAccessory(let reason)), let offer?):
+    case (.noAccessory, let offer?):
       refused[offer.busID] = offer
-      onEvent?(.refused(busID: offer.busID, .noAccessory(reason)))
-    case (.refused(let refusal), _): if isNew { onEvent?(.refused(busID: nil, refusal)) }
-    // The device may be gone since it was listed, or imported by another client: the next list shows.
-    case (.failed(let reason), let offer?): if isNew { onEvent?(.unavailable(busID: offer.busID, reason)) }
+      onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
+    // The device may be gone since it was listed, or imported by another client: the next list shows.
+    case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
+    case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }
   }
 

@@ -2,14 +2,14 @@
 ///
 /// A device of a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
 /// So only accessories are attached, and only from trusted servers.
-public struct PlugRules: Sendable {
+package struct PlugRules: Sendable {
   /// Whether other devices than accessories are attached as well.
-  public var takesAnyDevice: Bool
+  package var takesAnyDevice: Bool
   /// Checks a server by a connection to it. Called on the thread that asks, after the server has answered.
-  public var judge: @Sendable (_ connection: Int32) -> Verdict
+  package var judge: @Sendable (_ connection: Int32) -> Verdict
 
   /// Whether a server is trusted.
-  public enum Verdict: Equatable, Sendable {
+  package enum Verdict: Equatable, Sendable {
     /// What it offers is taken.
     case trusted
     /// It is not trusted, for this reason.
@@ -19,13 +19,13 @@ public struct PlugRules: Sendable {
   }
 
   /// The safe choice for devices; `judge` decides about servers.
-  public init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
+  package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge
   }
 
   /// Refuses a server; `isFinal` when its connection is what the kernel would get.
-  func check(_ connection: Int32, isFinal: Bool) throws(PlugRefusal) {
+  func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
     switch judge(connection) {
     case .trusted: break
     case .refused(let reason): throw .server(reason)
@@ -35,14 +35,14 @@ public struct PlugRules: Sendable {
 
   /// Refuses a device by its entry in the server's list, where that is enough: one whose only configuration has no
   /// interface for iAP2 need not be imported first.
-  func check(_ offer: USBIPOffer) throws(PlugRefusal) {
+  func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }
     throw .noAccessory("its interfaces are \(offer.interfaces.map(\.description).joined(separator: ", "))")
   }
 
   /// Refuses a device by its descriptors.
-  func check(_ descriptors: USBDescriptors) throws(PlugRefusal) {
+  func check(_ descriptors: USBDescriptors) throws(PlugProblem) {
     switch descriptors.findIAP(active: nil) {
     case .accessory: break
     case .nearMiss(let reason): throw .noAccessory(reason)
@@ -55,18 +55,19 @@ public struct PlugRules: Sendable {
 }
 
 /// Why something is not plugged in.
-public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The device is not an accessory.
+package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
+  /// There is no connection to the server, or no answer.
+  case failed(String)
   case noAccessory(String)
   /// The server is not trusted.
   case server(String)
 
   /// A sentence fragment.
-  public var description: String {
+  package var description: String {
     switch self {
     case .noAccessory(let reason):
       "it is not an accessory: \(reason); an accessory has an interface \(USBInterface.Kind.iAP) with a bulk pair"
-    case .server(let reason): reason
+    case .failed(let reason), .server(let reason): reason
     }
   }
 }

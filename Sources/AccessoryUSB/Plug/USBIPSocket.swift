@@ -4,33 +4,16 @@ import Glibc
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
 /// Its calls block, at most until ``limit`` after it was made; ``USBIPInquiry`` makes them on a worker thread.
-public final class USBIPSocket: Sendable {
-  /// Why there is no connection, or no answer.
-  public enum Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It failed, for this reason.
-    case failed(String)
-    /// The rules do not let it be.
-    case refused(PlugRefusal)
-
-    /// What is wrong.
-    public var description: String {
-      switch self {
-      case .failed(let reason): reason
-      case .refused(let refusal): refusal.description
-      }
-    }
-  }
-
+package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
 
   /// What to hand to the kernel.
-  public let descriptor: Int32
+  package let descriptor: Int32
   private let clock = MonotonicClock()
   private let deadline: Instant
 
-  /// Connects.
-  init(host: String, port: UInt16, limit: Duration = USBIPSocket.limit) throws(Problem) {
+  init(host: String, port: UInt16, limit: Duration = USBIPSocket.limit) throws(PlugProblem) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var found: UnsafeMutablePointer<addrinfo>?
@@ -74,38 +57,34 @@ public final class USBIPSocket: Sendable {
     }
   }
 
-  /// The devices there are.
-  static func list(host: String, port: UInt16, rules: PlugRules) throws(Problem) -> [USBIPOffer] {
+  static func list(host: String, port: UInt16, rules: PlugRules) throws(PlugProblem) -> [USBIPOffer] {
     let connection = try USBIPSocket(host: host, port: port)
     try connection.write(USBIPAnswers.listRequest)
     let offers = try connection.read({ _ in 65_536 }) { bytes throws(USBIPAnswers.Problem) in
       try USBIPAnswers.list(bytes)
     }
-    do { try rules.check(connection.descriptor, isFinal: false) } catch { throw .refused(error) }
+    try rules.check(connection.descriptor, isFinal: false)
     return offers
   }
 
   /// Asks for a device and checks it by the rules. Bytes after the answers belong to the kernel, so they are not
   /// read.
-  func take(_ busID: String, rules: PlugRules) throws(Problem) -> USBIPOffer {
+  func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }) { bytes throws(USBIPAnswers.Problem) in
       try USBIPAnswers.imported(bytes)
     }
-    do { try rules.check(descriptor, isFinal: true) } catch { throw .refused(error) }
-    if !rules.takesAnyDevice {
-      let descriptors = try descriptors(of: offer)
-      do { try rules.check(descriptors) } catch { throw .refused(error) }
-    }
+    try rules.check(descriptor, isFinal: true)
+    if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
     // The kernel would take the end of a time limit for the end of the device.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
 
   /// What the device says it is.
-  private func descriptors(of offer: USBIPOffer) throws(Problem) -> USBDescriptors {
+  private func descriptors(of offer: USBIPOffer) throws(PlugProblem) -> USBDescriptors {
     var sequence = USBIPDescriptors.firstSequence
-    func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(Problem) -> [UInt8] {
+    func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(PlugProblem) -> [UInt8] {
       sequence += 1
       let number = sequence
       try write(USBIPDescriptors.request(number, of: offer.deviceID, kind, index, length: length))
@@ -125,7 +104,7 @@ public final class USBIPSocket: Sendable {
     do { return try USBDescriptors(reading: bytes) } catch { throw .failed("its descriptors cannot be read: \(error)") }
   }
 
-  private func write(_ bytes: [UInt8]) throws(Problem) {
+  private func write(_ bytes: [UInt8]) throws(PlugProblem) {
     guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
       throw .failed("the request could not be sent: \(String(cString: strerror(errno)))")
     }
@@ -133,7 +112,7 @@ public final class USBIPSocket: Sendable {
 
   private func read<Answer>(
     _ wanted: ([UInt8]) -> Int, _ parse: ([UInt8]) throws(USBIPAnswers.Problem) -> Answer?
-  ) throws(Problem) -> Answer {
+  ) throws(PlugProblem) -> Answer {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -157,7 +136,7 @@ public final class USBIPSocket: Sendable {
     }
   }
 
-  private func late(_ count: Int) -> Problem {
+  private func late(_ count: Int) -> PlugProblem {
     .failed(
       count == 0
         ? "it does not answer" : "its answer was not complete after \(Self.limit) (\(count) bytes)")
@@ -172,7 +151,7 @@ public final class USBIPSocket: Sendable {
 /// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
 /// inquiry.list { offers in print(offers) }
 /// ```
-public final class USBIPInquiry {
+package final class USBIPInquiry {
   private let host: String
   private let port: UInt16
   private let rules: PlugRules
@@ -180,40 +159,39 @@ public final class USBIPInquiry {
   private let calls = BlockingUSBCalls()
 
   /// For questions to this server; answers are reported on the loop.
-  public init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
+  package init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
 
   /// Asks which devices there are.
-  public func list(_ onEvent: @escaping (Result<[USBIPOffer], USBIPSocket.Problem>) -> Void) {
-    ask(onEvent) { [rules] host, port throws(USBIPSocket.Problem) in
+  package func list(_ onEvent: @escaping (Result<[USBIPOffer], PlugProblem>) -> Void) {
+    ask(onEvent) { [rules] host, port throws(PlugProblem) in
       try USBIPSocket.list(host: host, port: port, rules: rules)
     }
   }
 
   /// Asks for a device; the connection that it is had by goes to the kernel.
-  public func take(_ busID: String, _ onEvent: @escaping (Result<Taken, USBIPSocket.Problem>) -> Void) {
-    ask(onEvent) { [rules] host, port throws(USBIPSocket.Problem) in
+  package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
+    ask(onEvent) { [rules] host, port throws(PlugProblem) in
       let connection = try USBIPSocket(host: host, port: port)
       return Taken(connection: connection, offer: try connection.take(busID, rules: rules))
     }
   }
 
   /// A device that was had.
-  public struct Taken: Sendable {
+  package struct Taken: Sendable {
     /// The connection for the kernel. The device is released with its last reference.
-    public let connection: USBIPSocket
-    /// What it is.
-    public let offer: USBIPOffer
+    package let connection: USBIPSocket
+    package let offer: USBIPOffer
   }
 
   private func ask<Answer: Sendable>(
-    _ onEvent: @escaping (Result<Answer, USBIPSocket.Problem>) -> Void,
-    _ question: @escaping @Sendable (String, UInt16) throws(USBIPSocket.Problem) -> Answer
+    _ onEvent: @escaping (Result<Answer, PlugProblem>) -> Void,
+    _ question: @escaping @Sendable (String, UInt16) throws(PlugProblem) -> Answer
   ) {
     let (host, port, loop, onEvent) = (host, port, loop, LoopBound(onEvent, on: loop))
     calls.run {
-      let answer = Result { () throws(USBIPSocket.Problem) in try question(host, port) }
+      let answer = Result { () throws(PlugProblem) in try question(host, port) }
       loop.execute { onEvent.value(answer) }
     }
   }

@@ -16,13 +16,13 @@ public struct VirtualHostController: Sendable {
     var isFree: Bool
   }
 
-  private let folder: String
+  private let folder: SystemFolder
 
   /// The controller of this machine.
   ///
   /// - Throws: when the kernel has none, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
-    self.folder = folder
+    self.folder = SystemFolder(path: folder)
     guard access("\(folder)/status", R_OK) == 0 else {
       throw Problem(description: "this kernel has no virtual USB host controller: \(KernelModule.virtualHost.remedy)")
     }
@@ -48,14 +48,9 @@ public struct VirtualHostController: Sendable {
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
       throw Problem(description: "every port of the virtual host controller is in use")
     }
-    let file = open("\(folder)/attach", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      throw Problem(description: "\(folder)/attach cannot be opened: \(String(cString: strerror(errno)))")
-    }
-    defer { close(file) }
-    let words = "\(port.number) \(connection) \(offer.deviceID) \(offer.speed)"
-    guard write(file, words, words.utf8.count) == words.utf8.count else {
-      throw Problem(description: "the kernel refused the device: \(String(cString: strerror(errno)))")
+    let code = folder.write("\(port.number) \(connection) \(offer.deviceID) \(offer.speed)", to: "attach")
+    guard code == 0 else {
+      throw Problem(description: "the kernel refused the device: \(String(cString: strerror(code)))")
     }
     return port.number
   }
@@ -67,22 +62,14 @@ public struct VirtualHostController: Sendable {
 
   /// Unplugs the device of a port.
   public func detach(_ port: Int) {
-    let file = open("\(folder)/detach", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { return }
-    let words = "\(port)"
-    _ = write(file, words, words.utf8.count)
-    close(file)
+    _ = folder.write("\(port)", to: "detach")
   }
 
   /// The first controller has its table in `status`; further ones, `status.1` and so on, are not needed here.
   private func table() throws(Problem) -> [Port] {
-    let file = open("\(folder)/status", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      throw Problem(description: "\(folder)/status cannot be read: \(String(cString: strerror(errno)))")
+    guard let table = folder.read("status") else {
+      throw Problem(description: "\(folder.path)/status cannot be read: \(String(cString: strerror(errno)))")
     }
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 16_384)
-    let count = read(file, &bytes, bytes.count)
-    return Self.ports(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
+    return Self.ports(table)
   }
 }

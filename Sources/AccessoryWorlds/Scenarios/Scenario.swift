@@ -17,7 +17,7 @@ public struct Scenario: Equatable, Sendable {
   /// The name of the client that it breaks; see ``ScenarioClients``.
   public var naiveClient: String?
   /// How the cables carry bytes.
-  public var line = World.Settings.Line()
+  public var speed = World.Settings.CableSpeed()
   /// The accessories, by the name that steps use.
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
@@ -142,9 +142,6 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
-  /// What happens to the app.
-  public typealias AppAction = AccessoryWorlds.AppAction
-
   /// The events that expectations are about: what an app sees.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 

@@ -59,26 +59,26 @@ extension AppRules {
     AppRules()
   ) {
     Field(
-      "visibility", \.visibility, .words([("declared", .declared), ("all", .all)]),
+      "visibility", \.visibility, .choice,
       "which accessories it sees")
     Field(
       "undeclaredSessions", \.undeclaredSessions,
-      .words([("refused", .refused), ("allowed", .allowed)]),
+      .choice,
       "what happens to a session for an undeclared protocol")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
       "whether the background mode has an effect, as since iOS 5")
     Field(
       "secondSession", \.secondSession,
-      .words([("closesFirst", .closesFirst), ("refused", .refused), ("sideBySide", .sideBySide)]),
+      .choice,
       "what happens to a second session for the same protocol of an accessory")
     Field(
       "otherApps", \.otherApps,
-      .words([("shared", .shared), ("refused", .refused), ("interrupted", .interrupted)]),
+      .choice,
       "what happens to a session for a protocol that another app has open")
     Field(
       "reattachment", \.reattachment,
-      .words([("both", .both), ("nothing", .nothing), ("connectOnly", .connectOnly)]),
+      .choice,
       "which notifications it gets for an accessory that left and came back while the app was suspended")
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
@@ -89,7 +89,7 @@ extension AppRules {
       "how long it runs after bytes wake it")
     Field(
       "lostConnects", \.lostConnects,
-      .words([("none", .none), ("all", .all), ("outsideForeground", .outsideForeground)]),
+      .choice,
       "which connect notifications are lost")
     Field(
       "announcesBytesOnce", \.announcesBytesOnce, .boolean,

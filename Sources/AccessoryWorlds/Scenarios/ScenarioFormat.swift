@@ -27,7 +27,7 @@ extension Scenario {
       Field(
         "accessories", \.accessories, .accessories(names.profiles),
         "the accessories, by the name that steps use", isRequired: true)
-      Field.cable(\.line, \.faults)
+      Field.cable(\.speed, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker)
         Field("auth", \.authentication, .choice, "how it treats an accessory that does not authenticate")
@@ -65,6 +65,15 @@ package struct ScenarioNames: Sendable {
   package init(profiles: ProfileLibrary = ProfileLibrary(), accessories: [String]? = nil, apps: [String]? = nil) {
     (self.profiles, self.accessories, self.apps) = (profiles, accessories, apps)
   }
+
+  /// The names in the tree of a file.
+  package init(in tree: JSON5Value, profiles: ProfileLibrary = ProfileLibrary()) {
+    func names(_ key: String) -> [String]? {
+      guard case .object(let members)? = tree[key]?.content, !members.isEmpty else { return nil }
+      return members.map(\.key)
+    }
+    self.init(profiles: profiles, accessories: names("accessories"), apps: names("apps"))
+  }
 }
 
 extension ScenarioSource {
@@ -74,11 +83,7 @@ extension ScenarioSource {
   ) throws(SourceProblems) -> Whole {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
-    func names(_ key: String) -> [String]? {
-      guard case .object(let members)? = tree[key]?.content, !members.isEmpty else { return nil }
-      return members.map(\.key)
-    }
-    return try read(tree, ScenarioNames(profiles: profiles, accessories: names("accessories"), apps: names("apps")))
+    return try read(tree, ScenarioNames(in: tree, profiles: profiles))
   }
 }
 
@@ -187,17 +192,17 @@ extension Format<Profile> {
 extension Field {
   /// The cables of a scenario.
   package static func cable(
-    _ line: Property<Root, World.Settings.Line>, _ faults: Property<Root, [CableFault]>
+    _ speed: Property<Root, World.Settings.CableSpeed>, _ faults: Property<Root, [CableFault]>
   ) -> Field {
-    let lineFormat = Record("line", "", World.Settings.Line()) {
-      Field<World.Settings.Line>(
+    let speedFormat = Record("speed", "", World.Settings.CableSpeed()) {
+      Field<World.Settings.CableSpeed>(
         "latency", \.latency, .duration(.zero ... .seconds(60)), "propagation delay")
-      Field<World.Settings.Line>(
+      Field<World.Settings.CableSpeed>(
         "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
         "rate in bytes per second in each direction; default: unlimited")
     }
     return Field(group: "cable", "the cables") {
-      lineFormat.fields(at: line)
+      speedFormat.fields(at: speed)
       Field("faults", faults, .cableFaults, "the faults on each cable, in the order bytes pass them")
     }
   }
@@ -208,7 +213,7 @@ extension Field {
   ) -> [Field] {
     [
       Field(
-        "policy", policy, .words([("ready", .ready), ("early", .early)]),
+        "policy", policy, .choice,
         "when it publishes an accessory to apps: once it is ready, or earlier"),
       Field(
         "flicker", flicker, .optional(.deviceFlicker),
@@ -294,4 +299,41 @@ extension Format<String> {
 extension Format<UInt64> {
   /// A random seed; files have no larger numbers.
   package static let seed = integer(0...UInt64(Int64.max))
+}
+
+// Steps, as files have them: a time, and an action (``WorldAction``).
+
+extension Scenario.Step {
+  package static func format(_ names: ScenarioNames, for tool: ActionKind.Tool = .scenarios) -> Format<Self> {
+    let time = Record(
+      tool == .plans ? "step with apps" : "step", "one step: a time, a side and an action",
+      Self(at: .zero, .noticeCables(true))
+    ) {
+      Field("at", \.at, .duration(.zero...Scenario.longest), "the time from the start", isRequired: true)
+    }
+    return WorldAction.format(in: time, at: \.action, names, for: tool)
+  }
+}
+
+extension Format {
+  /// Steps, in the order of time.
+  package static func steps<Step>(
+    of format: Format<Step>, at time: @escaping @Sendable (Step) -> Duration
+  ) -> Format where Value == [Step] {
+    Format(.list(format.shape, count: 0...Int.max)) { value, place in
+      guard case .array(let elements) = value.content else { return place.expected("a list", value) }
+      var steps: [Step] = []
+      for (index, element) in elements.enumerated() {
+        guard let step = format.read(element, at: place.element(index)) else { continue }
+        if let last = steps.last.map(time), time(step) < last, let written = element["at"] {
+          place.element(index).key("at").error(
+            written, "steps must be in chronological order: the previous step is at \(DurationText.format(last))")
+        }
+        steps.append(step)
+      }
+      return steps
+    } write: { steps in
+      .array(steps.map(format.write))
+    }
+  }
 }

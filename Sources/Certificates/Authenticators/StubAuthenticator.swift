@@ -48,7 +48,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     guard let (_, generation) = read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
     let number = challengesMade.add(1, ordering: .relaxed).oldValue
-    var random = Self.chance("challenge", seed: seed, mixing: withUnsafeBytes(of: number) { Array($0) })
+    var random = Self.random("challenge", seed: seed, mixing: withUnsafeBytes(of: number) { Array($0) })
     return random.bytes(generation.challengeByteCount)
   }
 
@@ -71,7 +71,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func certificate(seed: UInt64, _ generation: CoprocessorGeneration) -> [UInt8] {
     let head = mark + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
-    var random = chance("certificate", seed: seed, mixing: [])
+    var random = random("certificate", seed: seed, mixing: [])
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
@@ -86,12 +86,12 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   }
 
   private static func response(seed: UInt64, _ generation: CoprocessorGeneration, to challenge: [UInt8]) -> [UInt8] {
-    var random = chance("response", seed: seed, mixing: challenge)
+    var random = random("response", seed: seed, mixing: challenge)
     return random.bytes(generation.responseByteCount)
   }
 
   private static func serial(seed: UInt64, _ generation: CoprocessorGeneration) -> [UInt8] {
-    var random = chance("serial", seed: seed, mixing: [])
+    var random = random("serial", seed: seed, mixing: [])
     return random.bytes(generation.serialByteCount)
   }
 
@@ -100,7 +100,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
       + Hex.excerpt(certificate.prefix(16))
   }
 
-  private static func chance(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
+  private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
     // Eight bytes at a time, each into a generator seeded by the last: every byte decides everything after it.
     for start in stride(from: 0, to: input.count, by: 8) {

@@ -7,44 +7,32 @@ import AccessoryCore
 /// print(certificate.subject)          // O=easim, CN=IPA_EASIM_0000000000000007
 /// print(certificate.serial.count)     // 16
 /// ```
-public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// Which envelopes of the certificate are accepted.
-  public enum EnvelopeRule: Equatable, Sendable {
-    /// Only a PKCS#7 envelope, as real devices have it.
-    case envelopeOnly
-    /// Also a bare X.509 certificate, for firmware in development.
-    case bareAllowed
-  }
-
+struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   /// A certificate longer than this belongs to an older coprocessor and gets its shorter challenge. Other device
   /// emulators decide by the same number; what real devices look at is not known.
-  public static let olderAboveByteCount = 800
+  static let olderAboveByteCount = 800
 
   /// The bytes as they came.
-  public let bytes: [UInt8]
-  /// Whether they came without an envelope.
-  public let isBare: Bool
+  let bytes: [UInt8]
   /// What the certificate is for: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
-  public let subject: String
+  let subject: String
   /// Its signer, as the certificate names it.
-  public let issuer: String
+  let issuer: String
   /// The serial, most significant byte first, without a sign.
-  public let serial: [UInt8]
+  let serial: [UInt8]
   /// The coprocessor's generation, from the kind of its key.
-  public let generation: CoprocessorGeneration
+  let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
 
   /// Reads a certificate. An error names what is wrong with the bytes, and where.
-  public init(_ bytes: [UInt8], envelope rule: EnvelopeRule = .envelopeOnly) throws(CertificateError) {
+  init(_ bytes: [UInt8]) throws(CertificateError) {
     do throws(CertificateError) {
       parsed = try .envelope(bytes)
-      isBare = false
     } catch {
-      guard let bare = ParsedCertificates.bare(bytes) else { throw error }
-      guard rule == .bareAllowed else { throw .bareX509(byteCount: bytes.count) }
-      parsed = bare
-      isBare = true
+      // Real devices refuse it, too.
+      if ParsedCertificates.bare(bytes) != nil { throw .bareX509(byteCount: bytes.count) }
+      throw error
     }
     self.bytes = bytes
     generation = try Self.generation(of: parsed.leaf)
@@ -54,22 +42,21 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
     LibraryReasons.take()
   }
 
-  /// How many bytes came.
-  public var byteCount: Int { bytes.count }
+  var byteCount: Int { bytes.count }
 
   /// How many bytes of challenge this certificate's coprocessor is sent.
-  public var challengeByteCount: Int {
+  var challengeByteCount: Int {
     let size: CoprocessorGeneration = byteCount > Self.olderAboveByteCount ? .older : .current
     return size.challengeByteCount
   }
 
   /// One line for users.
-  public var description: String {
+  var description: String {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }
 
   /// Two certificates are the same when their bytes are.
-  public static func == (left: AccessoryCertificate, right: AccessoryCertificate) -> Bool { left.bytes == right.bytes }
+  static func == (left: AccessoryCertificate, right: AccessoryCertificate) -> Bool { left.bytes == right.bytes }
 
   private static func generation(of certificate: OpaquePointer) throws(CertificateError) -> CoprocessorGeneration {
     guard let key = X509_get0_pubkey(certificate) else {
@@ -107,5 +94,56 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
     let escapes = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_ESC_MSB | ASN1_STRFLGS_UTF8_CONVERT
     X509_NAME_print_ex(output.pointer, name, 0, UInt(escapes) | UInt(XN_FLAG_SEP_CPLUS_SPC))
     return output.pointer.memoryText(limit: 400)
+  }
+}
+
+/// What is wrong with the certificate that an accessory presented.
+///
+/// Cases about bytes show the first wrong ones, at most sixteen.
+public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// There are no bytes.
+  case empty
+  /// A stub coprocessor's certificate, which only a stub can verify.
+  case stub
+  /// PEM text where the wire carries DER.
+  case pemText
+  /// An X.509 certificate without its PKCS#7 envelope, which real devices refuse.
+  case bareX509(byteCount: Int)
+  /// The bytes do not begin like DER at all.
+  case notDER(first: [UInt8], byteCount: Int)
+  /// The bytes begin well and go wrong at an offset.
+  case damaged(offset: Int, what: String, bytes: [UInt8])
+  /// Sound DER, but no envelope with certificates; the reason is libcrypto's.
+  case notAnEnvelope(reason: String, first: [UInt8])
+  /// Something comes after the envelope.
+  case trailingBytes(offset: Int, bytes: [UInt8])
+  /// The envelope holds no certificate, or more than a chain needs.
+  case wrongNumber(of: Int, limit: Int)
+  /// Coprocessors have no keys of this kind.
+  case unusableKey(String)
+
+  /// A sentence fragment for messages.
+  public var description: String {
+    switch self {
+    case .empty: "the certificate is empty"
+    case .stub:
+      "this is a stub coprocessor's certificate; use a stub on both ends, or on the accessory's a simulated coprocessor"
+    case .pemText: "the certificate is PEM text (it begins with -----BEGIN); the wire carries it in DER"
+    case .bareX509(let byteCount):
+      "this is a bare X.509 certificate of \(byteCount) bytes; devices want it inside a PKCS#7 SignedData envelope"
+    case .notDER(let first, let byteCount):
+      "\(byteCount) bytes that are not a certificate: they begin with \(Hex.excerpt(first)), but DER begins with 30"
+    case .damaged(let offset, let what, let bytes):
+      "the certificate is damaged at byte \(offset): \(what)\(bytes.isEmpty ? "" : " (\(Hex.excerpt(bytes)))")"
+    case .notAnEnvelope(let reason, let first):
+      "valid DER, but not a PKCS#7 SignedData with certificates (\(reason)); it begins \(Hex.excerpt(first))"
+    case .trailingBytes(let offset, let bytes):
+      "the envelope ends at byte \(offset) and more follows: \(Hex.excerpt(bytes))"
+    case .wrongNumber(let count, let limit):
+      count == 0
+        ? "the envelope holds no certificate"
+        : "the envelope holds \(count) certificates, more than the \(limit) allowed"
+    case .unusableKey(let what): "the certificate's key is \(what); coprocessors have P-256 or RSA-1024"
+    }
   }
 }

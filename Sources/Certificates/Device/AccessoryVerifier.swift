@@ -1,129 +1,34 @@
 import AccessoryCore
-import AccessoryFormats
+import Glibc
 
 /// The device's end of authentication: reads an accessory's certificate, makes the challenge, verifies the response.
 ///
 /// ```swift
 /// let verifier = AccessoryVerifier()
-/// let certificate = try verifier.read(aa01)
-/// let challenge = verifier.makeChallenge(for: certificate)          // 32 bytes, or 20 for an older coprocessor
-/// let verification = try verifier.verify(response: aa03, challenge: challenge, certificate: certificate)
-/// verification.reading                                              // .digest
+/// let challenge = try verifier.challenge(for: certificate)          // 32 bytes, or 20 for an older coprocessor
+/// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 ///
-/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. Can
-/// be used from any thread.
+/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. A chain
+/// that does not lead to the simulation's own authority is a warning, because the root of Apple's certificates is not
+/// public. Can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  /// What a verifier does where the specification is unknown or a user may want it otherwise.
-  public struct Settings: Sendable {
-    /// What happens to a certificate whose chain does not lead to a trusted authority.
-    public enum UnknownChain: Equatable, Sendable {
-      /// It is accepted, and the verdict says so.
-      case warning
-      /// It is refused.
-      case refused
-    }
-
-    /// Where challenges come from.
-    public enum ChallengeSource: Equatable, Sendable {
-      /// From libcrypto's generator: for real accessories.
-      case secure
-      /// From a seed, one after another: for runs that repeat themselves.
-      case seeded(UInt64)
-    }
-
-    /// The authorities that chains must lead to.
-    public var chain: ChainPolicy
-    /// What happens when they do not.
-    public var unknownChain: UnknownChain
-    /// Whether a certificate needs its envelope.
-    public var envelope: AccessoryCertificate.EnvelopeRule
-    /// What a response may sign, tried in this order.
-    public var readings: [ChallengeReading]
-    /// Where challenges come from.
-    public var challenges: ChallengeSource
-
-    /// Settings; the defaults fit simulated and real accessories alike.
-    public init(
-      chain: ChainPolicy = .simulationAuthority, unknownChain: UnknownChain = .warning,
-      envelope: AccessoryCertificate.EnvelopeRule = .envelopeOnly,
-      readings: [ChallengeReading] = [.digest, .hashed], challenges: ChallengeSource = .secure
-    ) {
-      self.chain = chain
-      self.unknownChain = unknownChain
-      self.envelope = envelope
-      self.readings = readings
-      self.challenges = challenges
-    }
-  }
-
-  /// What it was made with.
-  public let settings: Settings
-
-  private let chains: ChainJudge
   private let cache = Locked(CertificateCache())
-  private let seeded: Locked<SeededRandom>
 
-  /// A verifier.
-  public init(_ settings: Settings = Settings()) {
-    self.settings = settings
-    chains = .following(settings.chain)
-    switch settings.challenges {
-    case .secure: seeded = Locked(SeededRandom(seed: 0))
-    case .seeded(let seed): seeded = Locked(SeededRandom(seed: seed))
-    }
-  }
+  /// A verifier that has seen no certificate yet.
+  public init() {}
 
-  /// Reads the bytes of AA01. Reading the same bytes again is a look-up.
-  public func read(_ bytes: [UInt8]) throws(CertificateError) -> AccessoryCertificate {
-    try known(bytes).certificate
-  }
-
-  /// A fresh challenge of the size that the certificate calls for.
-  public func makeChallenge(for certificate: AccessoryCertificate) -> [UInt8] {
-    let count = certificate.challengeByteCount
-    switch settings.challenges {
-    case .secure: return SecureRandom.bytes(count)
-    case .seeded: return seeded.withLock { $0.bytes(count) }
-    }
-  }
-
-  /// Verifies one response.
-  public func verify(
-    response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
-  ) throws(VerificationError) -> Verification {
-    guard challenge.count == certificate.challengeByteCount else {
-      throw .wrongChallengeSize(expected: certificate.challengeByteCount, actual: challenge.count)
-    }
-    let generation = certificate.generation
-    guard response.count == generation.responseByteCount else {
-      throw .wrongResponseSize(expected: generation.responseByteCount, actual: response.count)
-    }
-    let match = settings.readings.first { reading in
-      let digest = reading.digest(of: challenge, for: generation)
-      return PublicKeyCheck.holds(response, digest: digest, certificate: certificate)
-    }
-    guard let match else { throw .wrongSignature(tried: settings.readings) }
-    let chain = chain(of: certificate)
-    if case .unknown(let reason) = chain, settings.unknownChain == .refused { throw .unknownChain(reason) }
-    return Verification(reading: match, chain: chain)
-  }
-
-  /// Reads the certificate and makes its challenge.
+  /// Reads the certificate and makes a challenge of the size that it calls for.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
-    do {
-      return makeChallenge(for: try read(certificate))
-    } catch {
-      throw .certificate(error)
-    }
+    SecureRandom.bytes(try known(certificate).certificate.challengeByteCount)
   }
 
   /// Verifies one response. A warning means that a real device would refuse the accessory.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
-    do throws(VerificationError) {
-      let certificate = try readForJudgement(certificate)
-      let verification = try verify(response: response, challenge: challenge, certificate: certificate)
-      return .accepted(warnings: warnings(about: certificate, verification))
+    do throws(AuthenticatorError) {
+      let known = try known(certificate)
+      _ = try verify(response: response, challenge: challenge, certificate: known.certificate)
+      return .accepted(warnings: known.chainProblem.map { ["the certificate's chain is unknown: \($0)"] } ?? [])
     } catch {
       return .refused(reason: error.description)
     }
@@ -131,36 +36,131 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 
   /// The serial in a certificate, when it can be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
-    try? read(certificate).serial
+    try? known(certificate).certificate.serial
   }
 
-  private func readForJudgement(_ bytes: [UInt8]) throws(VerificationError) -> AccessoryCertificate {
-    do {
-      return try read(bytes)
+  /// Verifies one response; returns which reading of the challenge it signs.
+  func verify(
+    response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
+  ) throws(AuthenticatorError) -> ChallengeReading {
+    guard challenge.count == certificate.challengeByteCount else {
+      throw .wrongChallengeSize(expected: certificate.challengeByteCount, actual: challenge.count)
+    }
+    let generation = certificate.generation
+    guard response.count == generation.responseByteCount else {
+      throw .wrongResponseSize(expected: generation.responseByteCount, actual: response.count)
+    }
+    let match = [ChallengeReading.digest, .hashed].first { reading in
+      certificate.isSigned(reading.digest(of: challenge, for: generation), response)
+    }
+    guard let match else { throw .wrongSignature }
+    return match
+  }
+
+  /// A certificate with what is known of its chain; the same bytes again are a look-up. Parsing and following chains
+  /// happen outside the lock; two threads may do the same work once.
+  func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
+    if let entry = cache.withLock({ $0[bytes] }) { return entry }
+    do throws(CertificateError) {
+      let certificate = try AccessoryCertificate(bytes)
+      let entry = CertificateCache.Entry(
+        certificate: certificate, chainProblem: TrustedChain.simulation.problem(of: certificate))
+      cache.withLock { $0.keep(entry) }
+      return entry
     } catch {
       throw .certificate(error)
     }
   }
+}
 
-  private func warnings(about certificate: AccessoryCertificate, _ verification: Verification) -> [String] {
-    var warnings: [String] = []
-    if case .unknown(let reason) = verification.chain {
-      warnings.append("the certificate's chain is unknown: \(reason)")
+extension AccessoryCertificate {
+  /// Whether `response`, of the generation's size, signs `digest` with the certificate's key.
+  fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
+    defer { LibraryReasons.take() }
+    let key = X509_get0_pubkey(parsed.leaf)
+    // 0 is a wrong signature and less than 0 one that cannot be read; to a device they are the same.
+    switch generation {
+    case .current:
+      // Not through EVP, which would need the signature encoded as DER only to decode it again.
+      guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
+      let signature = P256Signature(raw: response).parsed()
+      return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
+    case .older:
+      guard let context = Owned(parsed: EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free),
+        EVP_PKEY_verify_init(context.pointer) == 1,
+        EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
+        EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1
+      else { return false }
+      return EVP_PKEY_verify(context.pointer, response, response.count, digest, digest.count) == 1
     }
-    if certificate.isBare { warnings.append(CertificateError.bareX509(byteCount: certificate.byteCount).description) }
-    return warnings
+  }
+}
+
+/// Certificates that were parsed and verified, by their bytes: an accessory that comes back, as in every flicker,
+/// costs a look-up instead of a parse and a chain.
+///
+/// Limited in number and size; the oldest is dropped first. Only valid certificates are kept, because refusing an
+/// invalid one is cheap.
+struct CertificateCache {
+  struct Entry: Sendable {
+    let certificate: AccessoryCertificate
+    /// Where the chain ends, unless it leads to a trusted certificate.
+    let chainProblem: String?
   }
 
-  private func chain(of certificate: AccessoryCertificate) -> ChainFinding {
-    cache.withLock { $0[certificate.bytes] }?.chain ?? chains.judge(certificate)
+  /// The bytes as a key. Only the end is hashed, where the signature is, in which all certificates differ.
+  private struct Key: Hashable {
+    private static let hashedCount = 32
+    let bytes: [UInt8]
+
+    static func == (left: Key, right: Key) -> Bool { left.bytes.isSame(as: right.bytes) }
+
+    func hash(into hasher: inout Hasher) {
+      bytes.withUnsafeBytes { hasher.combine(bytes: .init(rebasing: $0.suffix(Self.hashedCount))) }
+    }
   }
 
-  /// Parsing and following chains happen outside the lock; two threads may do the same work once.
-  private func known(_ bytes: [UInt8]) throws(CertificateError) -> CertificateCache.Entry {
-    if let entry = cache.withLock({ $0[bytes] }) { return entry }
-    let certificate = try AccessoryCertificate(bytes, envelope: settings.envelope)
-    let entry = CertificateCache.Entry(certificate: certificate, chain: chains.judge(certificate))
-    cache.withLock { $0.keep(entry) }
-    return entry
+  private let capacity: Int
+  private let largest: Int
+  private var entries: [Key: Entry] = [:]
+  /// The keys in the order they came, a ring once it is full.
+  private var order: [Key] = []
+  private var oldest = 0
+
+  init(capacity: Int = 512, largest: Int = 4096) {
+    precondition(capacity > 0, "a cache needs room for at least one entry")
+    self.capacity = capacity
+    self.largest = largest
+  }
+
+  var count: Int { entries.count }
+
+  subscript(bytes: [UInt8]) -> Entry? { entries[Key(bytes: bytes)] }
+
+  mutating func keep(_ entry: Entry) {
+    let key = Key(bytes: entry.certificate.bytes)
+    guard key.bytes.count <= largest, entries[key] == nil else { return }
+    if order.count < capacity {
+      order.append(key)
+    } else {
+      entries[order[oldest]] = nil
+      order[oldest] = key
+      oldest = (oldest + 1) % capacity
+    }
+    entries[key] = entry
+  }
+}
+
+extension [UInt8] {
+  /// Whether both are the same bytes. `memcmp`, because certificates are long and looked up several times for each
+  /// accessory: a loop over the elements took most of the time of a look-up.
+  func isSame(as other: [UInt8]) -> Bool {
+    guard count == other.count else { return false }
+    return withUnsafeBufferPointer { own in
+      other.withUnsafeBufferPointer { other in
+        guard let own = own.baseAddress, let other = other.baseAddress else { return true }
+        return memcmp(own, other, count) == 0
+      }
+    }
   }
 }

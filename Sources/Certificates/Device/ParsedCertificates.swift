@@ -137,3 +137,42 @@ struct DERFault: Equatable {
     return nil
   }
 }
+
+/// Follows certificates' chains with libcrypto, to one that is trusted. Dates are ignored, because accessories are used
+/// longer than their certificates are valid.
+final class TrustedChain: @unchecked Sendable {
+  static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
+
+  // libcrypto locks a store itself.
+  private let store: OpaquePointer
+
+  private init(to root: ParsedCertificates) {
+    guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
+    self.store = store
+    LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
+    // Extensions that libcrypto does not know are ignored, too: Apple marks some of its own as critical.
+    let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
+    LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
+    LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
+  }
+
+  deinit {
+    X509_STORE_free(store)
+  }
+
+  /// Where the chain of `certificate` ends, over the other certificates in its envelope if need be; nil when it leads to
+  /// the trusted one.
+  func problem(of certificate: AccessoryCertificate) -> String? {
+    let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
+    // The stack borrows the certificates; only it is freed.
+    let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
+    for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
+    LibraryReasons.must(
+      X509_STORE_CTX_init(context.pointer, store, certificate.parsed.leaf, others.pointer), "chain")
+    let isTrusted = X509_verify_cert(context.pointer) == 1
+    let reason =
+      X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context.pointer))).map { String(cString: $0) } ?? ""
+    LibraryReasons.take()
+    return isTrusted ? nil : "\(reason); it says it is signed by \(certificate.issuer)"
+  }
+}

@@ -1,7 +1,7 @@
 /// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
 ///
 /// Noncopyable, so that nothing is freed twice. What outlives a function is owned by a class with a `deinit`
-/// (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``ChainJudge``).
+/// (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
 ///
 /// ```swift
 /// let order = Owned(BN_new(), BN_free)
@@ -74,9 +74,7 @@ extension OpaquePointer {
       count = length
     }
   }
-}
 
-extension OpaquePointer {
   /// The contents of a memory BIO as text, cut after `limit` bytes.
   func memoryText(limit: Int) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
@@ -104,5 +102,36 @@ public enum SecureRandom {
       LibraryReasons.must(RAND_bytes(output.baseAddress, Int32(count)), "random bytes")
       filled = count
     }
+  }
+}
+
+/// Base64 as RFC 4648 has it, with padding, by libcrypto.
+///
+/// ```swift
+/// Base64.text([0x68, 0x69])   // "aGk="
+/// Base64.bytes("aGk=")        // [0x68, 0x69]
+/// ```
+package enum Base64 {
+  package static func text(_ bytes: [UInt8]) -> String {
+    // libcrypto writes a zero at the end.
+    let room = (bytes.count + 2) / 3 * 4 + 1
+    return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
+  }
+
+  /// Nil for a text that is not base64. libcrypto passes over white space and takes `=` everywhere for a digit.
+  package static func bytes(_ text: String) -> [UInt8]? {
+    let letters = Array(text.utf8)
+    let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    let digits = letters.dropLast(padding)
+    guard letters.count.isMultiple(of: 4), !digits.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "=") }) else {
+      return nil
+    }
+    var isValid = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: letters.count) { room, count in
+      let decoded = Int(EVP_DecodeBlock(room.baseAddress, letters, Int32(letters.count)))
+      isValid = decoded == letters.count / 4 * 3
+      count = isValid ? decoded - padding : 0
+    }
+    return isValid ? bytes : nil
   }
 }

@@ -27,7 +27,6 @@ final class P256Key: SigningKey, @unchecked Sendable {
     self.key = key
   }
 
-  /// The key that a seed decides.
   static func derived(from seed: SeedStream) -> P256Key {
     // One scalar in four thousand million is refused.
     for attempt in UInt8.min...UInt8.max {
@@ -119,7 +118,6 @@ final class P256Order: @unchecked Sendable {
 
   /// The order, most significant byte first.
   let bytes: [UInt8]
-  /// The order.
   let number: OpaquePointer
   private let montgomery: OpaquePointer
   private let inverting: OpaquePointer

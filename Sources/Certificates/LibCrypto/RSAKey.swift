@@ -49,23 +49,20 @@ final class RSAKey: SigningKey, @unchecked Sendable {
   }
 
   private static func assembled(_ p: OpaquePointer, _ q: OpaquePointer, _ arithmetic: OpaquePointer) -> OpaquePointer {
-    let one = Owned(BN_new(), BN_free)
-    let e = Owned(BN_new(), BN_free)
-    let n = Owned(BN_new(), BN_free)
-    let pLess1 = Owned(BN_new(), BN_free)
-    let qLess1 = Owned(BN_new(), BN_free)
-    let totient = Owned(BN_new(), BN_free)
-    let dP = Owned(BN_new(), BN_free)
-    let dQ = Owned(BN_new(), BN_free)
-    LibraryReasons.must(BN_set_word(one.pointer, 1), "1")
-    LibraryReasons.must(BN_set_word(e.pointer, publicExponent), "e")
-    LibraryReasons.must(BN_mul(n.pointer, p, q, arithmetic), "n")
-    LibraryReasons.must(BN_sub(pLess1.pointer, p, one.pointer), "p - 1")
-    LibraryReasons.must(BN_sub(qLess1.pointer, q, one.pointer), "q - 1")
-    LibraryReasons.must(BN_mul(totient.pointer, pLess1.pointer, qLess1.pointer, arithmetic), "totient")
+    func number(_ what: StaticString, _ compute: (OpaquePointer) -> Int32) -> Owned<OpaquePointer> {
+      let made = Owned(BN_new(), BN_free)
+      LibraryReasons.must(compute(made.pointer), what)
+      return made
+    }
+    let one = number("1") { BN_set_word($0, 1) }
+    let e = number("e") { BN_set_word($0, publicExponent) }
+    let n = number("n") { BN_mul($0, p, q, arithmetic) }
+    let pLess1 = number("p - 1") { BN_sub($0, p, one.pointer) }
+    let qLess1 = number("q - 1") { BN_sub($0, q, one.pointer) }
+    let totient = number("totient") { BN_mul($0, pLess1.pointer, qLess1.pointer, arithmetic) }
     let d = Owned(BN_mod_inverse(nil, e.pointer, totient.pointer, arithmetic), BN_free)
-    LibraryReasons.must(BN_nnmod(dP.pointer, d.pointer, pLess1.pointer, arithmetic), "d mod p - 1")
-    LibraryReasons.must(BN_nnmod(dQ.pointer, d.pointer, qLess1.pointer, arithmetic), "d mod q - 1")
+    let dP = number("d mod p - 1") { BN_nnmod($0, d.pointer, pLess1.pointer, arithmetic) }
+    let dQ = number("d mod q - 1") { BN_nnmod($0, d.pointer, qLess1.pointer, arithmetic) }
     let coefficient = Owned(BN_mod_inverse(nil, q, p, arithmetic), BN_free)
 
     let builder = Owned(OSSL_PARAM_BLD_new(), OSSL_PARAM_BLD_free)

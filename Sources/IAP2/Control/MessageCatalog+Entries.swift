@@ -1,25 +1,12 @@
-// Every control message that at least two public sources know, as data: number, name, sender, how many
-// top-level parameters are known, and those that have a name. Numbers without a name were seen in use, and no more is
-// known of them.
+// Every control message that at least two public sources know: number, name, sender, how many top-level parameters are
+// known, and those that have a name. A message without a name was seen in use, and no more is known of it.
 
 extension MessageCatalog {
   static let entries: [Entry] = [
     Entry(0x00B0, "StartOOBBTPairing", .device, 0),
-    Entry(
-      0x00B1, "OOBBTPairingAccessoryInformation", .accessory, 2,
-      """
-      0 u16 transport component; 1 blob MAC
-      """),
-    Entry(
-      0x00B2, "OOBBTPairingLinkKeyInformation", .device, 2,
-      """
-      0 blob link key; 1 blob device MAC
-      """),
-    Entry(
-      0x00B3, "OOBBTPairingCompletionInformation", .accessory, 1,
-      """
-      0 u8 result
-      """),
+    Entry(0x00B1, "OOBBTPairingAccessoryInformation", .accessory, 2, "0 u16 transport component; 1 blob MAC"),
+    Entry(0x00B2, "OOBBTPairingLinkKeyInformation", .device, 2, "0 blob link key; 1 blob device MAC"),
+    Entry(0x00B3, "OOBBTPairingCompletionInformation", .accessory, 1, "0 u8 result"),
     Entry(0x00B4, "StopOOBBTPairing", .device, 0),
     Entry(0x1D00, "StartIdentification", .device, 0),
     Entry(
@@ -65,38 +52,14 @@ extension MessageCatalog {
       6 u8 telephony on; 7 u8 FaceTime audio; 8 u8 FaceTime video; 9 u8 mute; 10 u8 calls; 11 u8 voicemails
       """),
     Entry(0x4159, "StopCommunicationsUpdates", .accessory, 0),
-    Entry(
-      0x415A, "InitiateCall", .accessory, 4,
-      """
-      0 u8 type; 1 utf8 destination; 2 u8 service; 3 utf8 address book id
-      """),
-    Entry(
-      0x415B, "AcceptCall", .accessory, 2,
-      """
-      0 u8 action; 1 utf8 call UUID
-      """),
-    Entry(
-      0x415C, "EndCall", .accessory, 2,
-      """
-      0 u8 action; 1 utf8 call UUID
-      """),
+    Entry(0x415A, "InitiateCall", .accessory, 4, "0 u8 type; 1 utf8 destination; 2 u8 service; 3 utf8 address book id"),
+    Entry(0x415B, "AcceptCall", .accessory, 2, "0 u8 action; 1 utf8 call UUID"),
+    Entry(0x415C, "EndCall", .accessory, 2, "0 u8 action; 1 utf8 call UUID"),
     Entry(0x415D, "SwapCalls", .accessory, 0),
     Entry(0x415E, "MergeCalls", .accessory, 0),
-    Entry(
-      0x415F, "HoldStatusUpdate", .accessory, 2,
-      """
-      0 u8 hold; 1 utf8 call UUID
-      """),
-    Entry(
-      0x4160, "MuteStatusUpdate", .accessory, 1,
-      """
-      0 u8 mute
-      """),
-    Entry(
-      0x4161, "SendDTMF", .accessory, 2,
-      """
-      0 u8 tone; 1 utf8 call UUID
-      """),
+    Entry(0x415F, "HoldStatusUpdate", .accessory, 2, "0 u8 hold; 1 utf8 call UUID"),
+    Entry(0x4160, "MuteStatusUpdate", .accessory, 1, "0 u8 mute"),
+    Entry(0x4161, "SendDTMF", .accessory, 2, "0 u8 tone; 1 utf8 call UUID"),
     Entry(0x4170, "StartListUpdates", .accessory, 5),
     Entry(0x4171, "ListUpdate", .device, 6),
     Entry(0x4172, "StopListUpdates", .accessory, 0),
@@ -109,11 +72,7 @@ extension MessageCatalog {
     Entry(0x4302, "", nil, 0),
     Entry(0x4303, "", nil, 0),
     Entry(0x4C00, "StartMediaLibraryInformation", .accessory, 0),
-    Entry(
-      0x4C01, "MediaLibraryInformation", .device, 1,
-      """
-      0 group library {0 utf8 name; 1 utf8 uid; 2 u8 type}
-      """),
+    Entry(0x4C01, "MediaLibraryInformation", .device, 1, "0 group library {0 utf8 name; 1 utf8 uid; 2 u8 type}"),
     Entry(0x4C02, "StopMediaLibraryInformation", .accessory, 0),
     Entry(
       0x4C03, "StartMediaLibraryUpdates", .accessory, 8,
@@ -126,61 +85,22 @@ extension MessageCatalog {
       0 utf8 library uid; 1 utf8 revision; 2 group item; 3 group playlist; 4 u64 deleted item; \
       5 u64 deleted playlist; 6 none reset; 7 u8 progress
       """),
-    Entry(
-      0x4C05, "StopMediaLibraryUpdates", .accessory, 1,
-      """
-      0 utf8 library uid
-      """),
+    Entry(0x4C05, "StopMediaLibraryUpdates", .accessory, 1, "0 utf8 library uid"),
     Entry(0x4C06, "PlayMediaLibraryCurrentSelection", .accessory, 1),
     Entry(0x4C07, "PlayMediaLibraryItems", .accessory, 3),
     Entry(0x4C08, "PlayMediaLibraryCollection", .accessory, 5),
     Entry(0x4C09, "PlayMediaLibrarySpecial", .accessory, 3),
     Entry(
-      0x4E01, "BluetoothComponentInformation", .accessory, 1,
-      """
-      0 group component status {0 u16 component; 1 u8 on}
-      """),
-    Entry(
-      0x4E03, "StartBluetoothConnectionUpdates", .accessory, 1,
-      """
-      0 u16 component
-      """),
-    Entry(
-      0x4E04, "BluetoothConnectionUpdate", .device, 2,
-      """
-      0 u16 component
-      """),
+      0x4E01, "BluetoothComponentInformation", .accessory, 1, "0 group component status {0 u16 component; 1 u8 on}"),
+    Entry(0x4E03, "StartBluetoothConnectionUpdates", .accessory, 1, "0 u16 component"),
+    Entry(0x4E04, "BluetoothConnectionUpdate", .device, 2, "0 u16 component"),
     Entry(0x4E05, "StopBluetoothConnectionUpdates", .accessory, 0),
-    Entry(
-      0x4E09, "DeviceInformationUpdate", .device, 1,
-      """
-      0 utf8 device name
-      """),
-    Entry(
-      0x4E0A, "DeviceLanguageUpdate", .device, 1,
-      """
-      0 utf8 language
-      """),
-    Entry(
-      0x4E0B, "DeviceTimeUpdate", .device, 3,
-      """
-      0 u64 seconds; 1 i16 zone minutes; 2 i8 DST minutes
-      """),
-    Entry(
-      0x4E0C, "DeviceUUIDUpdate", .device, 1,
-      """
-      0 utf8 UUID
-      """),
-    Entry(
-      0x4E0D, "WirelessCarPlayUpdate", .device, 1,
-      """
-      0 u8 status
-      """),
-    Entry(
-      0x4E0E, "DeviceTransportIdentifierNotification", .device, 2,
-      """
-      0 utf8 Bluetooth MAC; 1 utf8 USB id
-      """),
+    Entry(0x4E09, "DeviceInformationUpdate", .device, 1, "0 utf8 device name"),
+    Entry(0x4E0A, "DeviceLanguageUpdate", .device, 1, "0 utf8 language"),
+    Entry(0x4E0B, "DeviceTimeUpdate", .device, 3, "0 u64 seconds; 1 i16 zone minutes; 2 i8 DST minutes"),
+    Entry(0x4E0C, "DeviceUUIDUpdate", .device, 1, "0 utf8 UUID"),
+    Entry(0x4E0D, "WirelessCarPlayUpdate", .device, 1, "0 u8 status"),
+    Entry(0x4E0E, "DeviceTransportIdentifierNotification", .device, 2, "0 utf8 Bluetooth MAC; 1 utf8 USB id"),
     Entry(
       0x5000, "StartNowPlayingUpdates", .accessory, 3,
       """
@@ -202,11 +122,7 @@ extension MessageCatalog {
       16 utf8 bundle id}
       """),
     Entry(0x5002, "StopNowPlayingUpdates", .accessory, 0),
-    Entry(
-      0x5003, "SetNowPlayingInformation", .accessory, 3,
-      """
-      0 u32 elapsed ms; 1 u32 queue index; 2 none start
-      """),
+    Entry(0x5003, "SetNowPlayingInformation", .accessory, 3, "0 u32 elapsed ms; 1 u32 queue index; 2 none start"),
     Entry(0x5200, "StartRouteGuidanceUpdates", .accessory, 6),
     Entry(0x5201, "RouteGuidanceUpdate", .device, 27),
     Entry(0x5202, "RouteGuidanceManeuverInformation", .device, 14),
@@ -218,11 +134,7 @@ extension MessageCatalog {
     Entry(0x5403, "AssistiveTouchInformation", .device, 1),
     Entry(0x5404, "StopAssistiveTouchInformation", .accessory, 0),
     Entry(0x5700, "RequestWiFiInformation", .accessory, 0),
-    Entry(
-      0x5701, "WiFiInformation", .device, 4,
-      """
-      0 u8 status
-      """),
+    Entry(0x5701, "WiFiInformation", .device, 4, "0 u8 status"),
     Entry(0x5702, "RequestAccessoryWiFiConfigurationInformation", .device, 0),
     Entry(
       0x5703, "AccessoryWiFiConfigurationInformation", .accessory, 4,
@@ -234,50 +146,18 @@ extension MessageCatalog {
       """
       0 u16 component; 1 u16 vendor; 2 u16 product; 3 u8 country; 4 blob report descriptor
       """),
-    Entry(
-      0x6801, "DeviceHIDReport", .device, 2,
-      """
-      0 u16 component; 1 blob report
-      """),
-    Entry(
-      0x6802, "AccessoryHIDReport", .accessory, 2,
-      """
-      0 u16 component; 1 blob report
-      """),
-    Entry(
-      0x6803, "StopHID", .accessory, 1,
-      """
-      0 u16 component
-      """),
+    Entry(0x6801, "DeviceHIDReport", .device, 2, "0 u16 component; 1 blob report"),
+    Entry(0x6802, "AccessoryHIDReport", .accessory, 2, "0 u16 component; 1 blob report"),
+    Entry(0x6803, "StopHID", .accessory, 1, "0 u16 component"),
     Entry(0x6806, "", nil, 0),
     Entry(0x6807, "", nil, 0),
-    Entry(
-      0xA100, "StartVehicleStatusUpdates", .device, 16,
-      """
-      3 none range; 4 none temperature; 6 none range warning
-      """),
-    Entry(
-      0xA101, "VehicleStatusUpdate", .accessory, 25,
-      """
-      3 u16 range; 4 i16 temperature; 6 u8 range warning
-      """),
+    Entry(0xA100, "StartVehicleStatusUpdates", .device, 16, "3 none range; 4 none temperature; 6 none range warning"),
+    Entry(0xA101, "VehicleStatusUpdate", .accessory, 25, "3 u16 range; 4 i16 temperature; 6 u8 range warning"),
     Entry(0xA102, "StopVehicleStatusUpdates", .device, 0),
     Entry(0xAA00, "RequestAuthenticationCertificate", .device, 1),
-    Entry(
-      0xAA01, "AuthenticationCertificate", .accessory, 1,
-      """
-      0 blob certificate
-      """),
-    Entry(
-      0xAA02, "RequestAuthenticationChallengeResponse", .device, 1,
-      """
-      0 blob challenge
-      """),
-    Entry(
-      0xAA03, "AuthenticationResponse", .accessory, 1,
-      """
-      0 blob response
-      """),
+    Entry(0xAA01, "AuthenticationCertificate", .accessory, 1, "0 blob certificate"),
+    Entry(0xAA02, "RequestAuthenticationChallengeResponse", .device, 1, "0 blob challenge"),
+    Entry(0xAA03, "AuthenticationResponse", .accessory, 1, "0 blob response"),
     Entry(0xAA04, "AuthenticationFailed", .device, 0),
     Entry(0xAA05, "AuthenticationSucceeded", .device, 0),
     Entry(0xAA06, "AccessoryAuthenticationSerialNumber", .accessory, 0),
@@ -298,50 +178,22 @@ extension MessageCatalog {
       5 u8 charging; 6 u16 battery percent
       """),
     Entry(0xAE02, "StopPowerUpdates", .accessory, 0),
-    Entry(
-      0xAE03, "PowerSourceUpdate", .accessory, 5,
-      """
-      0 u16 available mA; 1 u8 should charge
-      """),
+    Entry(0xAE03, "PowerSourceUpdate", .accessory, 5, "0 u16 available mA; 1 u8 should charge"),
     Entry(0xAE05, "", nil, 0),
     Entry(0xDA00, "StartUSBDeviceModeAudio", .accessory, 0),
-    Entry(
-      0xDA01, "USBDeviceModeAudioInformation", .device, 3,
-      """
-      0 u8 rate; 1 u32; 2 u32
-      """),
+    Entry(0xDA01, "USBDeviceModeAudioInformation", .device, 3, "0 u8 rate; 1 u32; 2 u32"),
     Entry(0xDA02, "StopUSBDeviceModeAudio", .accessory, 0),
-    Entry(
-      0xEA00, "StartExternalAccessoryProtocolSession", .device, 2,
-      """
-      0 u8 protocol; 1 u16 session
-      """),
-    Entry(
-      0xEA01, "StopExternalAccessoryProtocolSession", .device, 1,
-      """
-      0 u16 session
-      """),
-    Entry(
-      0xEA02, "RequestAppLaunch", .accessory, 2,
-      """
-      0 utf8 bundle id; 1 u8 alert
-      """),
-    Entry(
-      0xEA03, "StatusExternalAccessoryProtocolSession", .accessory, 2,
-      """
-      0 u16 session; 1 u8 status
-      """),
+    Entry(0xEA00, "StartExternalAccessoryProtocolSession", .device, 2, "0 u8 protocol; 1 u16 session"),
+    Entry(0xEA01, "StopExternalAccessoryProtocolSession", .device, 1, "0 u16 session"),
+    Entry(0xEA02, "RequestAppLaunch", .accessory, 2, "0 utf8 bundle id; 1 u8 alert"),
+    Entry(0xEA03, "StatusExternalAccessoryProtocolSession", .accessory, 2, "0 u16 session; 1 u8 status"),
     Entry(0xFFF0, "GPRMCDataStatusValuesNotification", .device, 3),
     Entry(
       0xFFFA, "StartLocationInformation", .device, 15,
       """
       1 none GGA; 2 none RMC; 3 none GSV; 4 none vehicle speed; 5 none gyro; 6 none accelerometer; 7 none heading
       """),
-    Entry(
-      0xFFFB, "LocationInformation", .accessory, 1,
-      """
-      0 utf8 NMEA sentence
-      """),
+    Entry(0xFFFB, "LocationInformation", .accessory, 1, "0 utf8 NMEA sentence"),
     Entry(0xFFFC, "StopLocationInformation", .device, 0),
   ]
 }

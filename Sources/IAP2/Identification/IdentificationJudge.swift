@@ -60,12 +60,14 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Every rule that an identification breaks. A parameter that could not be read is reported once: it does not count
   /// as blank, missing or undeclared as well.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
-    let identification = reading.identification
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
-    let findings =
-      blankTexts(identification).filter { !unread.contains($0.parameter) } + duplicates(identification)
-      + transports(identification) + messages(identification)
-    return findings.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
+    var findings = IdentificationFindings(reading.identification)
+    findings.addBlankTexts()
+    findings.found.removeAll { unread.contains($0.parameter) }
+    findings.addDuplicates()
+    findings.addTransports()
+    findings.addMessages()
+    return findings.found.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
   /// Findings about parameters that were read all the same.
@@ -77,127 +79,117 @@ public struct IdentificationJudge: Hashable, Sendable {
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
     .startWithoutStop: [6], .receivedWithoutRequest: [6], .sessionsWithoutMessages: [7],
   ]
+}
 
-  private static func blankTexts(_ identification: Identification) -> [IdentificationFinding] {
+/// The rules that the content of an identification breaks.
+private struct IdentificationFindings {
+  let identification: Identification
+  var found: [IdentificationFinding] = []
+
+  init(_ identification: Identification) {
+    self.identification = identification
+  }
+
+  private mutating func add(_ check: IdentificationCheck, _ parameter: UInt16, _ reason: String) {
+    found.append(IdentificationFinding(check: check, parameter: parameter, reason: reason))
+  }
+
+  /// The parameter, number and name of each component.
+  private var components: [(parameter: UInt16, id: UInt16, name: String)] {
+    identification.transports.map { ($0.kind.rawValue, $0.id, $0.name) }
+      + identification.hidComponents.map { (18, $0.id, $0.name) }
+  }
+
+  mutating func addBlankTexts() {
     let texts: [(UInt16, String)] = [
       (0, identification.name), (1, identification.model), (2, identification.manufacturer),
       (3, identification.serialNumber), (4, identification.firmwareVersion), (5, identification.hardwareVersion),
       (12, identification.currentLanguage),
     ]
+    for (id, text) in texts where isBlank(text) { add(.blankText, id, "\(IdentificationReading.name(id)) is blank") }
     let optionalTexts = [(UInt16(11), identification.appMatchTeamID), (34, identification.productPlanUID)]
-    var findings = texts.filter { isBlank($0.1) }.map {
-      IdentificationFinding(
-        check: .blankText, parameter: $0.0, reason: "\(IdentificationReading.name($0.0)) is blank")
-    }
     for (id, text) in optionalTexts where text.map(isBlank) ?? false {
-      findings.append(
-        .init(check: .blankOptionalText, parameter: id, reason: "\(IdentificationReading.name(id)) is blank"))
+      add(.blankOptionalText, id, "\(IdentificationReading.name(id)) is blank")
     }
     for one in identification.protocols where isBlank(one.name) {
-      findings.append(.init(check: .blankText, parameter: 10, reason: "the name of protocol \(one.id) is blank"))
+      add(.blankText, 10, "the name of protocol \(one.id) is blank")
     }
     if identification.supportedLanguages.contains(where: isBlank) {
-      findings.append(.init(check: .blankText, parameter: 13, reason: "a supported language is blank"))
+      add(.blankText, 13, "a supported language is blank")
     }
-    let components =
-      identification.transports.map { ($0.kind.rawValue, $0.id, $0.name) }
-      + identification.hidComponents.map { (18, $0.id, $0.name) }
     for (parameter, id, name) in components where isBlank(name) {
-      findings.append(
-        .init(check: .blankText, parameter: parameter, reason: "the name of component \(id) is blank"))
+      add(.blankText, parameter, "the name of component \(id) is blank")
     }
-    return findings
   }
 
-  private static func isBlank(_ text: String) -> Bool {
+  private func isBlank(_ text: String) -> Bool {
     // A fast path: nearly every text begins with a printable ASCII character.
     if let first = text.utf8.first, (0x21...0x7E).contains(first) { return false }
     return text.allSatisfy(\.isWhitespace)
   }
 
-  private static func duplicates(_ identification: Identification) -> [IdentificationFinding] {
-    var findings: [IdentificationFinding] = []
+  mutating func addDuplicates() {
     var ids: Set<UInt8> = []
     var names: Set<String> = []
     for one in identification.protocols {
-      if !ids.insert(one.id).inserted {
-        findings.append(
-          .init(check: .duplicateProtocol, parameter: 10, reason: "two protocols have the number \(one.id)"))
-      }
-      if !names.insert(one.name).inserted {
-        findings.append(.init(check: .duplicateProtocol, parameter: 10, reason: "two protocols are named \(one.name)"))
-      }
+      if !ids.insert(one.id).inserted { add(.duplicateProtocol, 10, "two protocols have the number \(one.id)") }
+      if !names.insert(one.name).inserted { add(.duplicateProtocol, 10, "two protocols are named \(one.name)") }
     }
-    var components: Set<UInt16> = []
-    let declared =
-      identification.transports.map { ($0.kind.rawValue, $0.id) } + identification.hidComponents.map { (18, $0.id) }
-    for (parameter, id) in declared where !components.insert(id).inserted {
-      findings.append(
-        .init(check: .duplicateComponent, parameter: parameter, reason: "two components have the number \(id)"))
+    var numbers: Set<UInt16> = []
+    for (parameter, id, _) in components where !numbers.insert(id).inserted {
+      add(.duplicateComponent, parameter, "two components have the number \(id)")
     }
-    return findings
   }
 
-  private static func transports(_ identification: Identification) -> [IdentificationFinding] {
-    var findings: [IdentificationFinding] = []
+  mutating func addTransports() {
     if !identification.transports.contains(where: { $0.kind != .wirelessCarPlay }) {
-      findings.append(
-        .init(check: .missingTransport, parameter: 16, reason: "no transport component is declared (14 to 17)"))
+      add(.missingTransport, 16, "no transport component is declared (14 to 17)")
     }
     for one in identification.protocols {
       guard let component = one.nativeTransportComponent else { continue }
       let named = identification.transports.filter { $0.id == component }
+      let what = "\(one.name) names transport component \(component), which is not"
       if named.isEmpty {
-        findings.append(
-          .init(
-            check: .unknownNativeTransport, parameter: 10,
-            reason: "\(one.name) names transport component \(component), which is not declared"))
+        add(.unknownNativeTransport, 10, "\(what) declared")
       } else if !named.contains(where: { $0.kind == .usbHost || $0.kind == .usbDevice }) {
-        findings.append(
-          .init(
-            check: .nativeTransportBesideUSB, parameter: 10,
-            reason: "\(one.name) names transport component \(component), which is not USB"))
+        add(.nativeTransportBesideUSB, 10, "\(what) USB")
       }
     }
-    return findings
   }
 
-  private static func messages(_ identification: Identification) -> [IdentificationFinding] {
+  mutating func addMessages() {
     let (sent, received) = (identification.messagesSent, identification.messagesReceived)
-    var findings: [IdentificationFinding] = []
-    func find(_ check: IdentificationCheck, _ parameter: UInt16, _ messages: [MessageID], _ reason: String) {
-      if messages.isEmpty { return }
-      let list = messages.map(\.description).joined(separator: ", ")
-      findings.append(.init(check: check, parameter: parameter, reason: "\(reason): \(list)", messages: messages))
-    }
     func isReserved(_ message: MessageID) -> Bool { [0x1D, 0xAA].contains(message.rawValue >> 8) }
     for (parameter, list, sender) in [(UInt16(6), sent, Link.Role.accessory), (7, received, .device)] {
-      find(.reservedMessage, parameter, list.filter(isReserved), "these are implied and must not be listed")
+      add(.reservedMessage, parameter, list.filter(isReserved), "these are implied and must not be listed")
       let wrong = list.filter { id in
         !isReserved(id) && MessageCatalog.entry(id)?.sender.map { $0 != sender } ?? false
       }
-      find(.wrongDirection, parameter, wrong, "these are sent by the other end")
+      add(.wrongDirection, parameter, wrong, "these are sent by the other end")
     }
-    find(
-      .startWithoutStop, 6,
-      MessageRelations.stopForStart.filter { sent.contains($0.start) && !sent.contains($0.stop) }
-        .map(\.start), "the message that ends it is not declared")
-    find(
-      .receivedWithoutRequest, 7,
-      MessageRelations.requestForAnswer.filter { received.contains($0.answer) && !sent.contains($0.request) }
-        .map(\.answer), "the message that asks for it is not declared as sent")
+    let unstopped = MessageRelations.stopForStart.filter { sent.contains($0.start) && !sent.contains($0.stop) }
+    add(.startWithoutStop, 6, unstopped.map(\.start), "the message that ends it is not declared")
+    let unasked = MessageRelations.requestForAnswer.filter {
+      received.contains($0.answer) && !sent.contains($0.request)
+    }
+    add(
+      .receivedWithoutRequest, 7, unasked.map(\.answer), "the message that asks for it is not declared as sent")
     // Sessions of native transport begin and end without a message on the link.
-    if identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) {
-      let needed: [MessageID] = [.startExternalAccessorySession, .stopExternalAccessorySession]
-      let missing = needed.filter { !received.contains($0) }
-      if !missing.isEmpty {
-        findings.append(
-          .init(
-            check: .sessionsWithoutMessages, parameter: 7,
-            reason: "protocols are declared without " + missing.map(\.description).joined(separator: " and ")))
-      }
+    guard identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) else { return }
+    let missing = [MessageID.startExternalAccessorySession, .stopExternalAccessorySession]
+      .filter { !received.contains($0) }.map(\.description)
+    if !missing.isEmpty {
+      add(.sessionsWithoutMessages, 7, "protocols are declared without \(missing.joined(separator: " and "))")
     }
-    return findings
+  }
+
+  private mutating func add(
+    _ check: IdentificationCheck, _ parameter: UInt16, _ messages: [MessageID], _ reason: String
+  ) {
+    if messages.isEmpty { return }
+    let list = messages.map(\.description).joined(separator: ", ")
+    found.append(
+      IdentificationFinding(check: check, parameter: parameter, reason: "\(reason): \(list)", messages: messages))
   }
 }
 
@@ -218,4 +210,82 @@ enum MessageRelations {
     (0x5001, 0x5000), (0x5201, 0x5200), (0x5202, 0x5200), (0x5204, 0x5200), (0x5403, 0x5402), (0x5701, 0x5700),
     (0x6801, 0x6800), (0xAE01, 0xAE00), (0xDA01, 0xDA00),
   ].map { (id($0.0), id($0.1)) }
+}
+
+/// Something that is wrong with an identification, explained for a firmware developer.
+public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible {
+  /// Which rule was broken.
+  public var check: IdentificationCheck
+  /// The parameter of 1D01 that broke it.
+  public var parameter: UInt16
+  /// What is wrong, as a sentence.
+  public var reason: String
+  /// The offending message numbers, for parameters 6 and 7.
+  public var messages: [MessageID] = []
+
+  /// "parameter 10: two protocols have the number 1 (duplicateProtocol)".
+  public var description: String {
+    "parameter \(parameter): \(reason) (\(check.rawValue))"
+  }
+}
+
+/// The rules for identifications: those that iPhones were seen to enforce, and those of the format.
+public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
+  /// A parameter that every known accessory sends is missing.
+  case missingParameter
+  /// A parameter's bytes are not what its type says.
+  case unreadableParameter
+  /// A parameter that can come once comes twice.
+  case repeatedParameter
+  /// A text is blank.
+  case blankText
+  /// A text lacks the zero byte that ends it; it is read all the same.
+  case textWithoutEnd
+  /// Several languages are in one parameter, each with its zero byte; they are read nevertheless.
+  case packedLanguages
+  /// A text that need not be there is blank.
+  case blankOptionalText
+  /// A parameter that only says "present" has a value.
+  case presenceWithValue
+  /// Two protocols share a number or a name.
+  case duplicateProtocol
+  /// Two components share a number.
+  case duplicateComponent
+  /// There is no transport component. Every capture has one; whether an iPhone requires it is unknown.
+  case missingTransport
+  /// A protocol's native transport names a component that is not declared.
+  case unknownNativeTransport
+  /// A protocol's native transport names a component that is not USB, where alone there are endpoints for it.
+  case nativeTransportBesideUSB
+  /// A Start message is listed as sent, but its Stop message is not.
+  case startWithoutStop
+  /// A message is to be received that only a message the accessory does not send would bring.
+  case receivedWithoutRequest
+  /// Messages of identification and authentication are listed; they go without saying.
+  case reservedMessage
+  /// A message is in the list of the wrong direction.
+  case wrongDirection
+  /// Some protocols' sessions use the link, but the messages that open and close sessions are not listed.
+  case sessionsWithoutMessages
+
+  /// How much a broken rule matters.
+  public enum Severity: Hashable, Sendable {
+    /// The identification is refused.
+    case error
+    /// It is accepted, and the finding reported.
+    case warning
+    /// It is accepted, and nothing reported.
+    case ignored
+  }
+
+  /// What iPhones were seen to do, and a warning where it is not known.
+  public var defaultSeverity: Severity {
+    switch self {
+    case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,
+      .sessionsWithoutMessages, .unknownNativeTransport,
+      .nativeTransportBesideUSB:
+      .warning
+    default: .error
+    }
+  }
 }

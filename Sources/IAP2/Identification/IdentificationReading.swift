@@ -16,20 +16,22 @@ public struct IdentificationReading: Hashable, Sendable {
     do {
       parameters = try ParameterReader.read(message.body)
     } catch {
-      findings.append(.init(check: .unreadableParameter, parameter: 0, reason: error.description))
+      add(.unreadableParameter, 0, error.description)
       isReadable = false
       return
     }
     for parameter in parameters { take(parameter) }
     func count(_ id: UInt16) -> Int { parameters.count { $0.id == id } }
     for id in Self.mandatory where count(id) == 0 {
-      findings.append(.init(check: .missingParameter, parameter: id, reason: "\(Self.name(id)) is missing"))
+      add(.missingParameter, id, "\(Self.name(id)) is missing")
     }
-    for id in Self.single {
-      let count = count(id)
-      if count <= 1 { continue }
-      findings.append(.init(check: .repeatedParameter, parameter: id, reason: "\(Self.name(id)) comes \(count) times"))
+    for id in Self.single where count(id) > 1 {
+      add(.repeatedParameter, id, "\(Self.name(id)) comes \(count(id)) times")
     }
+  }
+
+  private mutating func add(_ check: IdentificationCheck, _ parameter: UInt16, _ reason: String) {
+    findings.append(IdentificationFinding(check: check, parameter: parameter, reason: reason))
   }
 
   private static let mandatory: [UInt16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13]
@@ -70,7 +72,7 @@ public struct IdentificationReading: Hashable, Sendable {
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {
-      findings.append(.init(check: .unreadableParameter, parameter: parameter.id, reason: error.description))
+      add(.unreadableParameter, parameter.id, error.description)
     }
   }
 
@@ -82,10 +84,9 @@ public struct IdentificationReading: Hashable, Sendable {
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
     if parts.count > 1 {
       for part in parts { languages.append(try Parameter(id: 13, value: part + [0], offset: parameter.offset).text()) }
-      findings.append(
-        .init(
-          check: .packedLanguages, parameter: 13,
-          reason: "\(parts.count) languages are packed in one parameter; each needs its own parameter"))
+      add(
+        .packedLanguages, 13,
+        "\(parts.count) languages are packed in one parameter; each needs its own parameter")
     } else {
       languages = [try text(parameter)]
     }
@@ -99,10 +100,9 @@ public struct IdentificationReading: Hashable, Sendable {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
     let text = try whole.text()
-    findings.append(
-      .init(
-        check: .textWithoutEnd, parameter: group ?? parameter.id,
-        reason: (group == nil ? "" : "its parameter \(parameter.id): ") + "the text lacks the zero byte that ends it"))
+    add(
+      .textWithoutEnd, group ?? parameter.id,
+      (group == nil ? "" : "its parameter \(parameter.id): ") + "the text lacks the zero byte that ends it")
     return text
   }
 
@@ -110,10 +110,9 @@ public struct IdentificationReading: Hashable, Sendable {
   private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
     guard let parameter else { return false }
     if !parameter.value.isEmpty {
-      findings.append(
-        .init(
-          check: .presenceWithValue, parameter: group,
-          reason: "its parameter \(parameter.id) must have no value but has \(parameter.value.count) bytes"))
+      add(
+        .presenceWithValue, group,
+        "its parameter \(parameter.id) must have no value but has \(parameter.value.count) bytes")
     }
     return true
   }
@@ -159,5 +158,70 @@ public struct IdentificationReading: Hashable, Sendable {
       id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: 18),
       function: try group.only(2, "HID function", base: parameter.offset).number())
+  }
+}
+
+/// An identification that was read and checked.
+///
+/// An immutable object, because it is large and passed to many owners.
+public final class JudgedIdentification: Equatable, Sendable {
+  /// The identification.
+  public let identification: Identification
+  /// The result of the check.
+  public let verdict: IdentificationJudge.Verdict
+
+  /// An identification, accepted without a finding unless the verdict says otherwise.
+  public init(
+    _ identification: Identification,
+    _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])
+  ) {
+    self.identification = identification
+    self.verdict = verdict
+  }
+
+  /// Reads and checks the content of a 1D01.
+  convenience init(reading message: ControlMessage, _ judge: IdentificationJudge) {
+    let reading = IdentificationReading(message)
+    self.init(reading.identification, judge.judge(reading))
+  }
+
+  /// Whether both say the same.
+  public static func == (left: JudgedIdentification, right: JudgedIdentification) -> Bool {
+    left === right || (left.identification == right.identification && left.verdict == right.verdict)
+  }
+}
+
+/// The last identifications that were sent to a device. An accessory that comes back, as in a flicker, sends the same
+/// bytes again; comparing them costs less than reading and checking.
+///
+/// Limited in number; the oldest is dropped first.
+public final class IdentificationMemory {
+  private static let capacity = 16
+  private var judge = IdentificationJudge()
+  private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
+
+  /// Nothing remembered.
+  public init() {}
+
+  /// The content of a 1D01, read and checked now or earlier.
+  func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
+    if judge != self.judge {
+      self.judge = judge
+      known.removeAll()
+    }
+    for one in known where Self.areSame(one.body, message.body) { return one.judged }
+    let judged = JudgedIdentification(reading: message, judge)
+    if known.count == Self.capacity { known.removeFirst() }
+    known.append((message.body, judged))
+    return judged
+  }
+
+  /// Compares every byte, without an early exit, so that the compiler can use vectors.
+  private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    let (left, right) = (left.span, right.span)
+    var difference: UInt8 = 0
+    for index in left.indices { difference |= left[index] ^ right[index] }
+    return difference == 0
   }
 }

@@ -147,10 +147,7 @@ extension Link {
       if header.sequence == sequence, known == offer {
         // The same SYN again: ours was lost. It counts, for it also puts off our own repetition.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
-        phase = .answering(
-          offer: known, answer: answer, peerSequence: sequence, attempts: attempts + 1,
-          next: now + settings.synchronizationPeriod)
-        pending.insert(.synchronization)
+        self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
         return .nothing
       }
       takeFreshSequence()
@@ -169,11 +166,17 @@ extension Link {
       answer = allowance.limiting(answer)
     }
     stop()
+    self.answer(offer, with: answer, header.sequence, attempts: 1, now: now)
+    return ended
+  }
+
+  private mutating func answer(
+    _ offer: LinkParameters, with answer: LinkParameters, _ peerSequence: UInt8, attempts: Int, now: Instant
+  ) {
     phase = .answering(
-      offer: offer, answer: answer, peerSequence: header.sequence, attempts: 1,
+      offer: offer, answer: answer, peerSequence: peerSequence, attempts: attempts,
       next: now + settings.synchronizationPeriod)
     pending.insert(.synchronization)
-    return ended
   }
 
   /// In `answering`: any packet that acknowledges our SYN|ACK brings the link up.
@@ -275,10 +278,7 @@ extension Link {
       pending.insert(.synchronization)
     case .answering(let offer, let answer, let sequence, let attempts, let next) where next <= now:
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
-      phase = .answering(
-        offer: offer, answer: answer, peerSequence: sequence, attempts: attempts + 1,
-        next: now + settings.synchronizationPeriod)
-      pending.insert(.synchronization)
+      self.answer(offer, with: answer, sequence, attempts: attempts + 1, now: now)
     default:
       break
     }

@@ -45,37 +45,37 @@ public struct LinkParameters: Hashable, Sendable {
     return fitted
   }
 
-  /// Whether these ask for a link without acknowledgements and repetitions: all four recovery values are zero.
-  public var isZeroAcknowledgement: Bool {
-    retransmissionTimeout == 0 && cumulativeAcknowledgementTimeout == 0 && maximumRetransmissions == 0
-      && maximumCumulativeAcknowledgements == 0
+  /// The four values by which the link recovers losses.
+  private var recovery: SIMD4<UInt16> {
+    get {
+      [
+        retransmissionTimeout, cumulativeAcknowledgementTimeout, UInt16(maximumRetransmissions),
+        UInt16(maximumCumulativeAcknowledgements),
+      ]
+    }
+    set {
+      (retransmissionTimeout, cumulativeAcknowledgementTimeout) = (newValue[0], newValue[1])
+      (maximumRetransmissions, maximumCumulativeAcknowledgements) = (UInt8(newValue[2]), UInt8(newValue[3]))
+    }
   }
+
+  /// Whether these ask for a link without acknowledgements and repetitions: all four recovery values are zero.
+  public var isZeroAcknowledgement: Bool { recovery == .zero }
 
   /// The same parameters with the four recovery values at zero.
   public var withoutAcknowledgements: LinkParameters {
     var zero = self
-    zero.retransmissionTimeout = 0
-    zero.cumulativeAcknowledgementTimeout = 0
-    zero.maximumRetransmissions = 0
-    zero.maximumCumulativeAcknowledgements = 0
+    zero.recovery = .zero
     return zero
   }
 
   /// Whether the four values that must be equal at both ends are.
-  public func agreesOnRecovery(with other: LinkParameters) -> Bool {
-    retransmissionTimeout == other.retransmissionTimeout
-      && cumulativeAcknowledgementTimeout == other.cumulativeAcknowledgementTimeout
-      && maximumRetransmissions == other.maximumRetransmissions
-      && maximumCumulativeAcknowledgements == other.maximumCumulativeAcknowledgements
-  }
+  public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
   public func adoptingRecovery(of other: LinkParameters) -> LinkParameters {
     var adopted = self
-    adopted.retransmissionTimeout = other.retransmissionTimeout
-    adopted.cumulativeAcknowledgementTimeout = other.cumulativeAcknowledgementTimeout
-    adopted.maximumRetransmissions = other.maximumRetransmissions
-    adopted.maximumCumulativeAcknowledgements = other.maximumCumulativeAcknowledgements
+    adopted.recovery = other.recovery
     return adopted
   }
 }

@@ -10,7 +10,6 @@
 /// there is room in neither place and does not shrink, so that a link in a steady state allocates nothing. The tape
 /// has no limit of its own; the number of queued bytes has one.
 struct PacketTape {
-  /// All of it, in use or not.
   private var memory: [UInt8] = []
   /// Room for what a device has to say until an accessory is ready.
   private static let smallest = 512
@@ -79,7 +78,6 @@ struct PacketTape {
     (head, tail, turn) = (0, 0, nil)
   }
 
-  /// The bytes at `range`.
   func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     body(memory.span.bytes.extracting(range))
   }

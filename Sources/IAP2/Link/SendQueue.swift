@@ -12,7 +12,6 @@ struct SendQueue {
   /// The session whose bytes a packet carries, so that a write can wait when one session has too much queued.
   typealias Owner = Int32
 
-  /// A packet on the tape.
   private struct Packet {
     /// Where it lies.
     var place: Int
@@ -62,7 +61,6 @@ struct SendQueue {
   private(set) var lastSent: UInt8 = 0
   private var lastNumbered: UInt8 = 0
 
-  /// How many packets wait for the window.
   var waiting: Int { packets.count - first - inFlight }
 
   /// Forgets everything and numbers the next packet after `sequence`, which was a SYN's.
@@ -213,7 +211,6 @@ struct SendQueue {
   struct Run {
     /// The contiguous place of the packets.
     var bytes: Range<Int>
-    /// How many there are.
     var packets: Int
     /// Whether the numbers of those sent for the first time passed 255.
     var wraps: Bool

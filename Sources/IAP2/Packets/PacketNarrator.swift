@@ -11,7 +11,6 @@
 /// It learns from the SYN packets it sees which session carries what; a capture that begins later shows payloads as hex.
 public struct PacketNarrator: Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
-  /// How many bytes of a payload are shown.
   private let shownBytes: Int
 
   /// A narrator that has seen nothing yet.

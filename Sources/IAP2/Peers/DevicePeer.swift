@@ -32,7 +32,7 @@ extension Peer where Role == DeviceRole {
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
     guard isUp, case .linkDown = role.progress else { return }
     role.followedLink = core.link.counters.establishments
-    role.authentication = DeviceAuthentication()
+    role.authentication = .idle
     role.rejections = 0
     guard role.settings.asksForAuthentication else { return ask(.identification, then: nil, now: now) }
     switch role.settings.order {
@@ -45,7 +45,9 @@ extension Peer where Role == DeviceRole {
     role.progress = .asking(step, remaining: remaining)
     core.answerDeadline = now + role.settings.answerTimeout
     switch step {
-    case .authentication: perform(role.authentication.begin())
+    case .authentication:
+      role.authentication = .awaitingCertificate
+      core.send(.requestCertificate)
     case .identification: core.send(ControlMessage(.startIdentification))
     }
   }
@@ -66,33 +68,28 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  private mutating func perform(_ action: DeviceAuthentication.Action) {
-    switch action {
-    case .send(let message): core.send(message)
-    case .tell(let event): core.events.append(event)
-    case .unexpected(let message): core.events.append(.malformed("\(message) arrived unrequested"))
-    }
-  }
-
   /// Limits the time for an answer while the accessory owes the next message of authentication, and not while this side
   /// does.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
-    core.answerDeadline = role.authentication.isWaitingForAccessory ? now + role.settings.answerTimeout : nil
+    let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
+    core.answerDeadline = isWaiting ? now + role.settings.answerTimeout : nil
   }
 
   /// Sends the challenge made for the accessory's certificate.
   public mutating func challenge(_ bytes: [UInt8], now: Instant) {
-    guard core.isLinkUp, role.authentication.state == .awaitingChallenge else { return }
-    perform(role.authentication.challenge(bytes))
+    guard core.isLinkUp, role.authentication == .awaitingChallenge else { return }
+    role.authentication = .awaitingResponse
+    core.send(.challenge(bytes))
     timeAuthentication(now: now)
   }
 
   /// Concludes authentication with the owner's decision.
   public mutating func concludeAuthentication(accepted: Bool, now: Instant) {
-    let state = role.authentication.state
+    let state = role.authentication
     guard core.isLinkUp, state == .awaitingVerdict || (state == .awaitingChallenge && !accepted) else { return }
-    perform(role.authentication.conclude(accepted: accepted))
+    role.authentication = .over
+    core.send(accepted ? .authenticationSucceeded : .authenticationFailed)
     core.events.append(accepted ? .authenticationSucceeded : .authenticationFailed)
     if accepted { finish(.authentication, now: now) } else { refuse() }
   }
@@ -133,8 +130,10 @@ extension Peer where Role == DeviceRole {
 
   mutating func handle(_ message: ControlMessage, now: Instant) {
     switch message.id {
-    case .authenticationCertificate: handleAuthentication(message, now: now) { $0.receive(certificate: $1) }
-    case .authenticationResponse: handleAuthentication(message, now: now) { $0.receive(response: $1) }
+    case .authenticationCertificate:
+      handle(message, in: .awaitingCertificate, then: .awaitingChallenge, now: now, PeerEvent.certificateReceived)
+    case .authenticationResponse:
+      handle(message, in: .awaitingResponse, then: .awaitingVerdict, now: now, PeerEvent.responseReceived)
     case .identificationInformation: handleIdentification(message, now: now)
     case .identificationInformationUpdate: handleUpdate(message)
     case .cancelIdentification: core.events.append(.identificationCancelled)
@@ -150,21 +149,23 @@ extension Peer where Role == DeviceRole {
     }
   }
 
-  private mutating func handleAuthentication(
-    _ message: ControlMessage, now: Instant,
-    _ receive: (inout DeviceAuthentication, [UInt8]) -> DeviceAuthentication.Action
+  private mutating func handle(
+    _ message: ControlMessage, in state: DeviceRole.Authentication, then next: DeviceRole.Authentication, now: Instant,
+    _ event: ([UInt8]) -> PeerEvent
   ) {
     guard let bytes = core.decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) else { return }
-    let action = receive(&role.authentication, bytes)
-    perform(action)
-    if case .tell = action { timeAuthentication(now: now) }
+    guard role.authentication == state else { return reportUnasked(message) }
+    role.authentication = next
+    core.events.append(event(bytes))
+    timeAuthentication(now: now)
+  }
+
+  private mutating func reportUnasked(_ message: ControlMessage) {
+    core.events.append(.malformed("\(message.id) arrived unrequested"))
   }
 
   private mutating func handleIdentification(_ message: ControlMessage, now: Instant) {
-    guard case .asking(.identification, _) = role.progress else {
-      core.events.append(.malformed("\(message.id) arrived unrequested"))
-      return
-    }
+    guard case .asking(.identification, _) = role.progress else { return reportUnasked(message) }
     let judge = role.settings.judge
     let judged = role.memory?.judged(message, by: judge) ?? JudgedIdentification(reading: message, judge)
     core.events.append(.identified(judged))

@@ -65,6 +65,20 @@ public struct DeviceRole: PeerRole {
     case refused
   }
 
+  /// How far authentication has come. The owner makes the challenge (AA02) for a certificate (AA01), and decides between
+  /// AA05 and AA04 for a response (AA03).
+  enum Authentication: Equatable {
+    case idle
+    /// AA00 was sent.
+    case awaitingCertificate
+    case awaitingChallenge
+    /// AA02 was sent.
+    case awaitingResponse
+    case awaitingVerdict
+    /// AA05 or AA04 was sent.
+    case over
+  }
+
   /// How a session reaches the accessory.
   public enum SessionRoute: Equatable, Sendable {
     /// Over the link; the session's number.
@@ -79,7 +93,7 @@ public struct DeviceRole: PeerRole {
   var progress = Progress.linkDown
   /// Which link `progress` is about: one may go down and another come up within a single read.
   var followedLink = 0
-  var authentication = DeviceAuthentication()
+  var authentication = Authentication.idle
   var rejections = 0
   var nextSession: UInt16
 

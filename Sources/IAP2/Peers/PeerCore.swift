@@ -104,17 +104,12 @@ public struct PeerCore: ~Copyable {
       guard let piece = scanner.next(in: bytes, at: &offset) else { return nil }
       switch piece {
       case .packet(let header, .input(let range)): handle(header, packet: bytes.extracting(range), now: now)
-      case .packet(let header, .carry(let range)):
-        let carry = scanner.lendCarry()
-        carry.with(range) { handle(header, packet: $0, now: now) }
-        scanner.returnCarry(carry)
-      case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
+      case .packet(let header, let place):
+        withBytes(at: place, of: bytes) { core, packet in core.handle(header, packet: packet, now: now) }
+      case .spoiled(let header, let place):
+        withBytes(at: place, of: bytes) { core, packet in core.handleSpoiled(header, packet) }
       case .detection: react(link.handleDetection(now: now))
-      case .legacy(.input(let range)): handleLegacy(bytes.extracting(range))
-      case .legacy(.carry(let range)):
-        let carry = scanner.lendCarry()
-        carry.with(range) { handleLegacy($0) }
-        scanner.returnCarry(carry)
+      case .legacy(let place): withBytes(at: place, of: bytes) { core, frame in core.handleLegacy(frame) }
       case .skipped(let skipped):
         link.counters.skippedBytes += skipped.count
         events.append(.skipped(skipped))
@@ -128,34 +123,35 @@ public struct PeerCore: ~Copyable {
     if reaction == .nothing { events.append(.legacyFrame(frame.withUnsafeBytes { [UInt8]($0) })) }
   }
 
-  private mutating func handleSpoiled(_ header: PacketHeader, _ place: PacketScanner.Place, _ bytes: RawSpan) {
+  private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
     // Elsewhere the other end repeats it; here that was the only chance.
-    let shown: [UInt8]
-    switch place {
-    case .input(let range): shown = Self.sample(bytes.extracting(range))
-    case .carry(let range):
-      let carry = scanner.lendCarry()
-      shown = carry.with(range) { Self.sample($0) }
-      scanner.returnCarry(carry)
-    }
+    let end = min(packet.byteCount - 1, PacketHeader.size + 32)
+    let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
       .malformed(
         "a packet of \(header.payloadCount) bytes for link session \(header.session) has a wrong checksum, and this link "
           + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
-  /// The beginning of a packet's payload, to be shown; the checksum is left out.
-  private static func sample(_ packet: RawSpan) -> [UInt8] {
-    let end = min(packet.byteCount - 1, PacketHeader.size + 32)
-    return packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
+  /// Shows the bytes of a piece to `body`, which may change everything but the scanner's carry.
+  private mutating func withBytes(
+    at place: PacketScanner.Place, of input: RawSpan, _ body: (inout PeerCore, RawSpan) -> Void
+  ) {
+    switch place {
+    case .input(let range): body(&self, input.extracting(range))
+    case .carry(let range):
+      let carry = scanner.lendCarry()
+      carry.with(range) { body(&self, $0) }
+      scanner.returnCarry(carry)
+    }
   }
 
   private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: Instant) {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let reaction = link.handle(header, payload: payload, hasRoom: hasRoom(header, payload), now: now)
-    if !header.control.isDisjoint(with: [.syn, .rst, .slp]) { reportOddities(header.control) }
+    if !header.control.isDisjoint(with: [.syn, .rst, .slp]) { reportTolerated(header.control) }
     switch reaction {
     case .nothing: return
     case .deliver(let session): deliver(payload, to: session, now: now)
@@ -168,7 +164,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Reports what the link put up with.
-  private mutating func reportOddities(_ control: ControlBits) {
+  private mutating func reportTolerated(_ control: ControlBits) {
     if !link.adjustments.isEmpty {
       events.append(.synchronizationAdjusted(link.adjustments))
       link.adjustments = []

@@ -36,7 +36,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Whether an error of the kernel says only that the other end has closed.
+    /// Whether an error of the kernel means only that the other end has closed.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
@@ -197,10 +197,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case .terminal: _ = ClosingTerminal(descriptor, on: loop, atMost: closingTime)
     }
     descriptor = -1
-    tellOver()
+    reportOver()
   }
 
-  /// Ends a socket's connection both ways, as if the other end had closed it: the handler hears of the end.
+  /// Ends a socket's connection both ways, as if the other end had closed it: the handler is notified of the end.
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
@@ -209,10 +209,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
-  private func tellOver() {
-    let tell = whenOver
+  private func reportOver() {
+    let notify = whenOver
     whenOver = nil
-    tell?()
+    notify?()
   }
 
   // MARK: - Readiness
@@ -331,7 +331,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     state = .over
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
-    tellOver()
+    reportOver()
   }
 
   // MARK: - System calls

@@ -9,10 +9,8 @@ import Glibc
 ///
 /// The signals are blocked on the calling thread from here on, and on every thread it starts later. A thread that was
 /// started before would still be interrupted by them, so a program makes its watch before it starts threads.
-public final class SignalWatch: DescriptorHandler {
-  private let onEvent: (Int32) -> Void
-  private var descriptor: Int32
-  private var watch: (any DescriptorWatch)?
+public final class SignalWatch {
+  private let source: WatchedDescriptor
 
   /// Watches for `signals` and calls `onEvent` on the loop with the number of each that arrives.
   public init(_ signals: [Int32], on loop: any PollingLoop, _ onEvent: @escaping (Int32) -> Void) throws {
@@ -21,29 +19,17 @@ public final class SignalWatch: DescriptorHandler {
     for signal in signals { sigaddset(&set, signal) }
     let code = pthread_sigmask(SIG_BLOCK, &set, nil)
     if code != 0 { throw SystemError("block signals", code: code) }
-    let source = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
-    self.onEvent = onEvent
-    descriptor = source.release()
-    watch = try loop.watch(descriptor, for: .readable, self)
-  }
-
-  deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    let signals = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
+    let source = WatchedDescriptor(taking: signals.release())
+    self.source = source
+    // It lasts until it is closed, whether or not its maker holds on to it.
+    try source.watch(for: .readable, on: loop) { _ in
+      // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
+      var info = [UInt32](repeating: 0, count: 32)
+      while read(source.number, &info, 128) == 128 { onEvent(Int32(info[0])) }
+    }
   }
 
   /// Stops watching. The signals stay blocked, because a pending one must not end the process now.
-  public func close() {
-    guard descriptor >= 0 else { return }
-    watch?.cancel()
-    watch = nil
-    Glibc.close(descriptor)
-    descriptor = -1
-  }
-
-  /// Called by the loop.
-  public func descriptorReady(_ readiness: Readiness) {
-    // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
-    var info = [UInt32](repeating: 0, count: 32)
-    while descriptor >= 0, read(descriptor, &info, 128) == 128 { onEvent(Int32(info[0])) }
-  }
+  public func close() { source.close() }
 }

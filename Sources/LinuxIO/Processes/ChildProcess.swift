@@ -169,10 +169,10 @@ public final class ChildProcess {
     case end
   }
 
-  private func read(_ pipe: WatchedDescriptor, _ tell: (RawSpan) -> Void) -> Found {
+  private func read(_ pipe: WatchedDescriptor, _ deliver: (RawSpan) -> Void) -> Found {
     let count = loop.withReadBuffer { buffer -> Int in
       let count = Glibc.read(pipe.number, buffer.baseAddress, buffer.count)
-      if count > 0 { tell(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) }
+      if count > 0 { deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) }
       return count
     }
     if count > 0 { return .bytes }

@@ -47,8 +47,8 @@ package enum SmallFile {
   /// The most that is read of one.
   package static let limit = 64 * 1024
 
-  /// The file's bytes; nil, with errno, when it cannot be opened or is longer than ``limit``.
-  package static func read(_ path: String) -> [UInt8]? {
+  /// The file's bytes; nil, with errno, when it cannot be opened or is longer than `limit`.
+  package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }
     defer { close(file) }
@@ -66,36 +66,92 @@ package enum SmallFile {
 }
 
 /// Reports the end of a process, for any reason, without polling.
-public final class ProcessWatch: DescriptorHandler {
-  private let ended: () -> Void
-  private var descriptor: Int32
-  private var watch: (any DescriptorWatch)?
+public final class ProcessWatch {
+  private let source: WatchedDescriptor
 
   /// Watches a process; nil when it has ended already, or when the system cannot report the end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
-    descriptor = clinux_open_process(process.pid)
-    self.ended = ended
+    let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
+    source = WatchedDescriptor(taking: descriptor)
     // Checked after the descriptor is open, because from then on the number cannot be used for another process.
-    guard process.isRunning, let watch = try? loop.watch(descriptor, for: .readable, self) else { return nil }
-    self.watch = watch
-  }
-
-  deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    guard process.isRunning else { return nil }
+    do {
+      try source.watch(for: .readable, on: loop) { [source] _ in
+        source.close()
+        ended()
+      }
+    } catch {
+      return nil
+    }
   }
 
   /// Stops reporting.
-  public func cancel() {
-    watch?.cancel()
-    watch = nil
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    descriptor = -1
+  public func cancel() { source.close() }
+}
+
+/// Which process has something open, from the system's tables: only to name it in a message.
+///
+/// What belongs to another user's process or to another container is not to be seen from here, and the answer is nil.
+enum ProcessTable {
+  /// The process that listens on the unix socket at `path`.
+  static func listener(onUnixPath path: String) -> Int32? {
+    let wanted = resolved(path)
+    // Num RefCount Protocol Flags Type St Inode Path
+    for row in rows(of: "/proc/net/unix", columns: 8) where resolved(String(row[7])) == wanted {
+      if let pid = holder(of: "socket:[\(row[6])]") { return pid }
+    }
+    return nil
   }
 
-  /// Called by the loop.
-  public func descriptorReady(_ readiness: Readiness) {
-    cancel()
-    ended()
+  /// The process that listens on a TCP port.
+  static func listener(onPort port: UInt16) -> Int32? {
+    let suffix = ":\(Hex.number(port))"
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+      // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …; state 0A is listening
+      for row in rows(of: table, columns: 11) where row[1].hasSuffix(suffix) && row[3] == "0A" {
+        if let pid = holder(of: "socket:[\(row[9])]") { return pid }
+      }
+    }
+    return nil
+  }
+
+  /// The process that has the file at `path` open.
+  static func holder(ofFile path: String) -> Int32? { holder(of: resolved(path)) }
+
+  /// The process that has the pseudo terminal of this number.
+  static func maker(ofTerminal number: Int) -> Int32? {
+    let wanted = "tty-index:\t\(number)"
+    return processes().first { pid in
+      (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains { name in
+        guard FilePath.target(ofLink: "/proc/\(pid)/fd/\(name)")?.hasSuffix("/ptmx") ?? false else { return false }
+        return contents(of: "/proc/\(pid)/fdinfo/\(name)")?.split(separator: "\n").contains { $0 == wanted } ?? false
+      }
+    }
+  }
+
+  /// The process with a descriptor whose link reads `target`.
+  private static func holder(of target: String) -> Int32? {
+    processes().first { pid in
+      (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {
+        FilePath.target(ofLink: "/proc/\(pid)/fd/\($0)") == target
+      }
+    }
+  }
+
+  private static func processes() -> [Int32] { (Folder.names(in: "/proc") ?? []).compactMap { Int32($0) } }
+
+  // MARK: - Files
+
+  private static func rows(of path: String, columns: Int) -> [[Substring]] {
+    (contents(of: path) ?? "").split(separator: "\n")
+      .map { $0.split(separator: " ", maxSplits: columns - 1, omittingEmptySubsequences: true) }
+      .filter { $0.count == columns }
+  }
+
+  private static func resolved(_ path: String) -> String { FilePath.real(path) ?? path }
+
+  private static func contents(of path: String) -> String? {
+    SmallFile.read(path, limit: .max).map { String(decoding: $0, as: UTF8.self) }
   }
 }

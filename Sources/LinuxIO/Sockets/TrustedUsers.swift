@@ -1,3 +1,5 @@
+import AccessoryCore
+import AccessoryFormats
 import Glibc
 
 /// The users of this machine that are trusted at the other end of a socket: root, this process's user and, when sudo
@@ -50,5 +52,196 @@ extension TrustedUsers {
 
   private var unknown: String {
     "the system does not show which user it belongs to, and only \(names()) may connect"
+  }
+}
+
+/// The user at the other end of a TCP connection.
+///
+/// TCP does not transmit the user. When both ends are on one machine, the kernel knows the user of the process that created
+/// the other socket. This works for a listener that accepted a connection and for a client that made one.
+///
+/// The kernel is asked by `sock_diag` for this one socket. Where it has no such interface, `/proc/net/tcp` and `tcp6` are
+/// read, which takes milliseconds for each connection: a flood of them would hold up the loop.
+///
+/// ```swift
+/// switch TCPPeer(of: descriptor) {
+/// case .user(let user): print("user \(user)")
+/// case .unknown: print("on this machine, of an unknown user")
+/// case .remote: print("on another machine")
+/// }
+/// ```
+///
+/// The user of a server's socket is known only after the server has accepted the connection; until then the result is
+/// ``unknown``.
+package enum TCPPeer: Hashable, Sendable {
+  /// A socket of this machine, made by a process of this user.
+  case user(UInt32)
+  /// A socket of this machine that no process has: not accepted yet, or closed already.
+  case unknown
+  /// A socket of another machine.
+  case remote
+
+  /// How often the tables are read when a local socket is not in them. They are read in pieces, and a line can be missed
+  /// when others come and go meanwhile.
+  private static let attempts = 3
+
+  /// The socket at the other end of this connected one.
+  package init(of socket: Int32) {
+    let own = SocketAddress.filled { getsockname(socket, $0, $1) }
+    let other = SocketAddress.filled { getpeername(socket, $0, $1) }
+    guard own.result == 0, other.result == 0, let near = TCPEndpoint(own.address), let far = TCPEndpoint(other.address)
+    else {
+      self = .unknown
+      return
+    }
+    if let owner = far.owner(connectedTo: near) {
+      self = owner.hasProcess ? .user(owner.user) : .unknown
+    } else if near.owner(connectedTo: far) != nil {
+      // It finds sockets, so there is none at the other end.
+      self = far.isHere(for: near) ? .unknown : .remote
+    } else {
+      self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
+    }
+  }
+
+  /// The same with the tables as a parameter.
+  init(at far: TCPEndpoint, connectedTo near: TCPEndpoint, read: (TCPSocketTable.Kind) -> TCPSocketTable) {
+    let isHere = far.isHere(for: near)
+    for _ in 0..<(isHere ? Self.attempts : 1) {
+      for kind in TCPSocketTable.Kind.allCases {
+        guard let owner = read(kind).owner(of: far, connectedTo: near) else { continue }
+        self = owner.hasProcess ? .user(owner.user) : .unknown
+        return
+      }
+    }
+    self = isHere ? .unknown : .remote
+  }
+}
+
+/// An address and a port of TCP. An IPv4 address that is written as an IPv6 one (`::ffff:127.0.0.1`) is the IPv4 address.
+struct TCPEndpoint: Hashable, Sendable {
+  /// 4 or 16 bytes, in the order of the network.
+  let host: [UInt8]
+  /// The port.
+  let port: UInt16
+
+  private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+
+  init(host: [UInt8], port: UInt16) {
+    precondition([4, 16].contains(host.count), "an address has 4 or 16 bytes")
+    self.host = host.count == 16 && host.starts(with: Self.mapped) ? Array(host[12...]) : host
+    self.port = port
+  }
+
+  /// Nil when it is of another family.
+  init?(_ address: SocketAddress) {
+    let read = address.with { name, _ -> (host: [UInt8], port: UInt16)? in
+      switch Int32(name.pointee.sa_family) {
+      case AF_INET:
+        name.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+          (withUnsafeBytes(of: $0.pointee.sin_addr, Array.init), UInt16(bigEndian: $0.pointee.sin_port))
+        }
+      case AF_INET6:
+        name.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+          (withUnsafeBytes(of: $0.pointee.sin6_addr, Array.init), UInt16(bigEndian: $0.pointee.sin6_port))
+        }
+      default: nil
+      }
+    }
+    guard let read else { return nil }
+    self.init(host: read.host, port: read.port)
+  }
+
+  /// Whether it is this machine and cannot be another.
+  var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
+
+  /// Whether it is an address of the machine that has this other end of a connection.
+  func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
+
+  /// The owner of the socket at this end, by `sock_diag`; nil when there is none, or the kernel cannot be asked.
+  func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
+    guard host.count == other.host.count else { return nil }
+    var (user, inode): (UInt32, UInt32) = (0, 0)
+    let family = host.count == 4 ? AF_INET : AF_INET6
+    guard clinux_tcp_owner(family, host, port, other.host, other.port, &user, &inode) == 0 else { return nil }
+    return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
+  }
+
+  /// As the kernel's tables have it: words of four bytes in this machine's own order, in hexadecimal digits.
+  func text(in kind: TCPSocketTable.Kind) -> String? {
+    let bytes: [UInt8]
+    switch (kind, host.count) {
+    case (.ipv4, 4), (.ipv6, 16): bytes = host
+    case (.ipv6, _): bytes = Self.mapped + host
+    case (.ipv4, _): return nil
+    }
+    let words = stride(from: 0, to: bytes.count, by: 4).map { start in
+      let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }
+      return Hex.number(word)
+    }
+    return words.joined() + ":" + Hex.number(port)
+  }
+}
+
+/// One of the kernel's tables of TCP sockets, as text.
+///
+/// ```
+///   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+///    0: 0100007F:0CA8 0100007F:A3C4 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 20
+/// ```
+struct TCPSocketTable {
+  /// Which table.
+  enum Kind: String, CaseIterable {
+    case ipv4 = "/proc/net/tcp"
+    case ipv6 = "/proc/net/tcp6"
+  }
+
+  /// The owner of a socket.
+  struct Owner: Equatable {
+    var user: UInt32
+    /// Without one the user is 0 and means nothing.
+    var hasProcess: Bool
+  }
+
+  let kind: Kind
+  let text: [UInt8]
+
+  /// The table as it is now; empty when it cannot be read.
+  static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
+
+  /// The owner of the socket at one end of a connection; nil when there is no such line, or an unreadable one. A
+  /// socket of a process is preferred to one in TIME_WAIT.
+  func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
+    guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
+    let ends = Array(": \(end) \(other) ".utf8)
+    var found: Owner?
+    var start = 0
+    while let next = place(of: ends, from: start) {
+      start = next + ends.count
+      let line = text[start...].prefix { $0 != UInt8(ascii: "\n") }
+      guard let owner = Self.owner(String(decoding: line, as: UTF8.self)) else { continue }
+      if owner.hasProcess { return owner }
+      found = owner
+    }
+    return found
+  }
+
+  /// Where these bytes begin. A machine can have ten thousand lines, so other lines are not parsed.
+  private func place(of bytes: [UInt8], from start: Int) -> Int? {
+    text.withUnsafeBytes { all in
+      bytes.withUnsafeBytes { wanted in
+        guard let base = all.baseAddress, let sought = wanted.baseAddress,
+          let found = clinux_find(base + start, all.count - start, sought, wanted.count)
+        else { return nil }
+        return found - base
+      }
+    }
+  }
+
+  /// Reads the fields after the two addresses: state, queues, timer, timeouts, user, probes, inode.
+  private static func owner(_ rest: String) -> Owner? {
+    let columns = rest.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: true)
+    guard columns.count >= 7, let user = UInt32(columns[4]), let inode = UInt64(columns[6]) else { return nil }
+    return Owner(user: user, hasProcess: inode != 0)
   }
 }

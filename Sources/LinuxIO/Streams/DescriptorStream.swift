@@ -27,7 +27,7 @@ package final class DescriptorStream: ByteStream {
 
   private enum InputEnd {
     case waiting(String?)
-    case told
+    case reported
   }
 
   /// Standard input and output of this process.
@@ -127,7 +127,7 @@ package final class DescriptorStream: ByteStream {
     guard end == nil else { return }
     end = .waiting(code == 0 || Self.hasLeft(code) ? nil : SystemError.reason(code))
     source.change(isWanted: false)
-    tellEnd()
+    reportEnd()
   }
 
   /// Offers the kept bytes. A handler may ask for more while it is offered some: then it is offered them afterwards.
@@ -148,13 +148,13 @@ package final class DescriptorStream: ByteStream {
     if end == nil {
       source.change(isWanted: true)
     } else {
-      loop.schedule(after: .zero) { [weak self] in self?.tellEnd() }
+      loop.schedule(after: .zero) { [weak self] in self?.reportEnd() }
     }
   }
 
-  private func tellEnd() {
+  private func reportEnd() {
     guard case .waiting(let reason) = end, kept.isEmpty, let handler else { return }
-    end = .told
+    end = .reported
     handler.stream(self, inputEndedBecause: reason)
   }
 

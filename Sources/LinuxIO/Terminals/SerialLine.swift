@@ -1,6 +1,115 @@
 import AccessoryCore
 import Glibc
 
+/// Opening a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
+enum RawTerminal {
+  /// Opens the terminal at `path` for this process alone.
+  ///
+  /// - Parameter baud: the rate to set; the terminal's own when nil.
+  static func open(_ path: String, baud: Int?, at address: Address) throws(TransportError) -> OwnedDescriptor {
+    let terminal: OwnedDescriptor
+    do {
+      terminal = try OwnedDescriptor(
+        Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open \(path)")
+    } catch {
+      throw openError(error, path: path, address: address)
+    }
+    guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is not a terminal") }
+    // Later hosts are refused, because two hosts would each get some of the bytes.
+    _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
+    do {
+      try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
+    } catch let error as BaudRate.Unknown {
+      throw .unusable(address, error.description)
+    } catch let error as SystemError {
+      throw .system(address, error)
+    } catch {
+      throw .unusable(address, "\(error)")
+    }
+    return terminal
+  }
+
+  /// Makes a terminal raw. On the simulator's end of a pty this reaches the other end, which is the terminal proper.
+  static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
+    cfmakeraw(&settings)
+    settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
+    settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
+    if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
+    // At once: waiting for output could block, and flushing input would lose what has arrived already.
+    guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
+    guard let baud else { return }
+    // The call reports success if it could do anything at all.
+    var result = termios()
+    guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
+      throw SystemError("set the baud rate", code: EINVAL)
+    }
+  }
+
+  /// CRTSCTS, which the C library's macro hides from Swift.
+  private static let hardwareFlowControl: tcflag_t = 0o20_000_000_000
+
+  private static func openError(_ error: SystemError, path: String, address: Address) -> TransportError {
+    switch error.code {
+    case ENOENT, ENXIO, ENODEV, EIO: return .nobodyThere(address, error.reason)
+    case EBUSY: return .inUse(address, pid: ProcessTable.holder(ofFile: path))
+    case EACCES, EPERM:
+      guard let group = groupName(of: path) else { return .notPermitted(address, error.reason, fix: nil) }
+      return .notPermitted(
+        address, "\(path) belongs to the group '\(group)'",
+        fix: "join it and log in again: sudo adduser \"$USER\" \(group.shellWord)")
+    default: return .system(address, error)
+    }
+  }
+
+  private static func groupName(of path: String) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var buffer = [CChar](repeating: 0, count: 4096)
+    guard getgrgid_r(status.st_gid, &entry, &buffer, buffer.count, &found) == 0, let name = found?.pointee.gr_name
+    else { return nil }
+    return String(cString: name)
+  }
+}
+
+/// The rates a serial line can be set to.
+enum BaudRate {
+  /// The rate of a line for which none is given.
+  static let usual = 115_200
+
+  /// A rate that the system has no code for.
+  struct Unknown: Error, CustomStringConvertible {
+    let rate: Int
+
+    var description: String {
+      let below = BaudRate.codes.last { $0.rate < rate }?.rate
+      let above = BaudRate.codes.first { $0.rate > rate }?.rate
+      let near = [below, above].compactMap { $0.map(String.init) }.joined(separator: " and ")
+      return "there is no baud rate \(rate); supported rates near it: \(near)"
+    }
+  }
+
+  static func code(_ rate: Int) throws(Unknown) -> speed_t {
+    guard let entry = codes.first(where: { $0.rate == rate }) else { throw Unknown(rate: rate) }
+    return entry.code
+  }
+
+  private static let codes: [(rate: Int, code: speed_t)] = [
+    (50, speed_t(B50)), (75, speed_t(B75)), (110, speed_t(B110)), (134, speed_t(B134)), (150, speed_t(B150)),
+    (200, speed_t(B200)), (300, speed_t(B300)), (600, speed_t(B600)), (1_200, speed_t(B1200)),
+    (1_800, speed_t(B1800)), (2_400, speed_t(B2400)), (4_800, speed_t(B4800)), (9_600, speed_t(B9600)),
+    (19_200, speed_t(B19200)), (38_400, speed_t(B38400)), (57_600, speed_t(B57600)), (115_200, speed_t(B115200)),
+    (230_400, speed_t(B230400)), (460_800, speed_t(B460800)), (500_000, speed_t(B500000)),
+    (576_000, speed_t(B576000)), (921_600, speed_t(B921600)), (1_000_000, speed_t(B1000000)),
+    (1_152_000, speed_t(B1152000)), (1_500_000, speed_t(B1500000)), (2_000_000, speed_t(B2000000)),
+    (2_500_000, speed_t(B2500000)), (3_000_000, speed_t(B3000000)), (3_500_000, speed_t(B3500000)),
+    (4_000_000, speed_t(B4000000)),
+  ]
+}
+
 /// A serial line has no other end to wait for: opening it is connecting, at either end.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {

@@ -60,12 +60,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
       console.err("easim: no accessory was attached")
       return .checkFailed
     }
-    let reason =
-      switch plugs.trouble {
-      case .refused(let refusal): refusal.withOption
-      case .failed(let reason): reason
-      case nil: "it does not answer"
-      }
+    let reason = plugs.trouble?.withOption ?? "it does not answer"
     let limit = DurationText.format(patience)
     console.err("easim: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
     return .unreachable
@@ -111,10 +106,11 @@ extension TrustedUsers {
   }
 }
 
-extension PlugRefusal {
-  /// The refusal with the option that lifts it.
+extension PlugProblem {
+  /// What is wrong, with the option that lifts a refusal.
   fileprivate var withOption: String {
     switch self {
+    case .failed: description
     case .noAccessory: "\(self); to attach it anyway, use --any-device"
     case .server: "\(self); to trust it anyway, use --any-user"
     }
@@ -127,9 +123,9 @@ extension KernelPlugs.Event {
     switch self {
     case .attached(let busID, let port): .attach("this kernel's virtual port \(port), from bus id \(busID)")
     case .detached: .detach("unplugged")
-    case .refused(nil, let refusal): .warning(refusal.withOption)
-    case .refused(let busID?, let refusal): .warning("\(busID): \(refusal.withOption)")
-    case .unavailable(let busID, let reason): .warning("\(busID) cannot be attached: \(reason)")
+    case .problem(let busID?, .failed(let reason)): .warning("\(busID) cannot be attached: \(reason)")
+    case .problem(let busID?, let problem): .warning("\(busID): \(problem.withOption)")
+    case .problem(nil, let problem): .warning(problem.withOption)
     }
   }
 }

@@ -179,10 +179,9 @@ enum Machine {
   private static var bluetooth: Examination {
     let finding: Examination.Finding
     do throws(BluetoothError) {
-      let (adapters, devices) = try BlueZ.look()
-      guard let adapter = adapters.first(where: \.isPowered) ?? adapters.first else { throw .noAdapter(nil) }
-      guard adapter.isPowered else { throw .adapterOff(adapter.name) }
-      let count = devices.count { $0.isAccessory && $0.isPaired }
+      let objects = try BlueZ.look()
+      let adapter = try objects.adapter(named: nil)
+      let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
       // An adapter on USB that has no interface needs its driver; without an adapter the command does no harm.

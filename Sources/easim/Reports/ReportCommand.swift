@@ -66,7 +66,7 @@ private struct ReportOptions: CommandOptions {
 
 /// Every kind of report.
 private let kinds: [any Report.Type] = [
-  BurstReport.self, CheckReport.self, ScenarioReport.self, SoakRunReport.self, ReplayReport.self,
+  BurstReport.self, CheckReport.self, ScenarioReport.self, SoakReport.self, ReplayReport.self,
 ]
 
 private func runReport(_ options: ReportOptions, _ console: Console) throws -> ExitCode {

@@ -83,7 +83,7 @@ struct SoakRun {
   let first: UInt64
   /// The number of worlds of the whole run; nil with a time instead.
   let total: Int?
-  let output: RunOutput<SoakRunReport>
+  let output: RunOutput<SoakReport>
   let allowsEmpty: Bool
   let time: Duration?
   let jobs: Int

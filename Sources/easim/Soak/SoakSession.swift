@@ -47,18 +47,20 @@ final class SoakSession {
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
     let busy = max(Double(clock() - busyBefore) / Double(CLOCKS_PER_SEC), 0.001)
-    let report = crew.report
-    let shrunk = shrink(report.failures)
-    return SoakVerdict(
-      report, shrunk, options, seconds: seconds, busy: busy, stoppedBy: runtime.signal.map { _ in runtime.signalName }
-    )
-    .tell(console, at: runtime.loop.now)
+    var report = crew.report
+    report.add(shrink(report.failures))
+    report.complete(
+      first: options.first, seeds: options.total, shard: options.output.shard,
+      stoppedBy: runtime.signal.map { _ in runtime.signalName }, program: Version.program)
+    (report.allowsEmpty, report.took) = (options.allowsEmpty, .seconds(seconds))
+    return SoakVerdict(report, options, seconds: seconds, busy: busy).tell(console, at: runtime.loop.now)
   }
 
   private static func show(
     _ plan: SoakPlan, in transcript: TranscriptFile?, _ recorder: CaptureRecorder?, _ console: Console
   ) {
-    transcript?.write(plan.summary)
+    transcript?.write("seed \(plan.seed): \(plan.size)")
+    transcript?.write(plan.fileText(description: "the world of seed \(plan.seed)"))
     let outcome = Soak.run(
       plan,
       event: {
@@ -97,8 +99,8 @@ final class SoakSession {
 
   // MARK: Shrinking
 
-  private func shrink(_ failures: [SoakOutcome]) -> [SoakShrunk] {
-    if failures.isEmpty { return [] }
+  private func shrink(_ failures: [SoakReport.Failure]) -> [UInt64: SoakReport.Shrunk] {
+    if failures.isEmpty { return [:] }
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
@@ -109,6 +111,6 @@ final class SoakSession {
       return shrinking.isOver
     }
     while !finished() { runtime.loop.run(until: finished, limit: Self.turn) }
-    return shrinking.results
+    return shrinking.shrunk
   }
 }

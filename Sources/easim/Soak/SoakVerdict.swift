@@ -8,36 +8,26 @@ import LinuxIO
 
 /// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {
-  private let report: SoakRunReport
-  private let shrunk: [SoakShrunk]
-  private let options: SoakRun
-  private let seconds: Double
+  let report: SoakReport
+  let options: SoakRun
+  let seconds: Double
   /// The processor time it took, which a busy machine changes less than the wall clock.
-  private let busy: Double
+  let busy: Double
 
-  init(
-    _ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakRun, seconds: Double, busy: Double,
-    stoppedBy: String?
-  ) {
-    var report = SoakRunReport(
-      report, shrunk, options.recipe, first: options.first, seeds: options.total, shard: options.output.shard,
-      stoppedBy: stoppedBy, program: Version.program)
-    (report.allowsEmpty, report.took) = (options.allowsEmpty, .seconds(seconds))
-    self.report = report
-    self.shrunk = shrunk
-    self.options = options
-    self.seconds = seconds
-    self.busy = busy
+  init(_ report: SoakReport, _ options: SoakRun, seconds: Double, busy: Double) {
+    (self.report, self.options, self.seconds, self.busy) = (report, options, seconds, busy)
   }
 
   func tell(_ console: Console, at now: Instant) -> ExitCode {
     if !console.isJSON { console.out("\(report.coverage)") }
-    for world in shrunk { tell(world, console, at: now) }
-    let others = report.failures.dropFirst(shrunk.count)
-    if !console.isJSON {
-      for failure in others { console.out(report.line(of: failure)) }
-      for line in report.beyond { console.out(line) }
+    for failure in report.failures {
+      if let shrunk = failure.shrunk {
+        tell(failure, shrunk, console, at: now)
+      } else if !console.isJSON {
+        console.out(report.line(of: failure))
+      }
     }
+    if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.isJSON ? console.out(json(at: now).text) : console.out("\(report.headline); hash \(report.hash)")
     // On stderr, since it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
@@ -49,34 +39,34 @@ struct SoakVerdict {
 
   // MARK: Failures
 
-  private func tell(_ world: SoakShrunk, _ console: Console, at now: Instant) {
-    let path = save(world, console)
-    if console.isJSON { return console.out(json(world, path, at: now).text) }
-    if let failure = report.failures.first(where: { $0.seed == world.original.seed }) {
-      console.out(report.line(of: failure))
-    }
-    console.out("  shrunk: \(world.before.size) to \(world.plan.size), in \(world.worldsPlayed) worlds")
+  private func tell(
+    _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ console: Console, at now: Instant
+  ) {
+    let path = save(failure.seed, shrunk, console)
+    if console.isJSON { return console.out(json(failure, shrunk, path, at: now).text) }
+    console.out(report.line(of: failure))
+    console.out("  shrunk: \(shrunk.before) to \(shrunk.after), in \(shrunk.worlds) worlds")
     if let path {
       console.out("  saved:  easim scenario run \(path.shellWord)")
     } else {
-      console.out("  as a scenario, for 'easim scenario run FILE.json5':\n\n\(world.fileText)")
+      console.out("  as a scenario, for 'easim scenario run FILE.json5':\n\n\(shrunk.scenario)")
     }
   }
 
   /// The file that a failure was written to, with `--save`.
-  private func save(_ world: SoakShrunk, _ console: Console) -> String? {
+  private func save(_ seed: UInt64, _ shrunk: SoakReport.Shrunk, _ console: Console) -> String? {
     guard let folder = options.folder else { return nil }
-    let path = "\(folder)/soak-\(world.original.seed).json5"
+    let path = "\(folder)/soak-\(seed).json5"
     let file: WholeFile
     do { file = try WholeFile(path) } catch {
       console.err("easim: \(path): \(error.reason)")
       return nil
     }
-    if let reason = PatientFile.write(Array(world.fileText.utf8), to: file) {
+    if let reason = PatientFile.write(Array(shrunk.scenario.utf8), to: file) {
       console.lose(path, reason)
       return nil
     }
-    saveCapture(of: world.original.seed, in: folder, console)
+    saveCapture(of: seed, in: folder, console)
     return path
   }
 
@@ -97,16 +87,19 @@ struct SoakVerdict {
 
   // MARK: JSON
 
-  private func json(_ world: SoakShrunk, _ path: String?, at now: Instant) -> JSONObject {
+  private func json(
+    _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?, at now: Instant
+  ) -> JSONObject {
     var object = JSONObject(event: "failure", at: now)
-    object.add("seed", Int(clamping: world.original.seed))
-    object.add("rule", world.rule.description)
-    object.add("text", world.original.violations.first { $0.rule == world.rule }?.description ?? "")
-    object.add("command", options.recipe.command(replaying: world.original.seed))
-    object.add("size", world.before.size)
-    object.add("shrunkSize", world.plan.size)
+    object.add("seed", Int(clamping: failure.seed))
+    // The shrinker keeps the first rule broken.
+    object.add("rule", failure.violations.first?.rule.description ?? "")
+    object.add("text", failure.violations.first?.description ?? "")
+    object.add("command", options.recipe.command(replaying: failure.seed))
+    object.add("size", shrunk.before)
+    object.add("shrunkSize", shrunk.after)
     if let path { object.add("file", path) }
-    object.add("scenario", world.fileText)
+    object.add("scenario", shrunk.scenario)
     return object
   }
 
@@ -126,7 +119,7 @@ struct SoakVerdict {
     for corner in SoakCoverage.Corner.allCases { coverage.add(corner.word, report.coverage[corner]) }
     object.add("coverage", coverage)
     var faults = JSONObject()
-    for fault in Fault.format.names { faults.add(fault, report.coverage.hits(of: fault)) }
+    for fault in Fault.format.names { faults.add(fault, report.coverage[fault: fault]) }
     object.add("faults", faults)
     return object
   }

@@ -9,17 +9,11 @@ import Testing
     #expect(throws: CertificateError.bareX509(byteCount: bare.count)) { try AccessoryCertificate(bare) }
   }
 
-  @Test func aBareCertificateIsReadWhereThatIsAllowed() throws {
-    let certificate = try AccessoryCertificate(Sample.bare(.current), envelope: .bareAllowed)
-    #expect(certificate.isBare && certificate.serial == Sample.current.certificateSerial)
-    #expect(try !AccessoryCertificate(Sample.current.certificate, envelope: .bareAllowed).isBare)
-  }
-
   @Test func bytesOfOtherKindsAreNamed() {
     #expect(throws: CertificateError.empty) { try AccessoryCertificate([]) }
     #expect(throws: CertificateError.stub) { try AccessoryCertificate(StubAuthenticator(seed: 1).certificate) }
     #expect(throws: CertificateError.pemText) {
-      try AccessoryCertificate(Array(CertificateAuthority.simulation.pem.utf8))
+      try AccessoryCertificate(Array("-----BEGIN CERTIFICATE-----\nMIIB".utf8))
     }
     let noise = (0..<200).map { UInt8($0) }
     #expect(throws: CertificateError.notDER(first: Array(noise.prefix(16)), byteCount: 200)) {

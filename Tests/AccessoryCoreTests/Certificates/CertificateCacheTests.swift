@@ -5,7 +5,7 @@ import Testing
 @Suite struct CertificateCacheTests {
   func entry(_ seed: UInt64) throws -> CertificateCache.Entry {
     let certificate = try AccessoryCertificate(SimulatedCoprocessor(seed: seed).certificate)
-    return .init(certificate: certificate, chain: .unknown("\(seed)"))
+    return .init(certificate: certificate, chainProblem: "\(seed)")
   }
 
   @Test func theOldestMakesRoom() throws {
@@ -17,7 +17,7 @@ import Testing
       let kept = entries.indices.filter { cache[entries[$0].certificate.bytes] != nil }
       #expect(kept == Array(max(0, index - 2)...index))
     }
-    #expect(cache[entries[7].certificate.bytes]?.chain == .unknown("7"))
+    #expect(cache[entries[7].certificate.bytes]?.chainProblem == "7")
   }
 
   @Test func aCertificateKeptTwiceTakesOnePlace() throws {
@@ -38,10 +38,10 @@ import Testing
   // The parsed object is the same one, so nothing was parsed or followed again.
   @Test func aVerifierReadsTheSameBytesOnce() throws {
     let verifier = AccessoryVerifier()
-    let first = try verifier.read(Sample.current.certificate)
-    let again = try verifier.read(Array(Sample.current.certificate))
-    #expect(first.parsed === again.parsed)
-    let elsewhere = try AccessoryVerifier().read(Sample.current.certificate)
-    #expect(first.parsed !== elsewhere.parsed)
+    let first = try verifier.known(Sample.current.certificate)
+    let again = try verifier.known(Array(Sample.current.certificate))
+    #expect(first.certificate.parsed === again.certificate.parsed)
+    let elsewhere = try AccessoryVerifier().known(Sample.current.certificate)
+    #expect(first.certificate.parsed !== elsewhere.certificate.parsed)
   }
 }

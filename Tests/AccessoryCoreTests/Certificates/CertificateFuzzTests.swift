@@ -25,14 +25,14 @@ import Testing
     return bytes
   }
 
-  /// Presents a certificate to a strict verifier, with a right response where there is one. Returns it when accepted.
+  /// Presents a certificate to a verifier, with a right response where there is one. Returns it when accepted.
   static func presented(
     _ bytes: [UInt8], _ generation: CoprocessorGeneration, to verifier: AccessoryVerifier
   )
     throws(CertificateError) -> AccessoryCertificate?
   {
-    let certificate = try verifier.read(bytes)
-    let challenge = verifier.makeChallenge(for: certificate)
+    let certificate = try AccessoryCertificate(bytes)
+    let challenge = (try? verifier.challenge(for: bytes)) ?? []
     let response = (try? Sample.of(generation).respond(to: challenge)) ?? []
     let verdict = verifier.judge(response: response, to: challenge, certificate: bytes)
     return verdict == .accepted(warnings: []) ? certificate : nil
@@ -40,7 +40,7 @@ import Testing
 
   @Test(arguments: CoprocessorGeneration.allCases)
   func mutatedCertificatesAreRefusedOrStillSayWhatWasSigned(_ generation: CoprocessorGeneration) {
-    let verifier = AccessoryVerifier(.init(unknownChain: .refused))
+    let verifier = AccessoryVerifier()
     var random = SeededRandom(seed: 2024)
     var refused = 0
     var read = 0
@@ -63,7 +63,7 @@ import Testing
 
   @Test(arguments: CoprocessorGeneration.allCases)
   func aChangedByteAnywhereInTheSignedCertificateIsNoticed(_ generation: CoprocessorGeneration) {
-    let verifier = AccessoryVerifier(.init(unknownChain: .refused))
+    let verifier = AccessoryVerifier()
     for place in Sample.bareRange(generation) {
       let bytes = Sample.of(generation).certificate.flipped(bit: place * 8 + place % 8)
       let accepted = (try? Self.presented(bytes, generation, to: verifier)) ?? nil
@@ -76,9 +76,8 @@ import Testing
     let whole = Sample.of(generation).certificate
     for count in 0..<whole.count {
       #expect(throws: CertificateError.self) {
-        try AccessoryCertificate(Array(whole.prefix(count)), envelope: .bareAllowed)
+        try AccessoryCertificate(Array(whole.prefix(count)))
       }
-      #expect(throws: CertificateError.self) { try TrustedRoots(Array(whole.prefix(count))) }
     }
   }
 
@@ -113,19 +112,18 @@ import Testing
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {
-      let verifier = AccessoryVerifier(.init(unknownChain: .refused))
+      let verifier = AccessoryVerifier()
       for generation in CoprocessorGeneration.allCases {
         let whole = Sample.of(generation).certificate
         _ = try? presented(whole, generation, to: verifier)
-        _ = try? AccessoryCertificate(Sample.bare(generation), envelope: .bareAllowed)
+        _ = try? AccessoryCertificate(Sample.bare(generation))
         for _ in 0..<4 {
           let bytes = mutated(whole, &random)
           _ = try? presented(bytes, generation, to: verifier)
-          _ = try? TrustedRoots(bytes)
         }
       }
       _ = SimulatedCoprocessor(seed: seed).certificate
-      _ = try? TrustedRoots(Array(CertificateAuthority(seed: seed).pem.utf8))
+      _ = CertificateAuthority(seed: seed)
       if seed % 50 == 0 { _ = SimulatedCoprocessor(seed: seed, generation: .older).certificate }
     }
   }

@@ -29,7 +29,7 @@ import Testing
     ("99999999999999999999h", "'99999999999999999999h' is too long: at most 8760h (a year)"),
   ])
   func anErrorQuotesTheTextAndShowsTheRightForm(text: String, message: String) {
-    let error = #expect(throws: DurationTextError.self) { try DurationText.parse(text) }
+    let error = #expect(throws: OptionError.self) { try DurationText.parse(text) }
     #expect(error?.description == message)
   }
 

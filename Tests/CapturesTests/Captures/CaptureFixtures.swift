@@ -144,3 +144,48 @@ enum Fixture {
     capture.entries.filter { $0.event == .problem }.map(\.line)
   }
 }
+
+/// A capture in memory, decoded whole.
+struct DecodedCapture {
+  let form: CaptureForm
+  let entries: [CaptureEntry]
+  let foreignLineCount: Int
+  private let counts: CaptureSummary
+
+  init(_ input: [UInt8], as form: CaptureForm? = nil) throws(CaptureError) {
+    let decoder = CaptureDecoder(as: form)
+    var entries: [CaptureEntry] = []
+    try decoder.append(input) { entries.append($0) }
+    try decoder.finish { entries.append($0) }
+    self.form = decoder.form ?? .hex
+    self.entries = entries
+    foreignLineCount = decoder.foreignLines?.count ?? 0
+    counts = decoder.summary
+  }
+
+  var isSound: Bool { counts.isSound }
+  var summary: String { counts.text }
+}
+
+extension Recording {
+  init(_ entries: [CaptureEntry]) throws(RecordingError) {
+    var reader = RecordingReader()
+    for entry in entries { try reader.add(entry) }
+    self = try reader.finish()
+  }
+}
+
+/// A hex dump in memory, read whole.
+struct HexDump {
+  private(set) var streams: [String] = []
+  private(set) var runs: [HexDumpReader.Run] = []
+
+  init(_ text: [UInt8]) throws(CaptureError) {
+    var reader = HexDumpReader()
+    var cutter = LineCutter()
+    try cutter.take(text) { line throws(CaptureError) in try reader.read(line) }
+    try cutter.finish { line throws(CaptureError) in try reader.read(line) }
+    for (run, times) in reader.takeRuns(isEnd: true) { runs += [HexDumpReader.Run](repeating: run, count: times) }
+    streams = reader.names
+  }
+}

@@ -21,3 +21,39 @@ func open(_ world: SimulatedWorld) async throws -> Open {
   return Open(
     simulated: simulated, accessory: accessory, session: session, far: try #require(simulated.sessions.first))
 }
+
+extension SimulatedWorld {
+  /// Adds an accessory, plugs it in, and lets everything settle.
+  @discardableResult
+  func plugIn(_ profile: String, quirks: [String] = []) async throws -> WorldAccessory {
+    let added = try add(profile, quirks: quirks)
+    await plugIn(added)
+    return added
+  }
+
+  func plugIn(_ accessory: WorldAccessory) async {
+    accessory.plugIn()
+    await settle()
+  }
+
+  func unplug(_ accessory: WorldAccessory) async {
+    accessory.unplug()
+    await settle()
+  }
+}
+
+extension SimulatedWorld.Settings {
+  static func with(_ change: (inout Self) -> Void) -> Self {
+    var settings = Self()
+    change(&settings)
+    return settings
+  }
+}
+
+extension EventRecorder {
+  /// A recorder in an app that has registered for notifications.
+  static func registered() -> EventRecorder {
+    defer { manager.registerForLocalNotifications() }
+    return EventRecorder()
+  }
+}

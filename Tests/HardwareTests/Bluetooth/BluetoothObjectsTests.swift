@@ -59,7 +59,7 @@ import Testing
   @Test func aSignalThatHasGoneIsForgotten() {
     var state = BluetoothObjects()
     _ = state.replace(with: objects())
-    _ = state.handle(changed(["RSSI": .int16(-60)]))
+    _ = state.handle(changed(["RSSI": .integer(-60, .int16)]))
     #expect(state.devices[path]?.signal == -60)
     _ = state.handle(changed([:], dropped: ["RSSI"]))
     #expect(state.devices[path]?.signal == nil)

@@ -306,7 +306,7 @@ extension BusValue {
   fileprivate var plain: String {
     switch unwrapped {
     case .bool(let truth): truth ? "yes" : "no"
-    case .uint32(let number): "\(number)"
+    case .integer(let number, _): "\(number)"
     default: text ?? "?"
     }
   }

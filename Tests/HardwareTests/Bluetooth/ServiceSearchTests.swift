@@ -117,21 +117,17 @@ import Testing
 }
 
 @Suite struct ServiceRecordTests {
-  @Test func theNameCannotEndTheXML() {
-    let record = ServiceRecord(service: AccessoryService.accessory, channel: 11, name: "a\"/><b>&\u{1B}")
-    #expect(record.xml.contains(#"<text value="a&quot;/&gt;&lt;b&gt;&amp; "/>"#))
-  }
+  private let options = OfferedService.options(AccessoryService.accessory, 11).dictionary
 
   @Test func theServiceIsForPairedDevicesAlone() {
-    let record = ServiceRecord(service: AccessoryService.accessory, channel: 11, name: "a")
-    #expect(record.options["RequireAuthentication"] == .bool(true))
+    #expect(options?["RequireAuthentication"]?.truth == true)
   }
 
-  @Test func recordAndOptionsNameTheSameChannel() {
-    let record = ServiceRecord(service: AccessoryService.accessory, channel: 11, name: "a")
-    #expect(record.xml.contains(#"<uuid value="0x0003"/><uint8 value="11"/>"#))
-    #expect(record.options["Channel"] == .uint16(11))
-    #expect(record.xml.contains(#"<uuid value="0x1101"/>"#))
-    #expect(record.xml.contains(#"<uuid value="0x1002"/>"#))
+  @Test func recordAndOptionsNameTheSameChannel() throws {
+    let record = try #require(options?["ServiceRecord"]?.text)
+    #expect(record.contains(#"<uuid value="0x0003"/><uint8 value="11"/>"#))
+    #expect(options?["Channel"] == .uint16(11))
+    #expect(record.contains(#"<uuid value="0x1101"/>"#))
+    #expect(record.contains(#"<uuid value="0x1002"/>"#))
   }
 }

@@ -47,9 +47,15 @@ import Testing
     #expect(
       found.findIAP(active: 1)
         == .accessory(
-          IAPInterface(
-            configuration: 1, number: 0, alternate: 0, incoming: USBEndpoint(address: 0x81, packetSize: 512),
-            outgoing: USBEndpoint(address: 0x02, packetSize: 512), nameIndex: 4)))
+          IAPInterfaces(configuration: 1, main: Self.pair(0, alternate: 0, 0x81, 0x02, name: 4))))
+  }
+
+  static func pair(
+    _ number: UInt8, alternate: UInt8, _ incoming: UInt8, _ outgoing: UInt8, name: UInt8
+  ) -> BulkPair {
+    BulkPair(
+      number: number, alternate: alternate, incoming: USBEndpoint(address: incoming, packetSize: 512),
+      outgoing: USBEndpoint(address: outgoing, packetSize: 512), nameIndex: name)
   }
 
   /// Two native transports besides iAP2: each an interface named after its protocol, empty in alternate 0.
@@ -78,17 +84,15 @@ import Testing
   }
 
   @Test func aHostFindsTheNativeTransportsOfAnAccessory() throws {
-    func native(_ number: UInt8, _ address: UInt8, _ name: UInt8) -> NativeInterface {
-      NativeInterface(
-        number: number, alternate: 1, incoming: USBEndpoint(address: 0x80 | address, packetSize: 512),
-        outgoing: USBEndpoint(address: address, packetSize: 512), nameIndex: name)
-    }
     guard case .accessory(let found) = try USBDescriptors(reading: Self.device + Self.withNatives).findIAP(active: 1)
     else {
       Issue.record("it is an accessory")
       return
     }
-    #expect(found.natives == [native(1, 3, 5), native(2, 4, 6)])
+    #expect(
+      found.natives == [
+        Self.pair(1, alternate: 1, 0x83, 0x03, name: 5), Self.pair(2, alternate: 1, 0x84, 0x04, name: 6),
+      ])
   }
 
   @Test func aNativeTransportWithoutAPairIsNone() throws {
@@ -135,7 +139,7 @@ import Testing
   static func place(_ configurations: [UInt8]..., active: UInt8? = 1) throws -> [UInt8]? {
     let found = try USBDescriptors(reading: device + configurations.flatMap(\.self))
     guard case .accessory(let it) = found.findIAP(active: active) else { return nil }
-    return [it.configuration, it.number, it.alternate]
+    return [it.configuration, it.main.number, it.main.alternate]
   }
 
   @Test func anInterfaceIsFoundWhereverItStands() throws {

@@ -23,7 +23,7 @@ import Testing
   /// A host has several addresses, and the first one may have used up the time; zero would mean no limit to the
   /// system.
   @Test func noAddressIsTriedWhenTheTimeIsUp() {
-    let problem = #expect(throws: USBIPSocket.Problem.self) {
+    let problem = #expect(throws: PlugProblem.self) {
       try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)
     }
     #expect(problem?.description == "Connection timed out")
@@ -106,7 +106,7 @@ import Testing
   static let pair = [USBEndpoint(address: 0x81, packetSize: 512), USBEndpoint(address: 0x02, packetSize: 512)]
 
   @Test func aListThatSaysEnoughIsEnough() throws {
-    #expect(throws: PlugRefusal.noAccessory("its interfaces are 03/01/01, 03/01/02")) {
+    #expect(throws: PlugProblem.noAccessory("its interfaces are 03/01/01, 03/01/02")) {
       try rules.check(Self.offer([[3, 1, 1], [3, 1, 2]]))
     }
     try rules.check(Self.offer([[3, 1, 1], [0xFF, 0xF0, 0]]))
@@ -118,10 +118,10 @@ import Testing
 
   @Test func theDescriptorsDecide() throws {
     try rules.check(try Self.descriptors(.iAP, Self.pair))
-    #expect(throws: PlugRefusal.noAccessory("interface 0 is FF/F0/00 and has no bulk OUT endpoint")) {
+    #expect(throws: PlugProblem.noAccessory("interface 0 is FF/F0/00 and has no bulk OUT endpoint")) {
       try rules.check(try Self.descriptors(.iAP, [Self.pair[0]]))
     }
-    #expect(throws: PlugRefusal.noAccessory("its interfaces are 03/01/01")) {
+    #expect(throws: PlugProblem.noAccessory("its interfaces are 03/01/01")) {
       try rules.check(try Self.descriptors(.init(3, 1, 1), Self.pair))
     }
   }
@@ -129,9 +129,9 @@ import Testing
   @Test func aConnectionThatDoesNotTellIsEnoughForAListAlone() throws {
     let unsure = PlugRules { _ in .unknown("whose?") }
     try unsure.check(3, isFinal: false)
-    #expect(throws: PlugRefusal.server("whose?")) { try unsure.check(3, isFinal: true) }
+    #expect(throws: PlugProblem.server("whose?")) { try unsure.check(3, isFinal: true) }
     let strict = PlugRules { _ in .refused("no") }
-    #expect(throws: PlugRefusal.server("no")) { try strict.check(3, isFinal: false) }
+    #expect(throws: PlugProblem.server("no")) { try strict.check(3, isFinal: false) }
   }
 
   @Test func descriptorsAreAskedForAndReadAsUSBIPHasThem() throws {

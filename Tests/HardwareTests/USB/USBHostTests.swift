@@ -42,7 +42,6 @@ import Testing
     #expect(text.contains("no permission to open /dev/bus/usb/001/007"))
     #expect(text.contains(#"ENV{ID_USB_INTERFACES}=="*:fff000:*""#))
     #expect(text.contains("sudo tee /etc/udev/rules.d/70-easim.rules && sudo udevadm control --reload"))
-    #expect(USBHostError.noPermission(node: "/dev/x").brief == "no permission to open /dev/x")
   }
 
   /// Its node is gone, or has no device any more.

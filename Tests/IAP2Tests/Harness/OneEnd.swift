@@ -83,7 +83,27 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
   }
 }
 
+extension PeerEvent {
+  var agreement: LinkAgreement? { if case .linkUp(let agreement) = self { agreement } else { nil } }
+  var linkEnd: LinkEnd? { if case .linkDown(let end) = self { end } else { nil } }
+  var adjustments: [LinkParameters.ValueOutOfRange]? {
+    if case .synchronizationAdjusted(let values) = self { values } else { nil }
+  }
+}
+
+extension LinkEnd {
+  var unusable: LinkParametersError? { if case .unusable(let error) = self { error } else { nil } }
+}
+
 extension OneEnd where Role == AccessoryRole {
+  /// An accessory whose detection was answered.
+  static func detected(_ settings: LinkSettings = LinkSettings()) -> OneEnd {
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.receives(Sheet.detection)
+    return end
+  }
+
   /// An accessory with its link up: its own numbers begin at `settings.initialSequence`, the device's at `device`.
   static func accessory(
     _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
@@ -110,13 +130,19 @@ extension OneEnd where Role == AccessoryRole {
 }
 
 extension OneEnd where Role == DeviceRole {
+  /// A device that waits for detection.
+  static func listening(_ settings: DevicePeer.Settings = DevicePeer.Settings()) -> OneEnd {
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    return end
+  }
+
   /// A device with its link up and its first question asked: the accessory's numbers begin at `accessory`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
     offer: String = Sheet.parameters()
   ) -> OneEnd {
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     end.receives(Sheet.detection)
     end.receives(Sheet.packet(Sheet.syn, accessory, 0, offer))
     end.receives(Sheet.packet(Sheet.ack, accessory, settings.link.initialSequence))

@@ -8,8 +8,7 @@ import Testing
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.link.lineRate = lineRate
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     end.receives(Sheet.detection)
     return end
   }

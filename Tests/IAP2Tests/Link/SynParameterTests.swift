@@ -74,33 +74,24 @@ import Testing
     problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
 
   @Test(arguments: refused + [refusedAsOffer])
-  func theDeviceRefusesAndShowsTheBytes(_ one: Case) {
+  func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
     var settings = DevicePeer.Settings()
     settings.link.outOfRange = .refuse
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
-    guard case .linkDown(let reason)? = end.told().first else {
-      Issue.record("the reason is told")
-      return
-    }
+    let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
     // And it listens on: a good SYN is answered.
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
   @Test(arguments: refused)
-  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) {
+  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) throws {
     var settings = LinkSettings()
     settings.outOfRange = .refuse
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected(settings)
     end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
-    guard case .linkDown(let reason)? = end.told().first else {
-      Issue.record("the reason is told")
-      return
-    }
+    let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
     #expect(end.peer.core.isLinkUp == false)
   }
@@ -117,8 +108,7 @@ import Testing
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
     var settings = DevicePeer.Settings()
     settings.link.deviceAnswer = .ownRecovery
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
     #expect(end.receives(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
     #expect(end.told() == [])
@@ -137,9 +127,7 @@ import Testing
 
   /// Begun anew at once, two such ends would go round in circles as fast as the wire lets them.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
-    var end = OneEnd(AccessoryPeer(identification: .example))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
@@ -149,22 +137,15 @@ import Testing
     var end = OneEnd.device()
     _ = end.told()
     end.receives(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(sessions: "")))
-    guard case .linkDown(.unusable)? = end.told().first else {
-      Issue.record("the reason is told")
-      return
-    }
+    #expect(end.told().first?.linkEnd?.unusable != nil)
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  @Test func anErrorShowsAtMostSixtyFourBytes() {
+  @Test func anErrorShowsAtMostSixtyFourBytes() throws {
     let long = Sheet.parameters(version: 9, sessions: String(repeating: "010001", count: 100))
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 0, 0, long))
-    guard case .linkDown(.unusable(let error))? = end.told().first else {
-      Issue.record("the reason is told")
-      return
-    }
+    let error = try #require(end.told().first?.linkEnd?.unusable)
     #expect(error.bytes.count == 310)
     #expect(error.description.count < 300)
   }
@@ -173,8 +154,7 @@ import Testing
 
   /// A phone offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
     #expect(answer == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127))])
     #expect(
@@ -208,29 +188,21 @@ import Testing
   ]
 
   @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.offered)) == [Sheet.packet(0xC0, 0, 0, one.answered)])
-    guard case .synchronizationAdjusted(let values)? = end.told().first else {
-      Issue.record("the values are reported")
-      return
-    }
-    #expect(values.first?.description == one.warning)
+    #expect(end.told().first?.adjustments?.first?.description == one.warning)
     end.receives(Sheet.packet(0x40, 0, 0))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func theAccessoryTakesADevicesOddValuesToo() {
-    var end = OneEnd(AccessoryPeer(identification: .example))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected()
     end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2, window: 128)))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aSynThatCannotBeUsedIsReportedOnce() {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     for _ in 0..<3 { end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: ""))) }
     #expect(end.told().count == 1)
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: "010201")))

@@ -6,18 +6,13 @@ import Testing
   private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     change(&settings)
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
-    return end
+    return OneEnd.detected(settings)
   }
 
   private func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
-    return end
+    return OneEnd.listening(settings)
   }
 
   // MARK: The accessory
@@ -69,7 +64,7 @@ import Testing
 
   /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait for
   /// ever.
-  @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() {
+  @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() throws {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
@@ -80,10 +75,7 @@ import Testing
     end.receives(
       Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 9, length: 512, timeout: 100, hold: 30, repeats: 5, acks: 2))
     )
-    guard case .linkUp(let agreement) = end.told().first else {
-      Issue.record("the link is up")
-      return
-    }
+    let agreement = try #require(end.told().first?.agreement)
     #expect(agreement.peerMaximumOutstandingPackets == 9)
     #expect(agreement.peerMaximumPacketLength == 512)
     #expect(agreement.maximumPayload == 502)
@@ -117,7 +109,7 @@ import Testing
     #expect(rounds == 5)
   }
 
-  @Test func onlyTheSessionsThatBothKnowSurvive() {
+  @Test func onlyTheSessionsThatBothKnowSurvive() throws {
     var end = offering {
       $0.parameters.sessions = [
         LinkSession(id: 1, kind: .control), LinkSession(id: 2, kind: .externalAccessory),
@@ -125,23 +117,17 @@ import Testing
       ]
     }
     end.receives(Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127, sessions: "010001 030101 090201")))
-    guard case .linkUp(let agreement) = end.told().first else {
-      Issue.record("the link is up")
-      return
-    }
+    let agreement = try #require(end.told().first?.agreement)
     #expect(agreement.sessions.map(\.id) == [1, 3])
     #expect(agreement.session(.externalAccessory) == nil)
   }
 
   /// Without a common control session the link would be up and useless.
-  @Test func aDeviceWithAnotherControlSessionCannotBeUsed() {
+  @Test func aDeviceWithAnotherControlSessionCannotBeUsed() throws {
     var end = offering()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
     #expect(end.receives(Sheet.packet(0xC0, 0x1D, 0, answer)) == [])
-    guard case .linkDown(.unusable(let error)) = end.told().first else {
-      Issue.record("the answer cannot be used")
-      return
-    }
+    let error = try #require(end.told().first?.linkEnd?.unusable)
     #expect(error.bytes == Sheet.unhex(answer))
     #expect(error.description.contains("control session"))
     #expect(end.peer.core.isLinkUp == false)

@@ -18,8 +18,7 @@ import Testing
   }
 
   @Test func theDeviceAgreesByZerosOfItsOwn() {
-    var end = OneEnd(DevicePeer())
-    end.start()
+    var end = OneEnd.listening()
     let answer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
     #expect(end.receives(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, answer)])
   }
@@ -79,18 +78,14 @@ import Testing
   @Test func aFallbackThatAlsoAsksForZerosIsNotOfferedForEver() {
     var settings = Self.offer
     settings.fallbackParameters = settings.parameters
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected(settings)
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
   }
 
   @Test func withoutAFallbackTheDevicesValuesAreTaken() {
     var settings = Self.offer
     settings.fallbackParameters = nil
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected(settings)
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
     // Three packets and an acknowledgement: this is a link of the usual kind.
     let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
@@ -113,8 +108,7 @@ import Testing
   @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
     var settings = DevicePeer.Settings()
     settings.link.acceptsZeroAcknowledgement = false
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
     #expect(end.receives(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }

@@ -19,8 +19,7 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x40
     settings.order = .identificationFirst
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
     // V06 but for the window and the length, which the sheet has a device announce as its own: 7F and FFFF.
     #expect(
@@ -32,9 +31,7 @@ import Testing
     let offer = Sheet.unhex("01050400138800ff1e03010001020201")
     var settings = LinkSettings(parameters: try LinkParameters(decoding: offer.span.bytes))
     settings.initialSequence = 1
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
+    var end = OneEnd.detected(settings)
     // V06, in which the host mirrors the accessory's own values.
     #expect(end.receives("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
     #expect(end.peer.core.isLinkUp == true)
@@ -43,8 +40,7 @@ import Testing
   @Test func v12IsWhatADeviceAnswersToThatAccessory() {
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x6C
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     let offer = Sheet.parameters(
       window: 4, length: 512, timeout: 0x05DC, hold: 0x49, repeats: 0x1E, acks: 3, sessions: "010001")
     #expect(end.receives(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
@@ -53,8 +49,7 @@ import Testing
   @Test func v19IsHowADeviceBeginsAuthentication() {
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x4C
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
     #expect(end.receives(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
   }
@@ -110,8 +105,7 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x10
     settings.link.parameters.maximumOutstandingPackets = 32
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
+    var end = OneEnd.listening(settings)
     let offer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0, sessions: "010001 020101")
     #expect(
       end.receives(Sheet.packet(0x80, 0x63, 0, offer)) == ["ff5a001ac01063005a0120ffff000000000000010001020101db"])

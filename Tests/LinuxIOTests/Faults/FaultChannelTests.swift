@@ -11,9 +11,7 @@ import Testing
     // Splitting first and gluing afterwards leaves one chunk; the other way round leaves pieces.
     for (faults, expected) in [(["split,size=3,in", "glue,in"], 1), (["glue,in", "split,size=3,in"], 20)] {
       let rig = try FaultRig(faults[0], faults[1])
-      rig.start()
-      rig.right.send([UInt8](repeating: 1, count: 60))
-      try rig.loop.runUntilQuiet()
+      try rig.sendIn([UInt8](repeating: 1, count: 60))
       #expect(expected == 1 ? rig.atLeft.receptions == [60] : rig.atLeft.receptions.count >= expected)
       #expect(rig.atLeft.bytes.count == 60)
     }
@@ -22,9 +20,7 @@ import Testing
   @Test func oneMoreFaultAtTheEndChangesNoOthersChance() throws {
     func lost(_ faults: String...) throws -> [UInt8] {
       let rig = faults.count == 1 ? try FaultRig(faults[0]) : try FaultRig(faults[0], faults[1])
-      rig.start()
-      rig.left.send((0..<250).flatMap { FaultRig.packet(UInt8($0)) })
-      try rig.loop.runUntilQuiet()
+      try rig.sendOut((0..<250).flatMap { FaultRig.packet(UInt8($0)) })
       return FaultRig.read(rig.atRight.bytes).sequences
     }
     #expect(try lost("loss,chance=10%") == lost("loss,chance=10%", "latency,delay=50ms,jitter=20ms"))
@@ -32,11 +28,9 @@ import Testing
 
   @Test func theTwoDirectionsHaveChancesOfTheirOwn() throws {
     let rig = try FaultRig("loss,chance=20%")
-    rig.start()
     let bytes = (0..<250).flatMap { FaultRig.packet(UInt8($0)) }
     rig.left.send(bytes)
-    rig.right.send(bytes)
-    try rig.loop.runUntilQuiet()
+    try rig.sendIn(bytes)
     let (out, back) = (FaultRig.read(rig.atRight.bytes).sequences, FaultRig.read(rig.atLeft.bytes).sequences)
     #expect(out != back)
     #expect(rig.left.counts.map(\.direction) == [.in, .out])
@@ -45,7 +39,6 @@ import Testing
 
   @Test func aFaultOutsideItsTimeDoesNothing() throws {
     let rig = try FaultRig("latency,delay=10ms,after=1s,for=1s,out")
-    rig.start()
     for _ in 0..<3 {
       rig.left.send("x")
       try rig.loop.advance(by: .seconds(1))
@@ -56,14 +49,12 @@ import Testing
 
   @Test func whatIsHeldAtTheEndOfItsTimeIsNotOvertaken() throws {
     let rig = try FaultRig("latency,delay=500ms,for=1s,out")
-    rig.start()
     try rig.loop.advance(by: .milliseconds(900))
     rig.left.send("first ")
     try rig.loop.advance(by: .milliseconds(200))
     rig.left.send("second ")
     try rig.loop.advance(by: .seconds(2))
-    rig.left.send("third")
-    try rig.loop.runUntilQuiet()
+    try rig.sendOut("third")
     #expect(rig.atRight.text == "first second third")
     #expect(rig.arrivals.last == 3.1)
   }
@@ -71,7 +62,7 @@ import Testing
   @Test func whatAChainHoldsIsBoundedAndAllOfItArrives() throws {
     let rig = try FaultRig(
       "duplicate,chance=1%,out", "latency,delay=1s,capacity=5000,out", "split,size=100,out",
-      "rate,bytes=100000,capacity=2000,out", capacity: 1_000)
+      "rate,bytes=100000,capacity=2000,out", capacity: 1_000, starts: false)
     rig.right.pauseReading()
     rig.start()
     let writer = Writer(rig.left, count: 1_000_000)
@@ -90,7 +81,6 @@ import Testing
 
   @Test func aCutInsideIsHeardAtOnceAndWhatWasHeldIsLost() throws {
     let rig = try FaultRig("latency,delay=1s")
-    rig.start()
     rig.left.send("held")
     rig.right.send("held")
     try rig.loop.advance(by: .milliseconds(1))
@@ -103,7 +93,6 @@ import Testing
 
   @Test func anOrderlyEndWaitsForWhatIsHeldBeforeIt() throws {
     let rig = try FaultRig("latency,delay=1s", "rate,bytes=1000")
-    rig.start()
     rig.right.send([UInt8](repeating: 1, count: 500))
     rig.right.close()
     try rig.loop.advance(by: .milliseconds(1_400))
@@ -112,7 +101,6 @@ import Testing
     #expect(rig.atLeft.end == .closedByPeer)
     #expect(rig.atLeft.bytes.count == 500)
     let other = try FaultRig("latency,delay=1s", "rate,bytes=1000")
-    other.start()
     other.left.send([UInt8](repeating: 1, count: 500))
     other.left.close()
     try other.loop.runUntilQuiet()
@@ -122,7 +110,6 @@ import Testing
 
   @Test func whatWasToGoOutWhenTheOtherEndLeftCostsNothingMore() throws {
     let rig = try FaultRig("latency,delay=10ms,out", "latency,delay=1s,in")
-    rig.start()
     rig.right.send("late")
     try rig.loop.advance(by: .milliseconds(1))
     rig.left.send("too late")
@@ -134,7 +121,6 @@ import Testing
 
   @Test func aClosedChannelWaitsTwoSecondsForAnOtherEndThatTakesNothing() throws {
     let rig = try FaultRig("split,size=90", capacity: 1_000)
-    rig.start()
     rig.right.pauseReading()
     rig.atRight.onReceived = { rig.right.pauseReading() }
     rig.left.send([UInt8](repeating: 0, count: 5_000))
@@ -152,7 +138,6 @@ import Testing
   /// It would not read the bytes before the end, and would wait for ever for room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
-    rig.start()
     rig.right.send("late")
     rig.right.close()
     try rig.loop.advance(by: .milliseconds(1))
@@ -167,7 +152,6 @@ import Testing
 
   @Test func aReaderThatResumesAndSendsInTheSameTurnReadsOn() throws {
     let rig = try FaultRig("split,size=90", capacity: 1_000)
-    rig.start()
     rig.left.pauseReading()
     rig.right.pauseReading()
     #expect(rig.right.send([UInt8](repeating: 1, count: 700)) == 700)
@@ -179,7 +163,7 @@ import Testing
   }
 
   @Test func aChannelThatIsPausedBeforeItStartsAndSendsAtOnceReadsNothing() throws {
-    let rig = try FaultRig("split,size=90", capacity: 1_000)
+    let rig = try FaultRig("split,size=90", capacity: 1_000, starts: false)
     rig.left.pauseReading()
     rig.start()
     rig.right.pauseReading()
@@ -194,7 +178,6 @@ import Testing
 
   @Test func aClosedChannelWhoseOtherEndGoesAwayWaitsForNothing() throws {
     let rig = try FaultRig("latency,delay=1h,out")
-    rig.start()
     rig.left.send("never")
     rig.left.close()
     try rig.loop.advance(by: .seconds(1))
@@ -228,7 +211,6 @@ import Testing
     func run(_ seed: UInt64) throws -> [Double] {
       let rig = try FaultRig(
         "loss,chance=10%", "reorder,chance=10%", "latency,delay=5ms,jitter=30ms", "split,size=40", seed: seed)
-      rig.start()
       for number in 0..<200 {
         rig.left.send(FaultRig.packet(UInt8(number)))
         try rig.loop.advance(by: .milliseconds(2))

@@ -19,14 +19,14 @@ final class FaultRig {
 
   convenience init(
     _ faults: String..., seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
-    isTransfers: Bool = false
+    isTransfers: Bool = false, starts: Bool = true
   ) throws {
-    try self.init(faults, seed: seed, capacity: capacity, unit: unit, isTransfers: isTransfers)
+    try self.init(faults, seed: seed, capacity: capacity, unit: unit, isTransfers: isTransfers, starts: starts)
   }
 
   init(
     _ faults: [String], seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
-    isTransfers: Bool = false
+    isTransfers: Bool = false, starts: Bool = true
   ) throws {
     cable = LoopbackChannel.makePair(on: loop, capacity: capacity, keepsTransfersApart: isTransfers)
     let reports = Reports()
@@ -35,7 +35,23 @@ final class FaultRig {
     ) { reports.texts.append($0.description) }
     right = cable.right
     self.reports = reports
+    if starts { start() }
   }
+
+  /// Sends from the end with the faults, and lets everything pass.
+  func sendOut(_ bytes: [UInt8]) throws {
+    left.send(bytes)
+    try loop.runUntilQuiet()
+  }
+
+  /// Sends from the other end, and lets everything pass.
+  func sendIn(_ bytes: [UInt8]) throws {
+    right.send(bytes)
+    try loop.runUntilQuiet()
+  }
+
+  func sendOut(_ text: String) throws { try sendOut(Array(text.utf8)) }
+  func sendIn(_ text: String) throws { try sendIn(Array(text.utf8)) }
 
   private let reports: Reports
 
@@ -84,5 +100,31 @@ final class FaultRig {
     }
     result.skipped += scanner.finish()?.count ?? 0
     return result
+  }
+}
+
+func count(hits: Int, bytes: Int) -> FaultCount {
+  var count = FaultCount()
+  count.hits = hits
+  count.bytes = bytes
+  return count
+}
+
+/// Writes so many bytes as room appears.
+final class Writer {
+  private let channel: any Channel
+  private var left: Int
+
+  init(_ channel: any Channel, count: Int) {
+    self.channel = channel
+    left = count
+  }
+
+  func write() {
+    while left > 0 {
+      let taken = channel.send([UInt8](repeating: 0x55, count: min(left, 10_000)))
+      left -= taken
+      if taken == 0 { return }
+    }
   }
 }

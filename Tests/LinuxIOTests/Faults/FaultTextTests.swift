@@ -1,17 +1,10 @@
+import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
+import TestSupport
 import Testing
 
 @Suite struct FaultTextTests {
-  func error(_ text: String) -> String? {
-    do throws(SourceProblems) {
-      _ = try Fault(text)
-      return nil
-    } catch {
-      return error.description
-    }
-  }
-
   @Test func aFaultIsReadAndWrittenBack() throws {
     let fault = try Fault("loss,chance=5%,in,after=2s,for=500ms")
     var loss = Fault.Loss()
@@ -34,17 +27,6 @@ import Testing
     #expect(try Fault("half-dead").directions == [.out])
     // No delay is chosen in silence.
     #expect(throws: SourceProblems.self) { try Fault("latency") }
-  }
-
-  @Test func aMistakeIsNamedWithTheFaultItsPlaceAndTheNearestRightForm() {
-    #expect(error("los,chance=5%") == "fault 'los,chance=5%': unknown fault 'los', did you mean 'loss'?")
-    #expect(
-      error("loss,chanse=5%")
-        == "fault 'loss,chanse=5%', column 6: unknown key 'chanse' in fault loss, did you mean 'chance'?")
-    #expect(
-      error("latency,delay=50ms,jitter=2")?.hasPrefix("fault 'latency,delay=50ms,jitter=2', column 20: jitter: ")
-        == true)
-    #expect(error("")?.hasPrefix("fault '': unknown fault '': expected 'latency', 'rate'") == true)
   }
 
   @Test(arguments: Fault.format.shape.kinds.map(\.name))
@@ -70,5 +52,57 @@ import Testing
 
   @Test func namesAreUnique() {
     #expect(Set(Fault.format.names).count == Fault.format.names.count)
+  }
+}
+
+@Suite struct FaultPresetTests {
+  @Test func everyPresetIsAChainThatCanBeWrittenAndRead() throws {
+    #expect(
+      FaultPreset.all.map(\.name) == [
+        "bluetooth", "bluetooth-scanning", "bluetooth-hfp", "big-writes", "usb-high-speed",
+      ])
+    for preset in FaultPreset.all {
+      #expect(try FaultPreset.faults(preset.name) == preset.faults)
+      #expect(try preset.faults.map { try Fault($0.description) } == preset.faults)
+      #expect(!Fault.format.names.contains(preset.name))
+      #expect(!preset.summary.isEmpty)
+    }
+  }
+
+  @Test func anyFaultMayStandWhereAPresetMay() throws {
+    #expect(try FaultPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
+  }
+
+  @Test func aWrongNameGetsTheNearestOfBoth() {
+    for (text, near) in [("bluetoth", "'bluetooth'"), ("los,chance=5%", "'loss'")] {
+      #expect {
+        try FaultPreset.faults(text)
+      } throws: {
+        "\($0)".contains("did you mean \(near)?")
+      }
+    }
+  }
+
+  /// Bytes that pass within so many seconds at the rate that the field reports.
+  @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
+  func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
+    let faults = try FaultPreset.faults(name).map(\.description)
+    let rig = try FaultRig(faults)
+    let writer = Writer(rig.left, count: 1_000_000)
+    rig.atLeft.onWritable = { writer.write() }
+    writer.write()
+    try rig.loop.advance(by: .seconds(seconds))
+    #expect(abs(rig.atRight.bytes.count - bytes) <= bytes / 50)
+  }
+
+  @Test func onlyBigWritesCollapse() throws {
+    let faults = try FaultPreset.faults("big-writes").map(\.description)
+    func time(_ size: Int) throws -> Double {
+      let rig = try FaultRig(faults)
+      try rig.sendOut([UInt8](repeating: 1, count: size))
+      return try #require(rig.arrivals.last)
+    }
+    #expect(try time(2_048) == 0)
+    #expect(try time(2_050) > 1)
   }
 }

@@ -1,4 +1,6 @@
+import AccessoryCore
 import Glibc
+import LinuxIO
 
 /// What a process holds at a moment.
 struct Holding: Equatable {
@@ -14,19 +16,11 @@ struct Holding: Equatable {
 
   /// Reads it off /proc; nil when the process is gone.
   init?(of pid: pid_t) {
-    guard let file = fopen("/proc/\(pid)/statm", "r") else { return nil }
-    defer { fclose(file) }
-    var text = [CChar](repeating: 0, count: 128)
-    guard fgets(&text, 128, file) != nil else { return nil }
-    let fields = text.prefix { $0 != 0 }.split(separator: CChar(UInt8(ascii: " ")))
-    guard fields.count > 1, let pages = Int(String(decoding: fields[1].map(UInt8.init(bitPattern:)), as: UTF8.self)),
-      let folder = opendir("/proc/\(pid)/fd")
+    let fields = SmallFile.read("/proc/\(pid)/statm")?.split(separator: UInt8(ascii: " ")) ?? []
+    guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)),
+      let open = Folder.names(in: "/proc/\(pid)/fd")
     else { return nil }
-    defer { closedir(folder) }
-    var count = 0
-    while readdir(folder) != nil { count += 1 }
-    // Without the folder itself and the one above it.
-    self.init(memory: pages * sysconf(Int32(_SC_PAGESIZE)) / 1_024, descriptors: max(0, count - 2))
+    self.init(memory: pages * sysconf(Int32(_SC_PAGESIZE)) / 1_024, descriptors: open.count)
   }
 }
 

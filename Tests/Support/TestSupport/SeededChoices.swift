@@ -11,6 +11,20 @@ extension SeededRandom {
   /// A byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// So many bytes.
-  public mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in byte() } }
+  /// The same text with so many mistakes at most: wrong, missing and doubled bytes, and `tokens` in wrong places.
+  public mutating func damaged(_ bytes: [UInt8], atMost most: Int, inserting tokens: [String]) -> [UInt8] {
+    var bytes = bytes
+    for _ in 0...below(most) where !bytes.isEmpty {
+      let place = below(bytes.count)
+      let end = min(place + 50, bytes.count)
+      switch below(5) {
+      case 0: bytes[place] = UInt8(below(256))
+      case 1: bytes.remove(at: place)
+      case 2: bytes.insert(contentsOf: Array(tokens[below(tokens.count)].utf8), at: place)
+      case 3: bytes.removeSubrange(place..<end)
+      default: bytes.insert(contentsOf: bytes[place..<end], at: place)
+      }
+    }
+    return bytes
+  }
 }

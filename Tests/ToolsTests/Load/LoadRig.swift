@@ -32,8 +32,8 @@ final class LoadRig {
   ) throws {
     loop = VirtualLoop(seed: seed)
     var settings = World.Settings()
-    settings.line.latency = .milliseconds(1)
-    settings.line.bytesPerSecond = bytesPerSecond
+    settings.speed.latency = .milliseconds(1)
+    settings.speed.bytesPerSecond = bytesPerSecond
     let chain = try faults.flatMap { try FaultPreset.faults($0) }
     settings.faults = chain.map { CableFault($0) }
     // As every command does that has `--fault`.

@@ -18,14 +18,14 @@ import Testing
     profile.link.retransmissionTimeout = .milliseconds(200)
     let packets = 100_000
     plan.accessories = [
-      .init(profile: profile, link: SoakLinkChoices(), conduct: .streams([SoakStreamPlan()]))
+      .init(profile: profile, link: SoakLinkChoices(), streams: [SoakStreamPlan()])
     ]
     let stream = SoakStreamPlan(bytes: packets * 40, chunk: packets * 40)
     plan.apps = [.init(sessions: [stream], patience: .zero, isRude: false)]
     plan.deviceLink = SoakLinkChoices()
     plan.deviceFlicker = nil
-    plan.line = World.Settings.Line()
-    plan.steps = [.init(at: .zero, action: .accessory(.plugIn, of: profile.name))]
+    plan.speed = World.Settings.CableSpeed()
+    plan.steps = [.init(at: .zero, .accessory(.plugIn, of: profile.name))]
     plan.faults = [CableFault(try Fault("loss,chance=0.1%"), at: .accessory)]
     plan.length = .seconds(600)
 

@@ -33,16 +33,16 @@ import Testing
     ]
     let (one, other) = (plan.accessories[0].name, plan.accessories[1].name)
     plan.steps = [
-      .init(at: .zero, action: .accessory(.plugIn, of: one)),
-      .init(at: .microseconds(1_001), action: .accessory(.plugIn, of: other)),
-      .init(at: .milliseconds(1_500), action: .accessory(.unplug(), of: one)),
-      .init(at: .milliseconds(1_700), action: .accessory(.plugIn, of: one)),
-      .init(at: .milliseconds(4_000), action: .accessory(.closeSessions, of: one)),
-      .init(at: .microseconds(7_234_567), action: .resetLink(other)),
-      .init(at: .milliseconds(8_000), action: .pull(other)),
-      .init(at: .milliseconds(8_100), action: .accessory(.plugIn, of: other)),
-      .init(at: .milliseconds(9_000), action: .app(.quits, of: .named("app-2"))),
-      .init(at: .milliseconds(9_500), action: .accessory(.unplug(), of: one)),
+      .init(at: .zero, .accessory(.plugIn, of: one)),
+      .init(at: .microseconds(1_001), .accessory(.plugIn, of: other)),
+      .init(at: .milliseconds(1_500), .accessory(.unplug(), of: one)),
+      .init(at: .milliseconds(1_700), .accessory(.plugIn, of: one)),
+      .init(at: .milliseconds(4_000), .accessory(.closeSessions, of: one)),
+      .init(at: .microseconds(7_234_567), .resetLink(other)),
+      .init(at: .milliseconds(8_000), .pull(other)),
+      .init(at: .milliseconds(8_100), .accessory(.plugIn, of: other)),
+      .init(at: .milliseconds(9_000), .app(.quits, of: .named("app-2"))),
+      .init(at: .milliseconds(9_500), .accessory(.unplug(), of: one)),
     ]
     plan.length = .microseconds(12_345_678)
     plan.forbidden = [.resetByDevice]

@@ -28,7 +28,7 @@ final class NativeTransportRig: AppHandler {
     loop = VirtualLoop(seed: seed)
     var settings = World.Settings()
     settings.keepsTranscript = true
-    settings.line.latency = .milliseconds(1)
+    settings.speed.latency = .milliseconds(1)
     settings.faults = try faults.map { CableFault(try Fault($0)) }
     world = World(settings, on: loop)
     var profile = try ProfileLibrary().profile("camera")

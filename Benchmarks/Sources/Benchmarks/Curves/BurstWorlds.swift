@@ -31,7 +31,7 @@ final class BurstWorlds {
     for number in 0..<count {
       let site = runner.addSite("accessory \(number)")
       var settings = World.Settings()
-      settings.line.latency = latency
+      settings.speed.latency = latency
       settings.wrap = { channel, end in end.end == .device ? site.watch(channel) : channel }
       let world = World(settings, on: loop)
       worlds.append(world)

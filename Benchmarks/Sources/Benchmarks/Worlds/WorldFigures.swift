@@ -22,7 +22,7 @@ extension Figure {
 
   private static func play(_ count: Int) throws {
     for seed in 0..<UInt64(count) {
-      let outcome = Soak.run(seed: seed)
+      let outcome = Soak.run(SoakPlan(seed: seed))
       guard outcome.violations.isEmpty else { throw MeasuringError.failed(outcome.description) }
     }
   }

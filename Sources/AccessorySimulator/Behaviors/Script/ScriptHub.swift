@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 
 /// What the scripts of an accessory share: their memory, and the way from one session to the others.
@@ -42,4 +43,110 @@ protocol ScriptSession: AnyObject {
   func push(_ bytes: [UInt8], isUnframed: Bool)
   /// A state was entered.
   func noticeState()
+}
+
+/// What the scripts of an accessory remember together: the state, the counters, how often rules answered. It outlives
+/// sessions and attachments.
+struct ScriptMemory {
+  /// A rule of the script of a protocol.
+  struct RuleID: Hashable {
+    var protocolName: String
+    var index: Int
+  }
+
+  /// The state; nil where no script has any.
+  private(set) var state: String?
+  /// How often a state was entered.
+  private(set) var entries = 0
+  private var uses: [RuleID: Int] = [:]
+  private var counters: [String: Int] = [:]
+  /// Chance for inserted numbers.
+  var random: SeededRandom
+  /// The time at the zero of the loop's clock, in seconds since 1970.
+  var epoch: UInt64
+
+  /// An accessory in the first of its states.
+  init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
+    (self.state, self.random, self.epoch) = (state, random, epoch)
+  }
+
+  /// Begins in the first of these states, unless it is in one of them. A script that declares none leaves the state as it
+  /// is; one that took the place of another may declare others.
+  mutating func begin(in states: [String]) {
+    guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
+    enter(first)
+  }
+
+  /// Enters a state, also the one it is in: rules with a number of times start again.
+  mutating func enter(_ state: String) {
+    self.state = state
+    entries += 1
+    uses = [:]
+  }
+
+  /// Whether a rule or timer with these states counts now.
+  func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
+
+  /// How often a rule answered since the state was entered.
+  func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
+
+  /// A rule with a number of times answers.
+  mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
+
+  /// A counter's number, one more than before when `counts`.
+  mutating func counter(_ name: String, counts: Bool) -> Int {
+    if counts { counters[name, default: 0] &+= 1 }
+    return counters[name] ?? 0
+  }
+}
+
+/// What a script reports on the timeline, so many times of each kind; further ones are only counted.
+struct ScriptNotes {
+  /// What is reported, as it is counted.
+  enum Kind: String, CaseIterable {
+    case unanswered = "requests without an answer"
+    case endless = "requests without their delimiter"
+    case skipped = "runs of bytes between frames"
+    case wrongLength = "frames of a wrong length"
+    case wrongChecksum = "frames with a wrong checksum"
+    case unfit = "numbers that do not fit"
+    case dropped = "answers that cannot be sent"
+
+    fileprivate var isWarning: Bool { self != .unanswered && self != .skipped }
+  }
+
+  /// One line.
+  struct Line: Equatable {
+    var isWarning: Bool
+    var text: String
+  }
+
+  /// How many of a kind are reported one by one.
+  static let most = 10
+
+  private var counts: [Kind: Int] = [:]
+  private var lines: [Line] = []
+
+  /// Adds a line, unless there were many of its kind.
+  mutating func add(_ kind: Kind, _ text: @autoclosure () -> String) {
+    let count = counts[kind, default: 0] + 1
+    counts[kind] = count
+    guard count <= Self.most else { return }
+    lines.append(Line(isWarning: kind.isWarning, text: text()))
+    if count == Self.most { lines.append(Line(isWarning: false, text: "further \(kind.rawValue) are only counted")) }
+  }
+
+  /// The lines since the last call.
+  mutating func take() -> [Line] {
+    guard !lines.isEmpty else { return [] }
+    defer { lines.removeAll() }
+    return lines
+  }
+
+  /// How many there were of the kinds that were not all reported.
+  var totals: [String] {
+    Kind.allCases.compactMap { kind in
+      counts[kind].flatMap { $0 > Self.most ? "\($0) \(kind.rawValue)" : nil }
+    }
+  }
 }

@@ -11,9 +11,9 @@ import Glibc
 /// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
 /// try gadget.plugIn { news in … }
 /// ```
-public final class Gadget {
+package final class Gadget {
   /// What happens while the gadget is plugged in.
-  public enum News {
+  package enum News {
     /// A host began to use the accessory.
     case cable(Cable)
     /// The gadget was unbound from its controller, by another program or because the controller is gone.
@@ -25,8 +25,7 @@ public final class Gadget {
   /// How long the last bytes may take to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
 
-  /// The controller that it is bound to.
-  public let controller: String
+  package let controller: String
   private let system: GadgetSystem
   private let folder: GadgetFolder
   private let loop: any PollingLoop
@@ -46,7 +45,7 @@ public final class Gadget {
   ///   - controller: its name in /sys/class/udc; by default the only one.
   ///   - number: a different number for each gadget of one process.
   ///   - report: called with warnings, as sentences.
-  public init(
+  package init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
     system: GadgetSystem = GadgetSystem(), on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
@@ -72,7 +71,7 @@ public final class Gadget {
     (self.controller, self.system, self.folder, self.loop, self.report) = (controller, system, folder, loop, report)
     endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in handle($0) }
     timer = loop.makeTimer { [unowned self] in timeCame() }
-    transfers.willTell = { [unowned self] in takeEvents() }
+    transfers.willReport = { [unowned self] in takeEvents() }
     let handler = ControlEventHandler { [weak self] in self?.takeEvents() }
     do { watch = try loop.watch(functions.control, for: .readable, handler) } catch {
       throw .refused("watch endpoint 0", code: EMFILE)
@@ -98,7 +97,7 @@ public final class Gadget {
   // MARK: Plugging in and unplugging
 
   /// Binds it to its controller.
-  public func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
+  package func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
     precondition(self.onEvent == nil, "a gadget can be plugged in only once")
     timer?.cancel()
     unbind()
@@ -107,7 +106,7 @@ public final class Gadget {
   }
 
   /// Unbinds it from its controller, after a moment in which the last bytes are sent.
-  public func unplug() {
+  package func unplug() {
     onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
       timer?.cancel()

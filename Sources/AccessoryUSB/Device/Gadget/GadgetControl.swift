@@ -2,7 +2,6 @@
 enum FunctionFSEvent: Equatable {
   /// The gadget was bound to its controller.
   case bind
-  /// It was unbound.
   case unbind
   /// The host selected the configuration or the alternate setting: endpoints can be used, and start again.
   case enable
@@ -10,7 +9,6 @@ enum FunctionFSEvent: Equatable {
   case disable
   /// A request that the kernel does not answer itself.
   case setup(ControlEndpoint.Setup)
-  /// The bus was suspended.
   case suspend
   /// The bus was resumed.
   case resume

@@ -35,7 +35,6 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case cable(Cable)
     /// The accessory closed its cable, and its last bytes were sent.
     case closed
-    /// A transfer failed.
     case failed(String)
   }
 
@@ -142,7 +141,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     if isRead { bytes.withUnsafeBytes { arrived.append(contentsOf: $0) } }
   }
 
-  func transfersTold() {
+  func transfersReported() {
     work()
   }
 
@@ -157,7 +156,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     deliver()
     readMore()
     writeMore()
-    if case .carrying(let pipe) = state { pipe.tellWritable() }
+    if case .carrying(let pipe) = state { pipe.notifyWritable() }
     if case .leaving(let pipe) = state, isSent(pipe) {
       state = .spent
       onEvent(.closed)

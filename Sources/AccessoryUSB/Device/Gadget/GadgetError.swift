@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 
 /// Why a gadget cannot be created, with the command that fixes it where there is one.
-public enum GadgetError: Error, Equatable, Sendable {
+package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can be a device.
   case noControllers
   /// There is no such controller; the second value has the existing ones.
@@ -13,7 +13,6 @@ public enum GadgetError: Error, Equatable, Sendable {
   case taken(String, by: Holder)
   /// configfs is not in this kernel.
   case noConfigFS
-  /// configfs is not mounted.
   case notMounted(String)
   /// The kernel's support for gadgets is not loaded.
   case noGadgets
@@ -21,14 +20,12 @@ public enum GadgetError: Error, Equatable, Sendable {
   case noFunctionFS
   /// The kernel is too old to mount a file system without a directory.
   case oldKernel
-  /// This needs root.
   case notRoot
   /// The kernel refused something else.
   case refused(String, code: Int32)
 
   /// What a controller can be bound to.
-  public enum Holder: Equatable, Sendable {
-    /// A gadget in configfs.
+  package enum Holder: Equatable, Sendable {
     case gadget(String)
     /// A gadget that is a kernel module.
     case module(String)
@@ -40,7 +37,7 @@ public enum GadgetError: Error, Equatable, Sendable {
   }
 
   /// The command that fixes it.
-  public var remedy: String? {
+  package var remedy: String? {
     switch self {
     case .noControllers: KernelModule.dummyController.remedy
     case .noConfigFS: KernelModule.configFS.remedy
@@ -53,10 +50,8 @@ public enum GadgetError: Error, Equatable, Sendable {
 }
 
 extension GadgetError: CustomStringConvertible {
-  /// One line.
-  public var description: String { remedy.map { "\(problem): \($0)" } ?? problem }
+  package var description: String { remedy.map { "\(problem): \($0)" } ?? problem }
 
-  /// What is wrong.
   private var problem: String {
     switch self {
     case .noControllers:

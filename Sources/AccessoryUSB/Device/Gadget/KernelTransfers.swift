@@ -17,7 +17,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
   weak var handler: (any TransferHandler)?
   /// Called before completions are reported, because the events of endpoint 0 come first.
-  var willTell: () -> Void = {}
+  var willReport: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
   private let events: Int32
   private var context: UInt64 = 0
@@ -138,17 +138,17 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     var count: UInt64 = 0
     _ = Glibc.read(events, &count, 8)
-    willTell()
+    willReport()
     withUnsafeTemporaryAllocation(of: io_event.self, capacity: Self.slots) { ends in
       guard context != 0 else { return }
       let count = clinux_aio_take(context, ends.count, ends.baseAddress)
       guard count > 0 else { return }
-      for end in ends[..<Int(count)] { tell(slot: Int(end.data), end.res) }
+      for end in ends[..<Int(count)] { report(slot: Int(end.data), end.res) }
     }
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 
-  private func tell(slot: Int, _ result: Int64) {
+  private func report(slot: Int, _ result: Int64) {
     let isRead = slot < Self.mostReads
     inUse[slot] = false
     let problem = result < 0 ? Self.problem(Int32(truncatingIfNeeded: -result)) : nil
@@ -156,4 +156,39 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     handler?.transferEnded(tag: tags[slot], isRead: isRead, problem, bytes.bytes)
     if isRead { freeReads.append(slot) } else { freeWrites.append(slot) }
   }
+}
+
+/// Performs the bulk transfers of a gadget: kernel AIO on two files, or a test.
+///
+/// A transfer is started with a tag and completes once, in a later turn, even when it is cancelled. Those of one
+/// direction complete in the order in which they were started.
+protocol TransferQueue: AnyObject {
+  /// Receives the completions.
+  var handler: (any TransferHandler)? { get set }
+
+  /// Starts `count` reads of at most `size` bytes each, and returns how many were started: fewer, without an error,
+  /// when cancelled transfers have not completed yet.
+  func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
+
+  /// Starts to write one transfer, which may be empty. Returns false when there is no room for it now.
+  func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem>
+
+  func cancelAll()
+}
+
+/// Receives the results of transfers, on the loop.
+protocol TransferHandler: AnyObject {
+  /// A transfer has completed. The bytes that were read are valid until this call returns.
+  func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
+
+  /// All transfers that had completed by now were reported.
+  func transfersReported()
+}
+
+/// Why a transfer was not started, or failed.
+enum TransferProblem: Error, Equatable {
+  /// The host does not use the endpoint now, or the transfer was cancelled. This is not a failure.
+  case away
+  /// The kernel's error number for anything else.
+  case failed(Int32)
 }

@@ -3,7 +3,6 @@ import AccessoryFormats
 
 /// The requests of a client that has no device yet, and their answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
-  /// List the devices.
   case list
   /// Import this device until the connection ends.
   case take(busID: String)
@@ -25,7 +24,6 @@ enum USBIPHandshake: Equatable {
     return (.take(busID: String(decoding: name, as: UTF8.self)), 8 + busIDSize)
   }
 
-  /// The answer to ``list``.
   static func listing(_ devices: [USBIPListedDevice]) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -95,14 +93,8 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   case length(UInt32)
   case isochronous(UInt32)
   case tooManyRequests(Int)
-  case tooSlow
-  case takesNoAnswer
-  case usesNothing
-  case endsNoTransfer
-  case takesNoTransferAnswers
+  case owes(USBIPDebt)
   case madeRoom(of: Int)
-
-  private static var transferLimit: String { DurationText.format(USBIPServer.transferPatience) }
 
   var description: String {
     switch self {
@@ -116,34 +108,52 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
       "it asked for a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
     case .isochronous(let count): "it asked for \(count) isochronous packets, but there is no isochronous endpoint"
     case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
-    case .tooSlow: "it connected but sent no request"
-    case .takesNoAnswer: "it does not read the answers to its requests"
-    case .usesNothing: "it has the device and sent no transfer within \(Self.transferLimit)"
-    case .endsNoTransfer: "it sent the beginning of a transfer, but not the rest within \(Self.transferLimit)"
-    case .takesNoTransferAnswers: "it has the device but read no answers for \(Self.transferLimit)"
+    case .owes(let debt): debt.problem
     case .madeRoom(let count):
       "another client connected, and this one had waited longest of \(count) clients without a device"
     }
   }
 }
 
+/// What a USB/IP server waits for a client to do. Each case has a time limit, because a client in that state keeps a
+/// device or a connection from others.
+///
+/// A client that has a device and owes nothing can be silent for any time: a kernel whose programs do not use the
+/// device sends nothing. TCP's keep-alive notices when such a client is gone.
+enum USBIPDebt: CaseIterable {
+  /// It has connected, and not sent its request.
+  case request
+  /// It has asked for a list, or for a device that it cannot have, and does not take the answer.
+  case answer
+  /// It has a device, and has sent no transfer. Every kernel begins with the descriptors.
+  case firstTransfer
+  /// It has sent a part of a transfer.
+  case restOfTransfer
+  /// It does not take the answers to its transfers.
+  case transferAnswers
+
+  /// How long it may owe that. Kernels take milliseconds for each.
+  var limit: Duration {
+    switch self {
+    case .request, .answer: USBIPServer.patience
+    case .firstTransfer, .restOfTransfer, .transferAnswers: USBIPServer.transferPatience
+    }
+  }
+
+  /// What the client did wrong when the limit has passed.
+  var problem: String {
+    let limit = DurationText.format(limit)
+    return switch self {
+    case .request: "it connected but sent no request"
+    case .answer: "it does not read the answers to its requests"
+    case .firstTransfer: "it has the device and sent no transfer within \(limit)"
+    case .restOfTransfer: "it sent the beginning of a transfer, but not the rest within \(limit)"
+    case .transferAnswers: "it has the device but read no answers for \(limit)"
+    }
+  }
+}
+
 extension [UInt8] {
-  func bigEndian16(at offset: Int) -> UInt16 { UInt16(self[offset]) << 8 | UInt16(self[offset + 1]) }
-
-  func bigEndian32(at offset: Int) -> UInt32 {
-    UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
-  }
-
-  mutating func addBigEndian(_ number: UInt16) {
-    append(UInt8(number >> 8))
-    append(UInt8(truncatingIfNeeded: number))
-  }
-
-  mutating func addBigEndian(_ number: UInt32) {
-    addBigEndian(UInt16(number >> 16))
-    addBigEndian(UInt16(truncatingIfNeeded: number))
-  }
-
   /// Text in a field of fixed size, padded with zero bytes.
   fileprivate mutating func addText(_ text: String, size: Int) {
     let bytes = Array(text.utf8.prefix(size - 1))

@@ -38,12 +38,12 @@ final class USBIPImport: BulkCarrier {
   // these change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
   /// The pair of endpoints of iAP2.
-  private let main: USBIPLine
+  private let main: USBIPEndpoints
   /// The pairs of endpoints of native transports.
-  private let natives: [USBIPLine]
+  private let natives: [USBIPEndpoints]
   private var nativeListener: Cable.Listener?
   /// All pairs, that of iAP2 first.
-  private let lines: [USBIPLine]
+  private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
   /// What the client owes now; the timer fires when it has owed that for too long.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
@@ -73,15 +73,15 @@ final class USBIPImport: BulkCarrier {
     self.over = over
     control = ControlEndpoint(shape)
     let interfaces = shape.interfaces(at: shape.speed)
-    let lines = interfaces.compactMap { USBIPLine($0, protocolName: shape.nativeProtocol(of: $0)) }
-    guard let main = lines.first(where: { $0.protocolName == nil }) else {
+    let pairs = interfaces.compactMap { USBIPEndpoints($0, protocolName: shape.nativeProtocol(of: $0)) }
+    guard let main = pairs.first(where: { $0.protocolName == nil }) else {
       preconditionFailure("an accessory's first interface has a bulk pair")
     }
     self.main = main
-    natives = lines.filter { $0.protocolName != nil }
-    self.lines = [main] + natives
+    natives = pairs.filter { $0.protocolName != nil }
+    self.pairs = [main] + natives
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host stopped reading")) }
-    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(debt.problem) } }
+    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(.owes(debt)) } }
     debtTimer?.arm(at: loop.now + USBIPDebt.firstTransfer.limit)
   }
 
@@ -151,14 +151,13 @@ final class USBIPImport: BulkCarrier {
   /// There is room on the connection again.
   func writable() {
     flush()
-    for line in lines {
-      serveReaders(line)
-      line.pipe?.tellWritable()
+    for pair in pairs {
+      serveReaders(pair)
+      pair.pipe?.notifyWritable()
     }
     flush()
   }
 
-  /// The connection was lost.
   func connectionEnded(_ end: ChannelEnd) {
     guard !isOver else { return }
     isOver = true
@@ -186,8 +185,8 @@ final class USBIPImport: BulkCarrier {
     quiet?.cancel()
     nativeListener = nil
     // The main channel first, because the accessory watches its end.
-    for line in lines { line.leave()?.end(end) }
-    for line in lines { serve(line) }
+    for pair in pairs { pair.leave()?.end(end) }
+    for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
   }
 
@@ -198,7 +197,7 @@ final class USBIPImport: BulkCarrier {
     case .unlink(let sequence, let victim): unlink(sequence, victim)
     case .submit(let submission) where submission.endpoint == 0: answerControl(submission)
     case .submit(let submission):
-      guard lines.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
+      guard pairs.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
         throw .tooManyRequests(Self.mostPending)
       }
       transfer(submission, bytes.extracting(submission.data))
@@ -225,40 +224,40 @@ final class USBIPImport: BulkCarrier {
   /// The host begins or ends a session of native transport. When there is no cable, or the accessory refuses the
   /// session, its endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
-    guard let line = natives.first(where: { $0.interface == interface }), let name = line.protocolName else { return }
-    line.leave()?.end(.closedByPeer)
+    guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
+    pair.leave()?.end(.closedByPeer)
     if alternate == 1, let nativeListener {
       let pipe = BulkPipe(self, on: loop)
-      line.begin(pipe)
+      pair.begin(pipe)
       nativeListener(name, pipe)
     }
-    serve(line)
+    serve(pair)
   }
 
   private func transfer(_ submission: USBIPRequest.Submission, _ data: RawSpan) {
     let sequence = submission.sequence
-    guard control.isConfigured, let line = line(of: submission), line.takes(submission) else {
+    guard control.isConfigured, let pair = pair(of: submission), pair.takes(submission) else {
       return answer(sequence, status: Status.stalled)
     }
     if submission.isIncoming {
-      line.addReader(sequence, submission.length)
-    } else if !line.deliversAtOnce {
-      guard lines.reduce(data.byteCount, { $0 + $1.heldBytes }) <= Self.mostHeld else {
+      pair.addReader(sequence, submission.length)
+    } else if !pair.deliversAtOnce {
+      guard pairs.reduce(data.byteCount, { $0 + $1.heldBytes }) <= Self.mostHeld else {
         return answer(sequence, status: Status.noMemory)
       }
-      line.addWriter(sequence, data.withUnsafeBytes { Array($0) })
+      pair.addWriter(sequence, data.withUnsafeBytes { Array($0) })
     } else {
       answer(sequence, count: data.byteCount)
-      line.pipe?.deliver(data)
+      pair.pipe?.deliver(data)
     }
-    if line === main {
+    if pair === main {
       quiet?.cancel()
       if main.pipe == nil, !isOver { beginCable() }
     }
-    serve(line)
+    serve(pair)
   }
 
-  private func line(of submission: USBIPRequest.Submission) -> USBIPLine? {
+  private func pair(of submission: USBIPRequest.Submission) -> USBIPEndpoints? {
     main.has(submission) ? main : natives.first { $0.has(submission) }
   }
 
@@ -274,31 +273,31 @@ final class USBIPImport: BulkCarrier {
 
   private func unlink(_ sequence: UInt32, _ victim: UInt32) {
     let wasRead = main.isRead
-    let wasPending = lines.contains { $0.unlink(victim) }
+    let wasPending = pairs.contains { $0.unlink(victim) }
     if wasRead, !main.isRead, main.pipe != nil { quiet?.arm(at: loop.now + Self.hostPatience) }
     outbox.write { USBIPRequest.unlinked(sequence, wasPending: wasPending, into: &$0) }
   }
 
-  private func serve(_ line: USBIPLine) {
-    serveReaders(line)
-    serveWriters(line)
-    line.pipe?.tellWritable()
+  private func serve(_ pair: USBIPEndpoints) {
+    serveReaders(pair)
+    serveWriters(pair)
+    pair.pipe?.notifyWritable()
   }
 
-  private func serveReaders(_ line: USBIPLine) {
-    while hasRoom, let (sequence, piece) = line.nextRead() {
+  private func serveReaders(_ pair: USBIPEndpoints) {
+    while hasRoom, let (sequence, piece) = pair.nextRead() {
       if let piece { answer(sequence, with: piece.span.bytes) } else { answer(sequence, status: Status.stalled) }
     }
   }
 
-  private func serveWriters(_ line: USBIPLine) {
-    while let (sequence, data) = line.nextWrite() {
+  private func serveWriters(_ pair: USBIPEndpoints) {
+    while let (sequence, data) = pair.nextWrite() {
       guard let data else {
         answer(sequence, status: Status.stalled)
         continue
       }
       answer(sequence, count: data.count)
-      line.pipe?.deliver(data.span.bytes)
+      pair.pipe?.deliver(data.span.bytes)
     }
   }
 
@@ -328,14 +327,14 @@ final class USBIPImport: BulkCarrier {
 
   // MARK: The pipes
 
-  private func line(of pipe: BulkPipe) -> USBIPLine? {
+  private func pair(of pipe: BulkPipe) -> USBIPEndpoints? {
     main.pipe === pipe ? main : natives.first { $0.pipe === pipe }
   }
 
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int {
-    guard let line = line(of: pipe) else { return 0 }
+    guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
-    while taken < bytes.byteCount, hasRoom, let (sequence, length) = line.takeReader() {
+    while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
       // No more than may wait, so that the bytes that the connection does not accept have a limit.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
@@ -346,24 +345,24 @@ final class USBIPImport: BulkCarrier {
   }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
-    guard let line = line(of: pipe) else { return }
-    serveReaders(line)
+    guard let pair = pair(of: pipe) else { return }
+    serveReaders(pair)
     // During a turn of the connection everything is sent at its end.
     if !isReceiving { flush() }
   }
 
   func pipeTakesBytes(_ pipe: BulkPipe) {
-    guard let line = line(of: pipe) else { return }
-    serve(line)
+    guard let pair = pair(of: pipe) else { return }
+    serve(pair)
     flush()
   }
 
   func pipeIsClosed(_ pipe: BulkPipe) {
-    guard let line = line(of: pipe) else { return }
-    serveReaders(line)
-    guard line === main else {
-      line.close()
-      serve(line)
+    guard let pair = pair(of: pipe) else { return }
+    serveReaders(pair)
+    guard pair === main else {
+      pair.close()
+      serve(pair)
       if !isReceiving { flush() }
       return
     }

@@ -4,7 +4,6 @@ enum USBIPRequest: Equatable {
   /// Cancels the request `victim`.
   case unlink(sequence: UInt32, victim: UInt32)
 
-  /// One transfer.
   struct Submission: Equatable {
     /// The number that the answer repeats.
     var sequence: UInt32

@@ -13,13 +13,13 @@ import AccessoryCore
 /// ```
 public final class USBIPServer {
   /// How long a client may take to send a request, and how long to read the answer.
-  public static let patience = Duration.seconds(10)
+  package static let patience = Duration.seconds(10)
   /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
-  public static let transferPatience = Duration.seconds(30)
+  package static let transferPatience = Duration.seconds(30)
   /// How many clients without a device may be connected: those that have sent no request yet, or do not read the
   /// answer. When one more connects, the one that has waited longest is disconnected, so that silent clients do not keep
   /// others from an answer.
-  public static let mostWaiting = 64
+  package static let mostWaiting = 64
 
   private let loop: any EventLoop
   private let complaints: ReportLimit
@@ -30,7 +30,7 @@ public final class USBIPServer {
   /// Creates a server without accessories. `report` is called with a sentence for each mistake of a client.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
-    complaints = ReportLimit("closed connections of USB/IP clients", on: loop, tell: report)
+    complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
   }
 
   /// Adds an accessory to this server's bus, not plugged in yet. Its bus id stays the same each time it is plugged in.
@@ -69,7 +69,7 @@ public final class USBIPServer {
     clients.removeAll { $0 === client }
   }
 
-  fileprivate func tell(_ sentence: String) {
+  fileprivate func report(_ sentence: String) {
     complaints.report(sentence)
   }
 }
@@ -85,10 +85,9 @@ public final class USBIPExport {
   }
 
   /// The name by which a client asks for it: "1-1".
-  public var busID: String { device.busID }
+  package var busID: String { device.busID }
 
-  /// Whether clients can see it.
-  public var isPluggedIn: Bool { onEvent != nil }
+  package var isPluggedIn: Bool { onEvent != nil }
 
   /// Plugs it in: clients can import it. `onEvent` is called with a cable for each host that begins to use it.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
@@ -153,11 +152,11 @@ private final class USBIPClient: ChannelHandler {
   }
 
   private func beginPatience(_ debt: USBIPDebt) {
-    timer = loop.schedule(after: debt.limit) { [weak self] in self?.refuse(debt.problem) }
+    timer = loop.schedule(after: debt.limit) { [weak self] in self?.refuse(.owes(debt)) }
   }
 
   fileprivate func refuse(_ problem: USBIPError) {
-    server.tell("closed the connection of the USB/IP client at \(peer): \(problem)")
+    server.report("closed the connection of the USB/IP client at \(peer): \(problem)")
     leave()
   }
 
@@ -241,7 +240,7 @@ private final class USBIPClient: ChannelHandler {
 
   private func importIsOver(_ export: USBIPExport?, _ problem: USBIPError?) {
     if case .holding(let held, _) = state, export?.held === held { export?.held = nil }
-    if let problem { server.tell("closed the connection of the USB/IP client at \(peer): \(problem)") }
+    if let problem { server.report("closed the connection of the USB/IP client at \(peer): \(problem)") }
     state = .over
     server.forget(self)
   }

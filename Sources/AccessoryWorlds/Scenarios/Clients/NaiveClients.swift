@@ -1,118 +1,301 @@
 import AccessoryCore
 import AccessoryHost
+import AccessorySessions
+import IAP2
 
 // Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
 
-/// Opens a session at the first connect, whatever protocols are listed then, and gives up when it gets none.
-public final class OpensAtFirstConnect: ScenarioClient {
-  private var hasTried = false
+/// Opens a session at a connect with its protocol while it has none, and closes it at the disconnect of that connection.
+/// It reads the list at no other time.
+class NaiveClient: ScenarioClient {
+  /// Whether it opens a session at this connect.
+  func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if hasTried { return }
-    hasTried = true
-    open(accessory, app)
+  /// Whether it closes its session at this disconnect.
+  func closes(at accessory: PublishedAccessory) -> Bool {
+    current?.accessory.connectionID == accessory.connectionID
   }
 
-  /// An accessory disappeared.
-  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
-  }
-}
+  final func offers(_ accessory: PublishedAccessory) -> Bool { accessory.protocols.contains(protocolName) }
 
-/// Identifies accessories by serial number: a disconnect of another connection with that number ends its session.
-public final class ComparesSerialNumbers: ScenarioClient {
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard accessory.protocols.contains(protocolName) else { return }
+  override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard opens(at: accessory) else { return }
     closeCurrent()
     open(accessory, app)
   }
 
-  /// An accessory disappeared.
-  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current?.accessory.serialNumber == accessory.serialNumber { closeCurrent() }
+  override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if closes(at: accessory) { closeCurrent() }
   }
 }
 
-/// Waits a fixed time before it opens a session, and does not check that the accessory is still connected.
-public final class OpensBlindlyLater: ScenarioClient {
+final class OpensAtFirstConnect: NaiveClient {
+  override class var mistake: String { "opens a session at the first connect, and gives up if it fails" }
+  private var hasTried = false
+
+  override func opens(at accessory: PublishedAccessory) -> Bool {
+    defer { hasTried = true }
+    return !hasTried
+  }
+}
+
+final class ComparesSerialNumbers: NaiveClient {
+  override class var mistake: String { "treats any disconnect with its serial number as its own" }
+
+  override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) }
+  override func closes(at accessory: PublishedAccessory) -> Bool {
+    current?.accessory.serialNumber == accessory.serialNumber
+  }
+}
+
+final class OpensBlindlyLater: NaiveClient {
+  override class var mistake: String { "waits, then opens a session without checking" }
   private var isDone = false
 
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard !isDone, accessory.protocols.contains(protocolName) else { return }
+  override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard !isDone, offers(accessory) else { return }
     isDone = true
     later(.seconds(2), app) { [weak self] app in self?.open(accessory, app) }
   }
-
-  /// An accessory disappeared.
-  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
-  }
 }
 
-/// Shows "not connected" after ten seconds and stops listening.
-public final class GivesUpAfterTenSeconds: ScenarioClient {
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    let hasGivenUp = loop.now > beginning + .seconds(10)
-    if !hasGivenUp, accessory.protocols.contains(protocolName) { open(accessory, app) }
+final class GivesUpAfterTenSeconds: NaiveClient {
+  override class var mistake: String { "stops listening after ten seconds" }
+
+  override func opens(at accessory: PublishedAccessory) -> Bool {
+    loop.now <= beginning + .seconds(10) && offers(accessory)
   }
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
 }
 
-/// Treats the end of a session as the end of the connection, and waits for a disconnect that never comes.
-public final class WaitsForTheDisconnect: ScenarioClient {
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current == nil, accessory.protocols.contains(protocolName) { open(accessory, app) }
-  }
-
-  /// An accessory disappeared.
-  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    closeCurrent()
-  }
+final class WaitsForTheDisconnect: NaiveClient {
+  override class var mistake: String { "expects a disconnect after the end of every session" }
 }
 
-/// Continues an interrupted upload where it stopped, as if everything written had arrived.
-public final class ResumesTheUpload: ScenarioClient {
+final class ResumesTheUpload: NaiveClient {
+  override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
   private var sent = 0
 
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    // The payload counts as sent once all of it was written, whether or not it was received.
-    guard accessory.protocols.contains(protocolName), sent < payload.count else { return }
-    closeCurrent()
-    open(accessory, app)
-  }
-
+  // The payload counts as sent once all of it was written, whether or not it was received.
+  override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) && sent < payload.count }
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
   override var nextPayload: [UInt8] { Array(payload[sent...]) }
+  override func uploadStopped(after sent: Int) { self.sent += sent }
+}
 
-  override func uploadStopped(after sent: Int) {
-    self.sent += sent
+/// It misses accessories that were there before it was launched, or that are not announced, and relies on the registration
+/// of another object in its process.
+final class WaitsForTheConnect: NaiveClient {
+  override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
+
+  override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) }
+}
+
+final class KeepsItsSession: NaiveClient {
+  override class var mistake: String { "assumes that its session is still open" }
+
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
+}
+
+final class EndsAtAnyDisconnect: NaiveClient {
+  override class var mistake: String { "ends its session at the disconnect of any accessory" }
+
+  override func closes(at accessory: PublishedAccessory) -> Bool { true }
+}
+
+final class RetriesWithTheOldAccessory: NaiveClient {
+  override class var mistake: String { "tries again with the accessory of an earlier connect" }
+  private var isTrying = false
+
+  override func opens(at accessory: PublishedAccessory) -> Bool {
+    guard !isTrying, offers(accessory) else { return false }
+    isTrying = true
+    return true
+  }
+
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
+
+  override func openingFailed(_ accessory: PublishedAccessory, _ app: AppView) {
+    later(.seconds(2), app) { [weak self] app in self?.open(accessory, app) }
   }
 }
 
-/// Opens sessions at connect notifications and at no other time: it misses accessories that were there before it was
-/// launched, or that are not announced. It relies on the registration of another object in its process.
-public final class WaitsForTheConnect: ScenarioClient {
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard accessory.protocols.contains(protocolName) else { return }
+final class AbortsAtItsTimer: NaiveClient {
+  override class var mistake: String { "gives up when its timer fires, connected or not" }
+  private var hasGivenUp = false
+
+  override func launched(_ app: AppView) {
+    later(.seconds(15), app) { [weak self] _ in
+      self?.hasGivenUp = true
+      self?.closeCurrent()
+    }
+  }
+
+  override func opens(at accessory: PublishedAccessory) -> Bool { !hasGivenUp && super.opens(at: accessory) }
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
+}
+
+final class OpensForEveryRequest: NaiveClient {
+  override class var mistake: String { "opens a session for each request and closes it afterwards" }
+
+  override func exchangeVerified(_ app: AppView) {
+    guard let accessory = current?.accessory, let interval else { return }
     closeCurrent()
+    later(interval, app) { [weak self] app in self?.open(accessory, app) }
+  }
+}
+
+final class FreesTheDelegateOfOpenStreams: NaiveClient {
+  override class var mistake: String { "frees the delegate of streams that are still open" }
+
+  /// What the app gave to its streams.
+  private final class Delegate {
+    let exchange: Exchange
+
+    init(_ exchange: Exchange) { self.exchange = exchange }
+  }
+
+  private var delegate: Delegate?
+
+  override func closes(at accessory: PublishedAccessory) -> Bool { false }
+
+  override func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
+    delegate = nil
     open(accessory, app)
   }
 
-  /// An accessory disappeared.
-  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
+  override func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+    let delegate = Delegate(exchange)
+    self.delegate = delegate
+    handle(session, with: delegate)
+  }
+
+  override func exchangeVerified(_ app: AppView) {
+    // The exchange is over, and its streams still call the same object.
+    if let session = current?.session, let delegate { handle(session, with: delegate) }
+  }
+
+  /// A stream does not retain its delegate. Where an app's stream would call freed memory, this one notices it.
+  private func handle(_ session: Session, with delegate: Delegate) {
+    let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
+      guard let delegate else {
+        return self?.crash("an event of the first session reached an object that was freed") ?? ()
+      }
+      body(delegate.exchange)
+    }
+    session.handler = SessionEvents(
+      readable: { session in call { $0.sessionIsReadable(session) } },
+      writable: { session in call { $0.sessionIsWritable(session) } },
+      ended: { session, end in call { $0.session(session, endedWith: end) } })
   }
 }
 
-/// Assumes that going to the background changes nothing, and continues to use its session on return.
-public final class KeepsItsSession: ScenarioClient {
-  /// An accessory appeared.
-  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    if current == nil, accessory.protocols.contains(protocolName) { open(accessory, app) }
+// MARK: - One thing missing
+
+// The rest does everything that ``SoundClient`` does, except for what its scenario is about.
+
+final class WaitsWithoutEnd: SoundClient {
+  override class var mistake: String { "waits for a reply without a timeout" }
+  override var patience: Duration? { nil }
+}
+
+final class ReadsOnlyWhenTold: SoundClient {
+  override class var mistake: String { "reads at bytes-available events only, and never checks" }
+  override var looksForBytes: Bool { false }
+}
+
+final class NeverForgetsFailures: SoundClient {
+  override class var mistake: String { "counts failures and never resets the count" }
+  override var forgetsFailures: Bool { false }
+  override var attemptLimit: Int { 6 }
+}
+
+final class WritesOnceAndTrusts: SoundClient {
+  override class var mistake: String { "writes once and ignores how much was accepted" }
+  override var window: Int { .max }
+
+  override func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+    session.handler = SessionEvents(
+      readable: exchange.sessionIsReadable, writable: { _ in }, ended: exchange.session(_:endedWith:))
   }
+}
+
+final class WritesAllAtOnce: SoundClient {
+  override class var mistake: String { "writes as much at once as the session accepts" }
+  override var window: Int { .max }
+}
+
+final class GivesUpSlowUploads: SoundClient {
+  override class var mistake: String { "treats an upload of more than ten seconds as failed" }
+  private var hasGivenUp = false
+  private weak var app: AppView?
+
+  override func launched(_ app: AppView) {
+    self.app = app
+    super.launched(app)
+  }
+
+  override func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+    guard let app else { return }
+    later(.seconds(10), app) { [weak self] _ in
+      guard let self, current?.session === session, progress != nil else { return }
+      hasGivenUp = true
+      closeCurrent()
+    }
+  }
+
+  override var attemptLimit: Int { hasGivenUp ? 0 : super.attemptLimit }
+}
+
+final class BelievesTheFirstByte: SoundClient {
+  override class var mistake: String { "treats the first bytes of a session as the reply to its " }
+  override var quietTime: Duration { .zero }
+}
+
+final class StopsAtTheSecondFailure: SoundClient {
+  override class var mistake: String { "stops trying at the second failure in a row" }
+  override var attemptLimit: Int { 2 }
+}
+
+final class TakesOneReadForAReply: SoundClient {
+  override class var mistake: String { "treats what it reads at one event as a whole reply" }
+
+  override func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+    var hasRead = false
+    session.handler = SessionEvents(
+      readable: { session in
+        guard hasRead else {
+          hasRead = true
+          return exchange.sessionIsReadable(session)
+        }
+        session.read { $0.byteCount }
+      }, writable: exchange.sessionIsWritable, ended: exchange.session(_:endedWith:))
+  }
+}
+
+final class TrustsASilentSession: SoundClient {
+  override class var mistake: String { "never checks whether a silent session still works" }
+  override var probesSilentSessions: Bool { false }
+}
+
+/// The events of a session as closures.
+private final class SessionEvents: SessionHandler {
+  private let readable: (Session) -> Void
+  private let writable: (Session) -> Void
+  private let ended: (Session, SessionEnd) -> Void
+
+  init(
+    readable: @escaping (Session) -> Void, writable: @escaping (Session) -> Void,
+    ended: @escaping (Session, SessionEnd) -> Void
+  ) {
+    (self.readable, self.writable, self.ended) = (readable, writable, ended)
+  }
+
+  func sessionIsReadable(_ session: Session) { readable(session) }
+  func sessionIsWritable(_ session: Session) { writable(session) }
+  func session(_ session: Session, endedWith end: SessionEnd) { ended(session, end) }
 }

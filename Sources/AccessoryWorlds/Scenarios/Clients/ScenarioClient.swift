@@ -70,6 +70,9 @@ public class ScenarioClient: AppHandler {
 
   // MARK: What subclasses decide
 
+  /// The mistake of a naive client, to complete "the client, which …".
+  class var mistake: String { "" }
+
   /// The app was launched.
   func launched(_ app: AppView) {}
 
@@ -218,5 +221,32 @@ public class ScenarioClient: AppHandler {
   /// The process crashes, in a later turn of the loop, because this is called in the middle of something.
   final func crash(_ reason: String) {
     loop.schedule(after: .zero) { [weak self] in self?.onCrash(reason) }
+  }
+}
+
+/// The example clients, by name.
+public enum ScenarioClients {
+  /// The client that survives every scenario.
+  public static let sound: (name: String, type: ScenarioClient.Type) = ("SoundClient", SoundClient.self)
+
+  /// Clients that make one mistake each: the text completes "the client, which …".
+  public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
+    ("\($0)", $0, $0.mistake)
+  }
+
+  private static let types: [ScenarioClient.Type] = [
+    OpensAtFirstConnect.self, ComparesSerialNumbers.self, OpensBlindlyLater.self,
+    GivesUpAfterTenSeconds.self, WaitsForTheDisconnect.self, ResumesTheUpload.self,
+    WaitsForTheConnect.self, KeepsItsSession.self, WaitsWithoutEnd.self,
+    ReadsOnlyWhenTold.self, NeverForgetsFailures.self, WritesOnceAndTrusts.self,
+    WritesAllAtOnce.self, GivesUpSlowUploads.self, BelievesTheFirstByte.self,
+    EndsAtAnyDisconnect.self, RetriesWithTheOldAccessory.self, AbortsAtItsTimer.self,
+    FreesTheDelegateOfOpenStreams.self, StopsAtTheSecondFailure.self, OpensForEveryRequest.self,
+    TakesOneReadForAReply.self, TrustsASilentSession.self,
+  ]
+
+  /// The client of this name.
+  public static func named(_ name: String) -> ScenarioClient.Type? {
+    ([sound] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
   }
 }

@@ -20,13 +20,13 @@ import AccessorySessions
 ///   without an end is noticed;
 /// - it starts an interrupted upload from the beginning.
 ///
-/// Clients that lack one of these points are in NearlySoundClients.swift.
+/// Clients that lack one of these points are in NaiveClients.swift.
 public class SoundClient: ScenarioClient {
   private var attempts = 0
   /// The number of probes that were planned; only the newest is made.
   private var probes = 0
 
-  // MARK: What nearly sound clients lack
+  // MARK: What naive clients lack
 
   /// How long a session may make no progress before it is given up.
   var patience: Duration? { .seconds(5) }

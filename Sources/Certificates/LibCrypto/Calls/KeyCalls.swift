@@ -42,7 +42,6 @@
 @discardableResult @_extern(c) func BN_sub(_ r: OpaquePointer?, _ a: OpaquePointer?, _ b: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func BN_sub_word(_ a: OpaquePointer?, _ w: UInt) -> Int32
 @discardableResult @_extern(c) func BN_to_ASN1_INTEGER(_ bn: OpaquePointer?, _ ai: OpaquePointer?) -> OpaquePointer?
-@_extern(c) func CRYPTO_free(_ ptr: UnsafeMutableRawPointer?, _ file: UnsafePointer<CChar>?, _ line: Int32)
 @_extern(c) func ECDSA_SIG_free(_ sig: OpaquePointer?)
 @discardableResult @_extern(c) func ECDSA_SIG_get0_r(_ sig: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func ECDSA_SIG_get0_s(_ sig: OpaquePointer?) -> OpaquePointer?

@@ -301,24 +301,24 @@ final class ScriptedQueue: TransferQueue {
   func endRead(_ bytes: [UInt8], _ problem: TransferProblem? = nil) {
     guard !reads.isEmpty else { return }
     handler?.transferEnded(tag: reads.removeFirst(), isRead: true, problem, bytes.span.bytes)
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 
   func endReads(_ pieces: [[UInt8]]) {
     for piece in pieces { handler?.transferEnded(tag: reads.removeFirst(), isRead: true, nil, piece.span.bytes) }
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 
   func endOldReads(_ bytes: [UInt8]) {
     for tag in old { handler?.transferEnded(tag: tag, isRead: true, nil, bytes.span.bytes) }
     old = []
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 
   func endWrite() {
     guard !writes.isEmpty else { return }
     handler?.transferEnded(tag: writes.removeFirst(), isRead: false, nil, Self.nothing.span.bytes)
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 
   func endAll(_ problem: TransferProblem) {
@@ -326,6 +326,6 @@ final class ScriptedQueue: TransferQueue {
     for tag in writes { handler?.transferEnded(tag: tag, isRead: false, problem, Self.nothing.span.bytes) }
     (reads, writes) = ([], [])
     isAway = true
-    handler?.transfersTold()
+    handler?.transfersReported()
   }
 }

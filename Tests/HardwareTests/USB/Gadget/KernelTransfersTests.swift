@@ -17,7 +17,7 @@ import Testing
       ends.append("\(isRead ? "read" : "write") \(tag) \(problem.map { "\($0)" } ?? read)")
     }
 
-    func transfersTold() { rounds += 1 }
+    func transfersReported() { rounds += 1 }
   }
 
   /// A file with something in it, which has no name any more.
@@ -39,7 +39,7 @@ import Testing
     defer { transfers.close() }
     transfers.handler = hearer
     var told = 0
-    transfers.willTell = { told += 1 }
+    transfers.willReport = { told += 1 }
     #expect(transfers.read(3, size: 64, tag: 7) == .success(3))
     #expect(transfers.write([0x61, 0x62], tag: 8) == .success(true))
     #expect(hearer.ends == [], "ends come in a later turn")

@@ -50,7 +50,7 @@ import Testing
   ) throws -> Exchange.Outcome {
     let loop = VirtualLoop()
     var settings = World.Settings()
-    settings.line.latency = .milliseconds(1)
+    settings.speed.latency = .milliseconds(1)
     let world = World(settings, on: loop)
     let app = App { app in
       makeExchange(loop) { [unowned app] in app.outcome = $0 }

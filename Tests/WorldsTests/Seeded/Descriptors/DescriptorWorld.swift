@@ -45,7 +45,7 @@ final class DescriptorWorld {
   private let record = SoakRecord()
   private let loop: EpollLoop
   private let folder = TemporaryFolder()
-  private var dice: Dice
+  private var random: PlanRandom
   private var maker: PortMaker?
   private var port: (any Port)?
   private var accessory: SimulatedAccessory?
@@ -63,27 +63,25 @@ final class DescriptorWorld {
   init(seed: UInt64) throws {
     loop = try EpollLoop(seed: seed)
     medium = Medium.allCases[Int(seed % 3)]
-    var dice = Dice(seed: seed)
-    plan = Self.plan(seed: seed, &dice)
-    self.dice = dice
+    var random = PlanRandom(seed: seed)
+    plan = Self.plan(seed: seed, &random)
+    self.random = random
   }
 
   /// The seed's plan without what belongs to virtual time (faults, quirks, long pauses), and with links that outlast a
   /// machine that is busy with other things.
-  private static func plan(seed: UInt64, _ dice: inout Dice) -> SoakPlan {
+  private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
     (plan.faults, plan.steps, plan.deviceFlicker) = ([], [], nil)
     plan.accessories[0].profile.quirks = []
     var link = plan.accessories[0].profile.link
-    link.retransmissionTimeout = .milliseconds(dice.number(500...1_000))
+    link.retransmissionTimeout = .milliseconds(random.number(500...1_000))
     link.cumulativeAcknowledgementTimeout = min(link.cumulativeAcknowledgementTimeout, .milliseconds(20))
     link.maximumRetransmissions = 30
     link.maximumPacketLength = max(link.maximumPacketLength, 128)
     plan.accessories[0].profile.link = link
-    if case .streams(let streams) = plan.accessories[0].conduct {
-      plan.accessories[0].conduct = .streams(streams.map(quick))
-    }
+    plan.accessories[0].streams = plan.accessories[0].streams?.map(quick)
     for index in plan.apps.indices {
       plan.apps[index].isRude = false
       plan.apps[index].patience = min(plan.apps[index].patience, .milliseconds(10))
@@ -109,7 +107,7 @@ final class DescriptorWorld {
   /// Plays to the end, and returns what was broken.
   func play() throws -> [SoakViolation] {
     try plugIn()
-    for _ in 0..<dice.number(0...2) { attack() }
+    for _ in 0..<random.number(0...2) { attack() }
     try connect()
     let planned = plan.apps.reduce(0) { $0 + $1.sessions.count }
     wait("\(planned) sessions") { accounts.count == planned }
@@ -160,8 +158,8 @@ final class DescriptorWorld {
     guard
       let address = try? address,
       let peer = HostilePeer(
-        dice.pick(HostilePeer.Kind.allCases), to: address, speaking: medium == .usbip ? .usbip : .iAP2,
-        seed: dice.random.next(), on: loop)
+        random.pick(HostilePeer.Kind.allCases), to: address, speaking: medium == .usbip ? .usbip : .iAP2,
+        seed: random.next(), on: loop)
     else { return record.violation(.plugging, "nothing listens at \(port?.place ?? "")", at: loop.now) }
     facts.hostile.insert(peer.kind)
     peers.append(peer)
@@ -219,7 +217,7 @@ final class DescriptorWorld {
 
   private func opened(_ session: Session, _ stream: SoakStreamPlan) {
     let account = SoakAccount(accessory: 0, plan, id: session.id, number: accounts.count, linkDowns: 0)
-    if accounts.isEmpty { for _ in 0..<dice.number(1...3) { attack() } }
+    if accounts.isEmpty { for _ in 0..<random.number(1...3) { attack() } }
     accounts.append(account)
     makeStream(stream, session, account, .device).start()
   }
@@ -230,21 +228,19 @@ final class DescriptorWorld {
       let account = SoakAccount(accessory: 0, plan, id: session.id, number: accounts.count, linkDowns: 0)
       return SoakEcho(session, account, on: loop, record)
     }
-    guard case .streams(let plans) = plan.accessories[0].conduct else {
-      return SoakEcho(session, account, on: loop, record)
-    }
-    let stream = makeStream(plans[accounts.count % plans.count], session, account, .simulator)
+    guard let plans = plan.accessories[0].streams else { return SoakEcho(session, account, on: loop, record) }
+    let stream = makeStream(plans[accounts.count % plans.count], session, account, .accessory)
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
 
   private func makeStream(
-    _ stream: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ side: SoakAccount.Side
+    _ stream: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ end: Cable.End
   ) -> SoakStream {
     let made = SoakStream(
-      stream, session, account, side, seed: plan.seed &+ UInt64(streams.count), on: loop, record)
-    streams.append((made, account[side], stream.bytes))
-    if side == .device { session.handler = made }
+      stream, session, account, end, seed: plan.seed &+ UInt64(streams.count), on: loop, record)
+    streams.append((made, account[end], stream.bytes))
+    if end == .device { session.handler = made }
     return made
   }
 
@@ -252,7 +248,7 @@ final class DescriptorWorld {
 
   private func judge() {
     for account in accounts {
-      if let wrong = account.fault(linkWentDown: false) { record.violation(wrong.rule, wrong.text, at: loop.now) }
+      if let wrong = account.fault(linkWentDown: false) { record.violation(wrong, at: loop.now) }
       facts.bytes += account.device.read + account.simulator.read
     }
     facts.media = [medium]

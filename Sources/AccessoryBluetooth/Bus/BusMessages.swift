@@ -1,0 +1,114 @@
+import CSystemd
+import Glibc
+
+package struct BusSignal: Sendable {
+  package let path: String
+  package let member: String
+  package let values: [BusValue]
+
+  init(path: String, member: String, values: [BusValue]) {
+    (self.path, self.member, self.values) = (path, member, values)
+  }
+
+  init(_ message: OpaquePointer, _ values: [BusValue]) {
+    self.init(
+      path: text(sd_bus_message_get_path(message)), member: text(sd_bus_message_get_member(message)), values: values)
+  }
+}
+
+private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
+
+/// A method call from another program, to be answered once. If it is released unanswered, the answer is an error.
+package final class BusCall {
+  package let path: String
+  /// May be empty.
+  package let interface: String
+  package let member: String
+  package let arguments: [BusValue]
+  /// The unique bus name of the caller.
+  package let sender: String
+  private var message: OpaquePointer?
+
+  init(_ message: OpaquePointer, _ arguments: [BusValue]) {
+    path = text(sd_bus_message_get_path(message))
+    interface = text(sd_bus_message_get_interface(message))
+    member = text(sd_bus_message_get_member(message))
+    sender = text(sd_bus_message_get_sender(message))
+    self.arguments = arguments
+    self.message = sd_bus_message_ref(message)
+  }
+
+  deinit { fail("org.freedesktop.DBus.Error.Failed", "not answered") }
+
+  package func answer(_ values: [BusValue] = []) {
+    send { message, reply throws(BusError) in
+      _ = try checked(sd_bus_message_new_method_return(message, &reply), "answer a call")
+      if let reply { try append(values, to: reply) }
+    }
+  }
+
+  package func fail(_ name: String, _ text: String) {
+    send { message, reply throws(BusError) in
+      var error = sd_bus_error()
+      sd_bus_error_set(&error, name, text)
+      defer { sd_bus_error_free(&error) }
+      _ = try checked(sd_bus_message_new_method_error(message, &reply, &error), "answer a call")
+    }
+  }
+
+  package func failAsUnknown() {
+    fail("org.freedesktop.DBus.Error.UnknownMethod", "no method \(interface).\(member)")
+  }
+
+  private func send(_ make: (OpaquePointer, inout OpaquePointer?) throws(BusError) -> Void) {
+    guard let message else { return }
+    self.message = nil
+    var reply: OpaquePointer?
+    // An error means that the caller is gone.
+    if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
+    sd_bus_message_unref(reply)
+    sd_bus_message_unref(message)
+  }
+}
+
+/// Why a call on D-Bus failed.
+package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The other program answered with an error.
+  case remote(name: String, message: String)
+  case timedOut
+  /// The connection to the bus has ended.
+  case closed(String)
+  /// libsystemd, which speaks D-Bus, cannot be loaded.
+  case noLibrary(String)
+  /// A function of sd-bus failed: the action, and the system's error number.
+  case failed(String, code: Int32)
+
+  package var description: String {
+    switch self {
+    case .remote(let name, let message): message.isEmpty ? name : message
+    case .timedOut: "no answer on D-Bus"
+    case .closed(let why): "the connection to D-Bus has ended: \(why)"
+    case .noLibrary(let why): "libsystemd cannot be loaded: \(why)"
+    case .failed(let what, let code): "cannot \(what): \(String(cString: strerror(code)))"
+    }
+  }
+
+  /// Translates the error of a failed call.
+  init(_ error: sd_bus_error, _ result: Int32) {
+    guard let name = error.name.map({ String(cString: $0) }) else {
+      self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)
+      return
+    }
+    switch name {
+    case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout", "System.Error.ETIMEDOUT":
+      self = .timedOut
+    default: self = .remote(name: name, message: text(error.message))
+    }
+  }
+}
+
+/// Returns a result of sd-bus, or throws if it is negative.
+func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
+  if result < 0 { throw .failed(action(), code: -result) }
+  return result
+}

@@ -1,0 +1,202 @@
+import AccessoryCore
+
+/// A format of files that consist of records, each after a header with its length: pcap, btsnoop, PacketLogger.
+protocol RecordFormat {
+  init()
+
+  /// How many bytes of the file must be there before it can begin, and how many of them are no record.
+  static var beginning: (needed: Int, header: Int) { get }
+  static var recordHeaderSize: Int { get }
+  /// What is wrong with a file that is shorter; its length follows.
+  static var shortFile: String { get }
+
+  /// Why a file that begins so is none of this format; nil while it may be one.
+  static func problem(of bytes: ArraySlice<UInt8>) -> String?
+
+  /// Reads the beginning of the file.
+  mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
+
+  /// Reads the header of a record; nil for one that is impossible.
+  mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader?
+}
+
+struct RecordHeader {
+  var count: Int
+  var originalCount: Int
+  var time: Int64
+  var direction = CaptureDirection.unknown
+  var flags = 0
+  /// How many packets the recorder lost before this one.
+  var lost = 0
+}
+
+struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
+  private var format = Format()
+  private var file = CaptureFileState()
+  private var hasBegun = false
+
+  mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void) {
+    if file.isOver { return }
+    file.window.append(bytes)
+    if !hasBegun {
+      if let problem = Format.problem(of: file.window.all) { return file.stop(problem, emit) }
+      guard file.window.count >= Format.beginning.needed else { return }
+      hasBegun = true
+      emit(.interface(format.begin(file.window.all)))
+      _ = file.window.take(Format.beginning.header)
+    }
+    while !file.isOver, file.window.count >= Format.recordHeaderSize {
+      let offset = file.window.offset
+      // Kept only when the record is whole, because its header is read again otherwise.
+      var next = format
+      guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
+        return file.stop("a record with an impossible length; the rest is not read", emit)
+      }
+      guard header.count <= CaptureLimits.record else {
+        return file.stop(
+          "a record of \(header.count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read",
+          emit)
+      }
+      guard file.window.count >= Format.recordHeaderSize + header.count else { return }
+      format = next
+      if header.lost > 0 {
+        let message = "the recorder lost \(header.lost.counted("packet"))"
+        emit(.problem(CaptureProblem(offset: offset, message: message)))
+      }
+      _ = file.window.take(Format.recordHeaderSize)
+      file.add(
+        CaptureFrame(
+          offset: offset, interface: 0, time: header.time, direction: header.direction, flags: header.flags,
+          originalCount: header.originalCount, bytes: file.window.take(header.count)), emit)
+    }
+  }
+
+  mutating func finish(_ emit: (CaptureFileItem) -> Void) {
+    if !hasBegun { return file.stop("\(Format.shortFile) \(file.window.count)", at: 0, emit) }
+    guard file.window.count > 0 else { return }
+    file.stop("the file ends in the middle of a record, after \(file.window.count.counted("byte"))", emit)
+  }
+}
+
+/// pcap, in both byte orders, with microseconds or nanoseconds.
+struct PcapFormat: RecordFormat {
+  /// The first bytes of each form of a file.
+  static let magics: [[UInt8]] = [
+    [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1], [0xA1, 0xB2, 0x3C, 0x4D],
+  ]
+  static let beginning = (needed: 24, header: 24)
+  static let recordHeaderSize = 16
+  static let shortFile = "the header of a pcap file has 24 bytes, and the file has"
+
+  private var order = ByteOrder.little
+  private var nanosecondsPerTick: Int64 = 1
+
+  static func problem(of bytes: ArraySlice<UInt8>) -> String? {
+    if bytes.count < 4 || magics.contains(Array(bytes.prefix(4))) { return nil }
+    return "not a pcap file: it begins with \(Hex.spaced(bytes.prefix(4)))"
+  }
+
+  mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
+    let magic = Self.magics.firstIndex(of: Array(bytes.prefix(4))) ?? 0
+    (order, nanosecondsPerTick) = (magic % 2 == 0 ? .little : .big, magic < 2 ? 1_000 : 1)
+    // The upper bits say whether frames end in checksums.
+    return CaptureInterface(number: 0, linkType: CaptureLinkType(pcap: bytes.u32(at: 20, order) & 0x0FFF_FFFF))
+  }
+
+  func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {
+    let fraction = Int64(header.u32(at: 4, order)) * nanosecondsPerTick
+    return RecordHeader(
+      count: header.u32(at: 8, order), originalCount: header.u32(at: 12, order),
+      time: Int64(header.u32(at: 0, order)) * 1_000_000_000 + fraction)
+  }
+}
+
+/// btsnoop, as Android and BlueZ write it.
+struct BtsnoopFormat: RecordFormat {
+  /// The first bytes of a file.
+  static let magic = Array("btsnoop\0".utf8)
+  static let beginning = (needed: 16, header: 16)
+  static let recordHeaderSize = 24
+  static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
+  /// Microseconds between the year 0, from which the format counts, and 1970.
+  private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
+
+  private var isMonitor = false
+  /// How many packets the recorder had lost at the last record.
+  private var drops = 0
+
+  static func problem(of bytes: ArraySlice<UInt8>) -> String? {
+    if bytes.count < 8 || bytes.starts(with: magic) { return nil }
+    return "not a btsnoop file: it begins with \(Hex.spaced(bytes.prefix(8)))"
+  }
+
+  mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
+    let linkType: CaptureLinkType =
+      switch bytes.u32(at: 12, .big) {
+      case 1001: .bluetoothH1
+      case 1002: .bluetoothH4(hasDirection: false)
+      case 2001: .bluetoothMonitor(hasHeader: false)
+      case let number: .other(number)
+      }
+    isMonitor = linkType == .bluetoothMonitor(hasHeader: false)
+    return CaptureInterface(number: 0, linkType: linkType, name: "bluetooth")
+  }
+
+  mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {
+    let flags = header.u32(at: 8, .big)
+    let dropped = header.u32(at: 12, .big)
+    defer { drops = dropped }
+    let microseconds = Int64(bitPattern: header.number(at: 16, 8, .big)).subtractingReportingOverflow(Self.yearZero)
+    let time = microseconds.partialValue.multipliedReportingOverflow(by: 1_000)
+    return RecordHeader(
+      count: header.u32(at: 4, .big), originalCount: header.u32(at: 0, .big),
+      time: microseconds.overflow || time.overflow ? 0 : time.partialValue,
+      direction: isMonitor ? .unknown : flags & 1 == 0 ? .sent : .received, flags: flags, lost: dropped - drops)
+  }
+}
+
+/// The files of Apple's PacketLogger (`.pklg`), in both byte orders. They have no magic number.
+struct PacketLoggerFormat: RecordFormat {
+  static let beginning = (needed: 13, header: 0)
+  static let recordHeaderSize = 13
+  static let shortFile = "a PacketLogger file has at least 13 bytes, and this has"
+
+  private var order = ByteOrder.big
+
+  /// Whether a file that begins with `bytes` is one; nil while too little is known.
+  static func recognizes(_ bytes: some Collection<UInt8>) -> Bool? {
+    let bytes = Array(bytes.prefix(13))
+    guard let first = bytes.first else { return nil }
+    if first != 0, bytes.count >= 4 ? !(bytes[2] == 0 && bytes[3] == 0) : false { return false }
+    return bytes.count < 13 ? nil : order(of: bytes[...]) != nil
+  }
+
+  private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
+    let type = bytes[bytes.startIndex + 12]
+    return [ByteOrder.big, .little].first { order in
+      // A record's header after the length has 9 bytes; a fraction of a second is below a million.
+      (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
+        && (type <= 0x0D || type >= 0xF7)
+    }
+  }
+
+  static func problem(of bytes: ArraySlice<UInt8>) -> String? {
+    if bytes.count < 13 || order(of: bytes) != nil { return nil }
+    return "not a PacketLogger file: its first record is impossible"
+  }
+
+  mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
+    order = Self.order(of: bytes) ?? .big
+    return CaptureInterface(number: 0, linkType: .packetLogger, name: "bluetooth")
+  }
+
+  func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {
+    let count = header.u32(at: 0, order)
+    guard count >= 9 else { return nil }
+    let type = Int(header[header.startIndex + 12])
+    return RecordHeader(
+      count: count - 9, originalCount: count - 9,
+      time: Int64(header.u32(at: 4, order)) * 1_000_000_000 + Int64(header.u32(at: 8, order)) * 1_000,
+      direction: [0, 2, 8].contains(type) ? .sent : [1, 3, 9].contains(type) ? .received : .unknown, flags: type)
+  }
+}

@@ -1,0 +1,98 @@
+import IAP2
+
+/// Which connection bytes of a capture belong to.
+struct ConnectionKey: Hashable {
+  var interface: Int
+  /// What tells connections of one interface apart: an address on the bus, a handle.
+  var place = 0
+  /// The channel within it: a server channel of RFCOMM.
+  var channel = 0
+
+  func with(channel: Int) -> ConnectionKey {
+    ConnectionKey(interface: interface, place: place, channel: channel)
+  }
+}
+
+/// One direction of a connection.
+struct StreamKey: Hashable {
+  var connection: ConnectionKey
+  /// True from the accessory, the USB device, or as Bluetooth's receiver.
+  var isReceived: Bool
+}
+
+/// What a medium reports about its frames.
+enum StreamEvent {
+  case bytes(StreamKey, ArraySlice<UInt8>)
+  /// The connections at a place are over; what follows there is a new one.
+  case over(ConnectionKey, wholePlace: Bool)
+  /// Something is missing or damaged.
+  case problem(ConnectionKey, String)
+}
+
+/// Looks for the first sign of iAP2 in one direction of a connection: the detection sequence or the header of a packet, at
+/// the beginning of a transfer.
+struct LinkSign {
+  /// The last bytes, in which a sign may have begun.
+  private var tail: [UInt8] = []
+  private(set) var transfers = 0
+  private(set) var bytes = 0
+
+  /// Continues with a transfer; returns the bytes from the sign on, once it is there.
+  mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
+    transfers += 1
+    bytes += transfer.count
+    let held = tail + transfer.prefix(PacketHeader.size)
+    for place in 0...tail.count where Self.isSign(held[place...]) {
+      return Array(held[place..<tail.count]) + transfer
+    }
+    tail = transfer.count < PacketHeader.size ? Array(held.suffix(PacketHeader.size - 1)) : []
+    return nil
+  }
+
+  private static func isSign(_ bytes: ArraySlice<UInt8>) -> Bool {
+    if bytes.starts(with: PacketWriter.detection) { return true }
+    guard bytes.count >= PacketHeader.size, bytes.starts(with: [0xFF, 0x5A]) else { return false }
+    let header = bytes.prefix(PacketHeader.size)
+    return header.u16(at: 2, .big) >= PacketHeader.size && header.reduce(0, &+) == 0
+      && header[header.startIndex + 4] & 0x07 == 0
+  }
+}
+
+/// Reads frames of Linux's usbmon: the bytes of bulk and interrupt transfers, by device.
+///
+/// ```
+///  0  8  id of the transfer       10  1  endpoint, highest bit: to the host     28  4  status
+///  8  1  'S', 'C' or 'E'          11  1  device                                32  4  length
+///  9  1  kind: 1 interrupt,       12  2  bus                                   36  4  captured length
+///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
+/// ```
+///
+/// Numbers are in the byte order of the machine that recorded; it is found by the captured length.
+struct USBFrames {
+  let headerSize: Int
+
+  func read(_ frame: CaptureFrame, _ emit: (StreamEvent) -> Void) {
+    let bytes = frame.bytes
+    guard bytes.count >= headerSize else { return }
+    let first = bytes.startIndex
+    let (event, kind) = (bytes[first + 8], bytes[first + 9])
+    guard kind == 3 || kind == 1 else { return }
+    let endpoint = bytes[first + 10]
+    let isReceived = endpoint & 0x80 != 0
+    // What is sent is in the request, and what is received in its completion.
+    guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
+    let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
+    let bus = bytes.u16(at: 12, order)
+    let key = ConnectionKey(interface: frame.interface, place: bus << 8 | Int(bytes[first + 11]))
+    let data = bytes.dropFirst(headerSize)
+    let captured = bytes.u32(at: 36, order)
+    let length = bytes.u32(at: 32, order)
+    if captured < length || data.count < captured {
+      let missing = length - min(captured, data.count)
+      if missing > 0 { emit(.problem(key, "the recorder kept \(min(captured, data.count)) of \(length) bytes")) }
+    }
+    guard !data.isEmpty, captured > 0 else { return }
+    let stream = StreamKey(connection: key.with(channel: Int(endpoint & 0x0F)), isReceived: isReceived)
+    emit(.bytes(stream, data.prefix(captured)))
+  }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// The system's monotonic clock, counted from when this value was made, so that instants stay small enough to read.
+package struct MonotonicClock: Sendable {
+  private let origin = Self.reading
+
+  package init() {}
+
+  /// The time since the clock was made.
+  package var now: Instant { Instant(nanoseconds: Self.reading - origin) }
+
+  private static var reading: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}
+
+extension EventLoop {
+  /// The seconds since 1970 at the zero of this loop's clock, as the system's clock has it now.
+  package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
+}
+
+/// A second of the Gregorian calendar in UTC, as libc counts it.
+public struct CalendarTime: Equatable, Sendable {
+  /// The parts of the date.
+  public let year: Int, month: Int, day: Int
+  /// The parts of the time of day.
+  public let hour: Int, minute: Int, second: Int
+
+  /// The second that is so many seconds after the beginning of 1970; 1970 itself for one that libc cannot express.
+  public init(secondsSince1970 seconds: Int) {
+    var (seconds, parts) = (time_t(seconds), tm())
+    if gmtime_r(&seconds, &parts) == nil { (parts.tm_year, parts.tm_mday) = (70, 1) }
+    (year, month, day) = (Int(parts.tm_year) + 1_900, Int(parts.tm_mon) + 1, Int(parts.tm_mday))
+    (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
+  }
+
+  /// Seconds since 1970 of a date and a time of day; nil where there is none, such as 31 April.
+  public static func seconds(
+    _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
+  ) -> Int? {
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (
+      Int32(clamping: year - 1_900), Int32(clamping: month - 1), Int32(clamping: day)
+    )
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (
+      Int32(clamping: hour), Int32(clamping: minute), Int32(clamping: second)
+    )
+    // Libc makes 1 May of 31 April.
+    let seconds = timegm(&parts)
+    let made = CalendarTime(secondsSince1970: seconds)
+    return (made.year, made.month, made.day) == (year, month, day) ? seconds : nil
+  }
+
+  /// "2026-11-23T01:30:00".
+  public var text: String {
+    "\(year)".zeroPadded(to: 4) + "-" + Self.two(month) + "-" + Self.two(day) + "T" + Self.two(hour) + ":"
+      + Self.two(minute) + ":" + Self.two(second)
+  }
+
+  private static func two(_ number: Int) -> String { "\(number)".zeroPadded(to: 2) }
+}

@@ -1,0 +1,234 @@
+import AccessoryCore
+import AccessoryFormats
+
+// Faults that hold bytes back and pass them on later, in order.
+
+/// A stage that holds chunks until their time has come.
+///
+/// It accepts more only after half of its capacity was passed on, so that a sender that waits for room gets a useful
+/// amount at once.
+protocol HoldingStage: FaultStage {
+  var queue: ChunkQueue { get set }
+  var capacity: Int { get }
+}
+
+extension HoldingStage {
+  var held: Int { queue.count }
+  var room: Int { queue.count * 2 <= capacity ? capacity - queue.count : 0 }
+  var deadline: Instant? { queue.nextDue }
+
+  mutating func handleTimeout(_ step: inout FaultStep) { queue.pass(to: &step, until: step.now) }
+}
+
+extension Field {
+  /// How many bytes a fault holds before the sender has to wait.
+  static func capacity(_ path: Property<Root, Int>) -> Field {
+    Field("capacity", path, .integer(1...16_777_216), "bytes queued before the sender must wait")
+  }
+}
+
+extension Fault {
+  /// A delay: every byte arrives later, and none overtakes another.
+  public struct Latency: FaultKind {
+    /// How much later.
+    public var delay: Duration
+    /// The largest random addition to the delay.
+    public var jitter: Duration
+    /// How many bytes are held before the sender has to wait.
+    public var capacity = 65_536
+
+    /// A delay.
+    public init(delay: Duration = .milliseconds(50), jitter: Duration = .zero) {
+      (self.delay, self.jitter) = (delay, jitter)
+    }
+
+    static let format = Record("latency", "delays bytes, in order", Latency()) {
+      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of each byte", isRequired: true)
+      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "maximum additional random delay")
+      Field.capacity(\.capacity)
+    }.example("latency,delay=20ms,jitter=10ms")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: HoldingStage {
+      let fault: Latency
+      var capacity: Int { fault.capacity }
+      var queue = ChunkQueue()
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        var due = step.now + fault.delay
+        if fault.jitter > .zero {
+          due = due + .nanoseconds(Int64.random(in: 0...fault.jitter.wholeNanoseconds, using: &step.random))
+        }
+        if let last = queue.lastDue { due = max(due, last) }
+        if due <= step.now, queue.isEmpty { return .whole }
+        queue.append(bytes, due: due)
+        step.hit(bytes: bytes.byteCount)
+        return .changed
+      }
+    }
+  }
+
+  /// A limited rate in bytes per second. External Accessory over Bluetooth gets about 7,500, far less than the radio
+  /// can carry.
+  public struct Rate: FaultKind {
+    /// How many bytes a second.
+    public var bytes: Int
+    /// How many bytes are held before the sender has to wait.
+    public var capacity: Int
+
+    /// A rate.
+    public init(bytes: Int = 7_500, capacity: Int = 4_096) { (self.bytes, self.capacity) = (bytes, capacity) }
+
+    static let format = Record("rate", "limits the throughput", Rate()) {
+      Field("bytes", \.bytes, .integer(1...1_000_000_000), "bytes per second")
+      Field.capacity(\.capacity)
+    }.example("rate,bytes=7500")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    /// A chunk passes in pieces of about ten milliseconds each, every piece when its last byte has passed. The time is
+    /// computed from the rate and not from timers, so late timers do not make the line slower.
+    private struct Stage: HoldingStage {
+      let fault: Rate
+      var capacity: Int { fault.capacity }
+      var queue = ChunkQueue()
+      var isFree = Instant.origin
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        let piece = max(1, fault.bytes / 100)
+        var offset = 0
+        isFree = max(isFree, step.now)
+        while offset < bytes.byteCount {
+          let count = min(piece, bytes.byteCount - offset)
+          isFree = isFree + .nanoseconds(count * 1_000_000_000 / fault.bytes)
+          queue.append(bytes.extracting(offset..<offset + count), due: isFree)
+          offset += count
+        }
+        step.hit(bytes: bytes.byteCount)
+        return .changed
+      }
+    }
+  }
+
+  /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10,
+  /// large writes are slow).
+  public struct Collapse: FaultKind {
+    /// The largest write that is still quick, in bytes.
+    public var above = 2_048
+    /// How many bytes of a larger write pass in a second.
+    public var rate = 2_000
+    /// How many bytes are held before the sender has to wait.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.out, .in, .both]
+
+    static let format = Record("collapse", "slows down writes larger than a limit", Collapse()) {
+      Field("above", \.above, .integer(1...65_536), "size in bytes above which writes are slow")
+      Field("rate", \.rate, .integer(1...1_000_000_000), "rate of larger writes, in bytes per second")
+      Field.capacity(\.capacity)
+    }.example("collapse,above=512,rate=1000")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: HoldingStage {
+      let fault: Collapse
+      var capacity: Int { fault.capacity }
+      var queue = ChunkQueue()
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        let start = max(step.now, queue.lastDue ?? step.now)
+        if bytes.byteCount > fault.above {
+          queue.append(bytes, due: start + .nanoseconds(bytes.byteCount * 1_000_000_000 / fault.rate))
+          step.hit(bytes: bytes.byteCount)
+          return .changed
+        }
+        if queue.isEmpty { return .whole }
+        queue.append(bytes, due: start)
+        return .changed
+      }
+    }
+  }
+
+  /// Nothing passes for a while, and nothing is lost: a busy device, or a radio out of range for a moment.
+  public struct Stall: FaultKind {
+    /// How many bytes are held before the sender has to wait.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("stall", "passes nothing while it lasts, and everything afterwards", Stall()) {
+      Field.capacity(\.capacity)
+    }.example("stall,after=1s,for=3s")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(capacity: capacity) }
+
+    private struct Stage: FaultStage {
+      let capacity: Int
+      var queue = ChunkQueue()
+      var held: Int { queue.count }
+      var room: Int { capacity - queue.count }
+
+      mutating func begin(_ step: inout FaultStep) {
+        step.hit(bytes: 0)
+        step.report("nothing passes from now on")
+      }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        queue.append(bytes)
+        return .changed
+      }
+
+      mutating func end(_ step: inout FaultStep) {
+        step.report("bytes pass again, \(queue.count) of them were queued")
+        queue.pass(to: &step)
+      }
+    }
+  }
+
+  /// A reader that reads a little now and then, so that everything before it fills up.
+  public struct SlowReader: FaultKind {
+    /// How many bytes are read at a time.
+    public var bytes = 512
+    /// How long it pauses in between.
+    public var every = Duration.milliseconds(20)
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.in, .out, .both]
+
+    static let format = Record("slow-reader", "reads a few bytes at a time, with pauses", SlowReader()) {
+      Field("bytes", \.bytes, .integer(1...1_048_576), "bytes per read")
+      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "pause between reads")
+    }.example("slow-reader,bytes=100,every=50ms")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: FaultStage {
+      let fault: SlowReader
+      var queue = ChunkQueue()
+      var nextRead = Instant.origin
+      var held: Int { queue.count }
+      /// The bytes of one read: everything else waits where it is.
+      var room: Int { fault.bytes - queue.count }
+      var deadline: Instant? { queue.isEmpty ? nil : nextRead }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        queue.append(bytes)
+        nextRead = max(nextRead, step.now)
+        step.hit(bytes: bytes.byteCount)
+        return .changed
+      }
+
+      mutating func handleTimeout(_ step: inout FaultStep) {
+        queue.pass(to: &step)
+        nextRead = step.now + fault.every
+      }
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import AccessoryCore
+import AccessoryFormats
+import IAP2
+
+// Faults that act on single packets.
+
+extension Fault {
+  /// Packets that never arrive.
+  public struct Loss: FaultKind, PacketFault {
+    /// Which packets are affected.
+    public var packets = StruckPackets()
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }.example(
+      "loss,chance=2%,burst=3")
+
+    func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
+      step.hit(bytes: packet.byteCount)
+    }
+  }
+
+  /// Packets that arrive more than once.
+  public struct Duplicate: FaultKind, PacketFault {
+    /// Which packets are affected.
+    public var packets = StruckPackets()
+    /// How many more times they arrive.
+    public var copies = 1
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("copies", \.copies, .integer(1...16), "number of additional copies")
+    }.example("duplicate,chance=5%")
+
+    func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
+      for _ in 0...copies { step.pass(packet) }
+      step.hit(bytes: packet.byteCount * copies)
+    }
+  }
+
+  /// Random bytes before a packet, as a serial line with a bad contact makes them. The other end must find the packet
+  /// after them.
+  public struct Noise: FaultKind, PacketFault {
+    /// Which packets are affected.
+    public var packets = StruckPackets()
+    /// How many bytes come before each of them.
+    public var bytes = 8
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("noise", "puts random bytes before packets", Noise()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("bytes", \.bytes, .integer(1...65_536), "bytes before each packet")
+    }.example("noise,chance=5%,bytes=20")
+
+    func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
+      step.pass(step.random.bytes(bytes).span.bytes)
+      step.pass(packet)
+      step.hit(bytes: bytes)
+    }
+  }
+
+  /// Flips one bit of a packet. The checksum shows it, unless `sum=right` corrects the checksum; then nothing on the
+  /// link can notice.
+  public struct Corrupt: FaultKind, PacketFault {
+    /// The part of a packet that is changed.
+    public enum Part: String, CaseIterable, Sendable {
+      /// In its payload.
+      case payload
+      /// In its header.
+      case header
+      /// In either.
+      case either
+    }
+
+    /// Which packets are affected.
+    public var packets = StruckPackets()
+    /// The part that is changed.
+    public var part = Part.payload
+    /// Whether the checksum is made right again.
+    public var mendsSum = false
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("part", \.part, .choice, "where the bit is")
+      Field(
+        "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
+        "whether the checksum is left wrong or corrected")
+    }.example("corrupt,chance=2%,header")
+
+    func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
+      var bytes = packet.withUnsafeBytes { [UInt8]($0) }
+      guard let place = place(in: bytes.count, header, &step.random) else { return step.pass(packet) }
+      let flipped: UInt8 = 1 << UInt8.random(in: 0..<8, using: &step.random)
+      let before = bytes[place]
+      bytes[place] ^= flipped
+      if mendsSum, let header {
+        let sum = place < PacketHeader.size ? PacketHeader.size - 1 : Int(header.length) - 1
+        bytes[sum] &+= before &- bytes[place]
+      }
+      step.pass(bytes.span.bytes)
+      step.hit(bytes: 1)
+    }
+
+    /// The byte to change; nil when the packet has none of the kind. A checksum that will be corrected is never changed,
+    /// nor are the first bytes, without which it would not be a packet.
+    private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
+      guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
+      let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
+      let inPayload = PacketHeader.size..<PacketHeader.size + header.payloadCount
+      let range =
+        switch part {
+        case .header: inHeader
+        case .payload: inPayload
+        case .either: inPayload.isEmpty || Bool.random(using: &random) ? inHeader : inPayload
+        }
+      return range.isEmpty ? nil : Int.random(in: range, using: &random)
+    }
+  }
+
+  /// Packets that are overtaken by those sent after them.
+  public struct Reorder: FaultKind {
+    /// Which packets are affected.
+    public var packets = StruckPackets()
+    /// How many packets overtake each.
+    public var by = 1
+    /// The longest wait for them.
+    public var wait = Duration.milliseconds(50)
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("reorder", "delivers packets after later ones", Reorder()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("by", \.by, .integer(1...127), "number of later packets that overtake it")
+      Field(
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "deliver after TIME even if fewer packets came"
+      )
+    }.example("reorder,chance=10%,by=3")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(Delayed(fault: self), unit) }
+
+    /// The packets that are being overtaken.
+    private struct Delayed: PacketFault {
+      struct Held {
+        var packet: [UInt8]
+        /// How many packets are still to overtake it.
+        var left: Int
+        var due: Instant
+      }
+
+      /// More than this are not held at once.
+      static let capacity = 64 * 1024
+
+      let fault: Reorder
+      var waiting: [Held] = []
+      var held = 0
+
+      var packets: StruckPackets { fault.packets }
+      var watchesAll: Bool { !waiting.isEmpty }
+      var deadline: Instant? { waiting.map(\.due).min() }
+
+      mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
+        if isStruck, held + packet.byteCount <= Self.capacity {
+          let bytes = packet.withUnsafeBytes { [UInt8]($0) }
+          waiting.append(Held(packet: bytes, left: fault.by, due: step.now + fault.wait))
+          held += packet.byteCount
+          return
+        }
+        step.pass(packet)
+        for index in waiting.indices { waiting[index].left -= 1 }
+        // A packet that was passed on because its time was over was not overtaken, and does not count.
+        for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
+        release(&step) { $0.left == 0 }
+      }
+
+      mutating func release(all: Bool, _ step: inout FaultStep) {
+        let now = step.now
+        release(&step) { all || $0.due <= now }
+      }
+
+      private mutating func release(_ step: inout FaultStep, _ isDue: (Held) -> Bool) {
+        for late in waiting where isDue(late) {
+          step.pass(late.packet.span.bytes)
+          held -= late.packet.count
+        }
+        waiting.removeAll(where: isDue)
+      }
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import AccessoryCore
+import AccessoryFormats
+import IAP2
+
+/// What a packet fault does with the packets that it affects.
+protocol PacketFault {
+  /// Which packets it affects.
+  var packets: StruckPackets { get }
+
+  /// Bytes of packets that are held and will still be passed on.
+  var held: Int { get }
+
+  /// Whether it must see every packet, affected or not.
+  var watchesAll: Bool { get }
+
+  /// When it wants to be called without a packet.
+  var deadline: Instant? { get }
+
+  /// Handles a packet; `isStruck` is whether the fault affects it. The bytes that are passed on replace the packet.
+  mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
+
+  /// Passes on the held packets whose time has come, or all of them.
+  mutating func release(all: Bool, _ step: inout FaultStep)
+}
+
+extension PacketFault {
+  var held: Int { 0 }
+  var watchesAll: Bool { false }
+  var deadline: Instant? { nil }
+  mutating func release(all: Bool, _ step: inout FaultStep) {}
+}
+
+extension FaultKind where Self: PacketFault {
+  func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
+}
+
+/// The stage of the packet faults: finds the packets, selects some at random, and passes those to the fault.
+struct PacketStage<Effect: PacketFault>: FaultStage {
+  private var cutter: PacketCutter
+  private var selection: PacketSelection<Effect>
+
+  init(_ effect: Effect, _ unit: FaultUnit) {
+    cutter = PacketCutter(unit: unit)
+    selection = PacketSelection(effect: effect)
+  }
+
+  var held: Int { cutter.held + selection.effect.held }
+  var deadline: Instant? { selection.effect.deadline }
+
+  mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+    if selection.isNever, held == 0 { return .whole }
+    return cutter.cut(bytes, &selection, &step)
+  }
+
+  mutating func handleTimeout(_ step: inout FaultStep) { selection.effect.release(all: false, &step) }
+
+  mutating func finish(_ step: inout FaultStep) {
+    cutter.finish(&step)
+    selection.effect.release(all: true, &step)
+  }
+}
+
+/// Selects the packets that are affected: those of a kind, at random, and how many in a row.
+struct PacketSelection<Effect: PacketFault> {
+  var effect: Effect
+  /// How many more are affected without a new random number.
+  private var left = 0
+  private var isStruck = false
+
+  init(effect: Effect) { self.effect = effect }
+
+  var isNever: Bool { effect.packets.chance.millionths == 0 }
+
+  /// Whether a packet is wanted; the header is nil for transfers, and for frames that are not link packets.
+  mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
+    let packets = effect.packets
+    isStruck = packets.kind.includes(header) && strikes(packets, &step.random)
+    return isStruck || effect.watchesAll
+  }
+
+  private mutating func strikes(_ packets: StruckPackets, _ random: inout SeededRandom) -> Bool {
+    if left == 0, packets.chance.happens(using: &random) { left = packets.burst }
+    guard left > 0 else { return false }
+    left -= 1
+    return true
+  }
+
+  /// A packet that was wanted. The bytes that are passed on replace it.
+  mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
+    effect.act(packet, header, isStruck: isStruck, &step)
+  }
+}
+
+/// Which packets a fault affects: those of a kind, at random, and how many in a row.
+public struct StruckPackets: Equatable, Sendable {
+  /// The share of packets that are affected.
+  public var chance = Chance.percent(1)
+  /// The kind of packets that can be affected.
+  public var kind = PacketKind.any
+  /// How many packets in a row are affected.
+  public var burst = 1
+
+  /// The defaults.
+  public init() {}
+
+  static let format = Record("packets", "which packets are affected", StruckPackets()) {
+    Field("chance", \.chance, .chance, "share of packets affected")
+    Field("kind", \.kind, .choice, "which packets can be affected")
+    Field("burst", \.burst, .integer(1...1_000), "number of consecutive packets affected")
+  }
+}
+
+/// The kinds of packets that a packet fault can affect.
+public enum PacketKind: String, CaseIterable, Sendable {
+  /// Every packet, detection and other frames of iAP1 included.
+  case any
+  /// Packets that carry bytes of a session.
+  case data
+  /// Bare acknowledgements.
+  case ack
+  /// Packets that set up the link.
+  case syn
+
+  func includes(_ header: PacketHeader?) -> Bool {
+    guard let header else { return self == .any }
+    switch self {
+    case .any: return true
+    case .data: return header.payloadCount > 0 && header.session != 0
+    case .ack: return header.payloadCount == 0 && header.control == .ack
+    case .syn: return header.control.contains(.syn)
+    }
+  }
+}
+
+/// Finds the packets in a stream for the faults that act on packets, and keeps bytes that may become one.
+///
+/// The scanner decides what is a packet. Bytes between packets are passed on unchanged, so that a fault changes only
+/// the packets that it affects.
+struct PacketCutter {
+  /// The scanner cannot be copied, and a stage is kept as a value.
+  private final class Box {
+    var scanner = PacketScanner()
+  }
+
+  private let unit: FaultUnit
+  private let box = Box()
+  /// Bytes that may be the beginning of a packet.
+  private var undecided: [UInt8] = []
+
+  init(unit: FaultUnit) {
+    self.unit = unit
+  }
+
+  /// Bytes that are kept until they are known to be a packet or not.
+  var held: Int { undecided.count }
+
+  /// Calls `body` with each position in `bytes` after the end of a packet. Keeps nothing; do not mix it with ``cut``.
+  mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
+    guard unit == .linkPackets else { return body(bytes.byteCount) }
+    var offset = 0
+    while let piece = box.scanner.next(in: bytes, at: &offset) {
+      // A packet that began in an earlier chunk ends in this one.
+      if Self.size(of: piece) != nil { body(offset) }
+    }
+  }
+
+  /// Gives the packets that are wanted to the fault; everything else is passed on unchanged.
+  mutating func cut(
+    _ bytes: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
+  ) -> FaultPassage {
+    guard unit == .linkPackets else {
+      guard selection.wants(nil, &step) else { return .whole }
+      selection.act(bytes, nil, &step)
+      return .changed
+    }
+    if undecided.isEmpty { return search(bytes, fresh: bytes, &selection, &step) }
+    var all: [UInt8] = []
+    swap(&all, &undecided)
+    bytes.withUnsafeBytes { all.append(contentsOf: $0) }
+    return search(all.span.bytes, fresh: bytes, &selection, &step)
+  }
+
+  /// `fresh` is the end of `all`, and what of it the scanner has not seen.
+  private mutating func search(
+    _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
+  ) -> FaultPassage {
+    let seen = all.byteCount - fresh.byteCount
+    var offset = 0
+    var passed = 0
+    while let piece = box.scanner.next(in: fresh, at: &offset) {
+      guard let size = Self.size(of: piece) else { continue }
+      let end = seen + offset - box.scanner.heldCount
+      let header = Self.header(of: piece)
+      guard selection.wants(header, &step) else { continue }
+      step.pass(all.extracting(passed..<end - size))
+      selection.act(all.extracting(end - size..<end), header, &step)
+      passed = end
+    }
+    let decided = all.byteCount - box.scanner.heldCount
+    if seen == 0, passed == 0, decided == all.byteCount { return .whole }
+    step.pass(all.extracting(passed..<decided))
+    all.extracting(decided..<all.byteCount).withUnsafeBytes { undecided.append(contentsOf: $0) }
+    return .changed
+  }
+
+  /// Passes on the bytes that may have become a packet.
+  mutating func finish(_ step: inout FaultStep) {
+    step.pass(undecided.span.bytes)
+    undecided.removeAll(keepingCapacity: true)
+    box.scanner.forget()
+  }
+
+  private static func header(of piece: PacketScanner.Piece) -> PacketHeader? {
+    switch piece {
+    case .packet(let header, _), .spoiled(let header, _): header
+    case .detection, .legacy, .skipped: nil
+    }
+  }
+
+  private static func size(of piece: PacketScanner.Piece) -> Int? {
+    switch piece {
+    case .packet(let header, _), .spoiled(let header, _): Int(header.length)
+    case .detection: PacketWriter.detection.count
+    case .legacy(.input(let range)), .legacy(.carry(let range)): range.count
+    case .skipped: nil
+    }
+  }
+}

@@ -1,0 +1,259 @@
+import AccessoryCore
+import AccessoryFormats
+import IAP2
+
+// Faults that move the boundaries of chunks, end the stream, or add bytes to its beginning.
+
+extension Fault {
+  /// Splits chunks at random. This breaks a reader that takes each reception for a message.
+  public struct Split: FaultKind {
+    /// The largest piece, in bytes.
+    public var size = 7
+    /// How much time lies between two pieces.
+    public var gap = Duration.zero
+    /// How many bytes are held before the sender has to wait.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
+      Field("size", \.size, .integer(1...65_536), "size of the largest piece, in bytes")
+      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "time between pieces")
+      Field.capacity(\.capacity)
+    }.example("split,size=20")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: HoldingStage {
+      let fault: Split
+      var capacity: Int { fault.capacity }
+      var queue = ChunkQueue()
+      var next = Instant.origin
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        if bytes.byteCount == 1, fault.gap == .zero { return .whole }
+        var offset = 0
+        while offset < bytes.byteCount {
+          let count = min(Int.random(in: 1...fault.size, using: &step.random), bytes.byteCount - offset)
+          let piece = bytes.extracting(offset..<offset + count)
+          next = max(next, step.now)
+          if next <= step.now, queue.isEmpty { step.pass(piece) } else { queue.append(piece, due: next) }
+          next = next + fault.gap
+          offset += count
+        }
+        step.hit(bytes: bytes.byteCount)
+        return .changed
+      }
+    }
+  }
+
+  /// Chunks that were sent separately arrive as one.
+  public struct Glue: FaultKind {
+    /// Passes once so many bytes have gathered.
+    public var size = 4_096
+    /// The longest wait for them.
+    public var wait = Duration.milliseconds(20)
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("glue", "joins chunks into large ones", Glue()) {
+      Field("size", \.size, .integer(1...65_536), "pass on after collecting N bytes")
+      Field("wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "pass on after TIME even with fewer bytes")
+    }.example("glue,size=8192")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: FaultStage {
+      let fault: Glue
+      var gathered: [UInt8] = []
+      var chunks = 0
+      var deadline: Instant?
+      var held: Int { gathered.count }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        if gathered.isEmpty {
+          if bytes.byteCount >= fault.size { return .whole }
+          deadline = step.now + fault.wait
+        }
+        bytes.withUnsafeBytes { gathered.append(contentsOf: $0) }
+        chunks += 1
+        if gathered.count >= fault.size { passAll(&step) }
+        return .changed
+      }
+
+      mutating func handleTimeout(_ step: inout FaultStep) { passAll(&step) }
+      mutating func end(_ step: inout FaultStep) { passAll(&step) }
+      mutating func finish(_ step: inout FaultStep) { passAll(&step) }
+
+      private mutating func passAll(_ step: inout FaultStep) {
+        if chunks > 1 { step.hit(bytes: gathered.count) }
+        step.pass(gathered.span.bytes)
+        gathered.removeAll(keepingCapacity: true)
+        chunks = 0
+        deadline = nil
+      }
+    }
+  }
+
+  /// Pulls the cable: at once, or when this many bytes or packets have passed in one direction since it began.
+  public struct Cut: FaultKind {
+    /// Cut after this many bytes in one direction; 0 for no limit.
+    public var bytes: Int
+    /// Cut after this many packets in one direction; 0 for no limit.
+    public var packets: Int
+
+    /// A cut, at once or after a number of bytes or packets.
+    public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
+
+    static let format = Record("cut", "ends the channel after a time, a number of bytes or a number of packets", Cut())
+    {
+      Field("bytes", \.bytes, .integer(0...1_000_000_000), "cut after N bytes in one direction; 0 means no limit")
+      Field("packets", \.packets, .integer(0...1_000_000_000), "cut after N packets in one direction; 0 means no limit")
+    }.example("cut,packets=20,out")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage {
+      Stage(
+        bytesLeft: bytes == 0 ? nil : bytes, packetsLeft: packets == 0 ? nil : packets,
+        cutter: PacketCutter(unit: unit))
+    }
+
+    /// Passes up to its limit and then cuts; without a limit it cuts as soon as its window opens.
+    private struct Stage: FaultStage {
+      var bytesLeft: Int?
+      var packetsLeft: Int?
+      var cutter: PacketCutter
+
+      mutating func begin(_ step: inout FaultStep) {
+        if bytesLeft == nil, packetsLeft == nil { cut("the cable is pulled", &step) }
+      }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        if packetsLeft != nil, let end = endOfLastPacket(bytes) {
+          step.pass(bytes.extracting(0..<end))
+          return cut("the cable is pulled after the last packet allowed", &step)
+        }
+        guard let left = bytesLeft else { return .whole }
+        guard bytes.byteCount >= left else {
+          bytesLeft = left - bytes.byteCount
+          return .whole
+        }
+        step.pass(bytes.extracting(0..<left))
+        return cut("the cable is pulled after the last byte allowed", &step)
+      }
+
+      /// Where in this chunk the last packet ends that may pass; nil when more may.
+      private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
+        var last: Int?
+        var left = packetsLeft ?? 0
+        cutter.countPackets(in: bytes) { end in
+          left -= 1
+          if left == 0 { last = end }
+        }
+        packetsLeft = left
+        return last
+      }
+
+      @discardableResult
+      private func cut(_ why: String, _ step: inout FaultStep) -> FaultPassage {
+        step.hit(bytes: 0)
+        step.cutChannel(why)
+        return .changed
+      }
+    }
+  }
+
+  /// One direction works, and the other accepts everything and delivers nothing: only a timeout can detect this.
+  public struct HalfDead: FaultKind {
+    /// It has no parameters.
+    public init() {}
+
+    static let directions = [Directions.out, .in]
+
+    static let format = Record("half-dead", "loses everything sent in one direction", HalfDead()) {}.example(
+      "half-dead,in,after=2s")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage() }
+
+    private struct Stage: FaultStage {
+      mutating func begin(_ step: inout FaultStep) { step.report("everything is lost from now on") }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+        step.hit(bytes: bytes.byteCount)
+        return .changed
+      }
+
+      mutating func end(_ step: inout FaultStep) { step.report("bytes pass again") }
+    }
+  }
+
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads those first; reported from the
+  /// field (W17, bytes of an earlier session).
+  public struct Stale: FaultKind {
+    /// What the bytes are.
+    public enum Kind: String, CaseIterable, Sendable {
+      /// The end of a packet.
+      case tail
+      /// Whole packets of an earlier link.
+      case packets
+      /// Random bytes.
+      case noise
+    }
+
+    /// What the bytes are.
+    public var kind = Kind.tail
+    /// How many bytes; packets are not cut short.
+    public var bytes = 64
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.in, .out, .both]
+
+    static let format = Record("stale", "delivers bytes of an earlier session first", Stale()) {
+      Field(
+        "kind", \.kind, .choice,
+        "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")
+      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes; `packets` rounds up to whole packets")
+    }.example("stale,noise,bytes=200")
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
+
+    private struct Stage: FaultStage {
+      let fault: Stale
+
+      mutating func begin(_ step: inout FaultStep) {
+        let bytes = leftover(&step.random)
+        step.pass(bytes.span.bytes)
+        step.hit(bytes: bytes.count)
+        step.report("\(bytes.count) bytes of an earlier session come first")
+      }
+
+      mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage { .whole }
+
+      private func leftover(_ random: inout SeededRandom) -> [UInt8] {
+        let count = fault.bytes
+        switch fault.kind {
+        case .noise: return random.bytes(count)
+        case .tail: return packet(payload: count, &random).suffix(count)
+        case .packets:
+          var bytes: [UInt8] = []
+          while bytes.count < count {
+            bytes += packet(payload: min(1_000, max(3, count - bytes.count - PacketHeader.overhead)), &random)
+          }
+          return bytes
+        }
+      }
+
+      /// A data packet as it would remain in a buffer: valid by itself, and part of no link.
+      private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
+        let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
+        let header = PacketHeader(
+          control: .ack, sequence: UInt8.random(in: 0...255, using: &random),
+          acknowledgement: UInt8.random(in: 0...255, using: &random), session: 2, payloadCount: payload.count)
+        return PacketWriter.packet(header, payload: payload)
+      }
+    }
+  }
+}

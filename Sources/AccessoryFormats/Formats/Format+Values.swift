@@ -1,0 +1,274 @@
+// The formats of single values, lists and objects.
+
+extension Format<String> {
+  /// Any text.
+  public static let text = text(TextShape())
+
+  /// A text, whose rules are in the schema too. They are checked together with other rules; see
+  /// ``Record/checked(_:)``.
+  public static func text(_ shape: TextShape) -> Format {
+    Format(.text(shape)) { value, place in
+      if case .text(let text) = value.content { text } else { place.expected("text", value) }
+    } write: {
+      .text($0)
+    }
+  }
+}
+
+extension Format<Bool> {
+  /// `true` or `false`.
+  public static let boolean = Format(.boolean) { value, place in
+    if case .boolean(let boolean) = value.content { boolean } else { place.expected("true or false", value) }
+  } write: {
+    .boolean($0)
+  }
+}
+
+extension Format where Value: FixedWidthInteger {
+  /// A whole number within a range.
+  public static func integer(_ range: ClosedRange<Value>) -> Format { integer(range) { .number(Int(clamping: $0)) } }
+
+  /// A 16-bit number that is written in hex, as ids of messages and of USB are.
+  public static var hex16: Format {
+    integer(0...Value(clamping: 0xFFFF)) { .hex(UInt16(truncatingIfNeeded: $0)) }
+  }
+
+  private static func integer(
+    _ range: ClosedRange<Value>, write: @escaping @Sendable (Value) -> JSON5Value
+  ) -> Format {
+    let shown = Int64(clamping: range.lowerBound)...Int64(clamping: range.upperBound)
+    return Format(.integer(shown)) { value, place in
+      if case .number(let number) = value.content, let integer = number.integer.flatMap(Value.init(exactly:)),
+        range.contains(integer)
+      {
+        return integer
+      }
+      return place.expected("a whole number from \(range.lowerBound) to \(range.upperBound)", value)
+    } write: {
+      write($0)
+    }
+  }
+}
+
+extension Format<Double> {
+  /// A number within a range.
+  public static func number(_ range: ClosedRange<Double>) -> Format {
+    Format(.number(range)) { value, place in
+      if case .number(let number) = value.content, range.contains(number.value) { return number.value }
+      return place.expected("a number from \(range.lowerBound) to \(range.upperBound)", value)
+    } write: {
+      JSON5Value(.number(JSON5Number(spelling: "\($0)", value: $0, integer: Int64(exactly: $0))))
+    }
+  }
+}
+
+extension Format<Duration> {
+  /// A duration of any length.
+  public static let duration = duration(.zero...DurationText.longest)
+
+  /// A duration such as `'250ms'` within a range.
+  public static func duration(_ range: ClosedRange<Duration>) -> Format {
+    Format(.duration(range)) { value, place in
+      guard case .text(let text) = value.content else { return place.expected("a duration such as '250ms'", value) }
+      do {
+        let duration = try DurationText.parse(text)
+        if range.contains(duration) { return duration }
+        return place.expected("a duration from \(range.text)", value)
+      } catch {
+        place.error(value, "\(error)")
+        return nil
+      }
+    } write: {
+      .duration($0)
+    }
+  }
+}
+
+extension Format<Chance> {
+  /// A chance such as `'2.5%'`.
+  public static let chance = Format(.chance) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("a chance such as '2.5%'", value) }
+    do { return try Chance(text) } catch {
+      place.error(value, "\(error)")
+      return nil
+    }
+  } write: {
+    .text($0.description)
+  }
+}
+
+extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+  /// One of the cases of an enum, by its raw value.
+  public static var choice: Format { choice(of: Array(Value.allCases)) }
+
+  /// One of some of the cases.
+  public static func choice(of cases: [Value]) -> Format { words(cases.map { ($0.rawValue, $0) }) }
+}
+
+extension Format {
+  /// One of a few words, each with its value.
+  public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
+    let words = meanings.map(\.word)
+    return Format(.words(words)) { value, place in
+      guard case .text(let text) = value.content else { return place.expected("text", value) }
+      if let found = meanings.first(where: { $0.word == text }) { return found.value }
+      place.error(
+        value,
+        place.problems.isOfOneWord
+          ? "expected \(words.joined(separator: ", "))\(Suggestion.nearHint(for: text, in: words))"
+          : "unknown value '\(Excerpt.of(text))'\(Suggestion.hint(for: text, in: words))")
+      return nil
+    } write: { value in
+      meanings.first { $0.value == value }.map { .text($0.word) } ?? .null
+    }
+  }
+
+  /// A text with its own parser: `expected` describes a correct one.
+  public static func parsed(
+    _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
+    text: @escaping @Sendable (Value) -> String
+  ) -> Format {
+    Format(.text(shape)) { value, place in
+      guard case .text(let text) = value.content else { return place.expected("text", value) }
+      if let parsed = parse(text) { return parsed }
+      place.error(
+        value, place.problems.isOfOneWord ? "expected \(expected)" : "'\(Excerpt.of(text))' is not \(expected)")
+      return nil
+    } write: {
+      .text(text($0))
+    }
+  }
+
+  /// A value that may be left out; nil is not written.
+  public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
+    Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
+      value, standard in
+      value.flatMap { format.encode($0, standard ?? nil) }
+    }
+  }
+
+  /// A value that may be `null`, which is written too.
+  public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
+    let optional = Format.optional(format)
+    return Format(
+      .either([format.shape, .null]),
+      decode: { value, now, place in value.content == .null ? .some(nil) : optional.decode(value, now, place) }
+    ) { value, standard in
+      if value == standard { return nil }
+      return value == nil ? .null : optional.encode(value, standard)
+    }
+  }
+
+  /// A list. Elements that cannot be read are left out; see ``ProblemCollector/paths(of:count:)``.
+  ///
+  /// - Parameters:
+  ///   - count: how many elements there may be.
+  ///   - base: the defaults of an element, by its place in the list.
+  public static func list<Element>(
+    of format: Format<Element>, count: ClosedRange<Int> = 0...Int.max,
+    base: (@Sendable (Int) -> Element)? = nil
+  ) -> Format where Value == [Element] {
+    Format(.list(format.shape, count: count)) { value, _, place in
+      guard case .array(let elements) = value.content else { return place.expected("a list", value) }
+      guard count.contains(elements.count) else {
+        place.error(value, "expected \(count.elementsText), found \(elements.isEmpty ? "none" : "\(elements.count)")")
+        return nil
+      }
+      return elements.enumerated().compactMap { index, element in
+        let read = format.decode(element, base?(index), place.element(index))
+        if read == nil { place.problems.noteUnreadable(place.element(index).path) }
+        return read
+      }
+    } encode: { values, standard in
+      if values == standard { return nil }
+      return .array(values.enumerated().map { format.encode($0.element, base?($0.offset)) ?? format.write($0.element) })
+    }
+  }
+
+  /// An object whose keys are chosen by the user; their order is kept.
+  public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
+  where Value == [Named<Element>] {
+    named(atLeast: least) { _ in format }
+  }
+
+  /// The same where what is read depends on its name; it looks the same for every name.
+  public static func named<Element>(
+    atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
+  ) -> Format where Value == [Named<Element>] {
+    Format(.named(format("").shape, atLeast: least)) { value, place in
+      guard case .object(let members) = value.content else {
+        return place.expected("an object with names as keys", value)
+      }
+      if members.count < least { return place.expected("an object with at least \(least.counted("name"))", value) }
+      for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
+        place.problems.error(
+          at: member.keyPosition, path: place.path, "the name '\(Excerpt.of(member.key))' is given twice")
+      }
+      return members.compactMap { member in
+        format(member.key).read(member.value, at: place.key(member.key)).map { Named(member.key, $0) }
+      }
+    } write: { values in
+      .object(values.map { JSON5Member($0.name, format($0.name).write($0.value)) })
+    }
+  }
+
+  /// An object.
+  public static func object(_ record: Record<Value>) -> Format { record.format }
+
+  /// An object or a text, of one of several kinds.
+  public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
+}
+
+extension ClosedRange<Duration> {
+  /// `0ms to 1h`.
+  var text: String { "\(DurationText.format(lowerBound)) to \(DurationText.format(upperBound))" }
+}
+
+extension ClosedRange<Int> {
+  /// For "expected …": how many elements a list has.
+  fileprivate var elementsText: String {
+    if upperBound == .max { return "a list of at least \(lowerBound.counted("element"))" }
+    if lowerBound == 0 { return "a list of at most \(upperBound.counted("element"))" }
+    return "a list of \(lowerBound) to \(upperBound.counted("element"))"
+  }
+}
+
+extension Format<[UInt8]> {
+  /// Bytes: a text, which means its UTF-8, or `{ hex: "0a 0b" }`.
+  public static let bytes = bytes(named: "bytes", atLeast: 0)
+
+  /// Bytes; the schema requires at least this many. `name` is that of the object `{ hex: … }`.
+  public static func bytes(named name: String, atLeast least: Int) -> Format {
+    let hex = Record(name, "bytes in hex", HexBytes()) {
+      Field(
+        "hex", \.bytes, .hex(atLeast: least), "two hex digits for each byte, with or without spaces", isRequired: true)
+    }
+    return Format(.either([.text(TextShape(length: least...Int.max)), hex.format.shape])) { value, place in
+      switch value.content {
+      case .text(let text): Array(text.utf8)
+      case .object: hex.format.read(value, at: place)?.bytes
+      case .null, .boolean, .number, .array: place.expected("text or { hex: … }", value)
+      }
+    } write: { bytes in
+      if let text = String(validating: bytes, as: UTF8.self) { return .text(text) }
+      return hex.format.write(HexBytes(bytes: bytes))
+    }
+  }
+
+  private static func hex(atLeast least: Int) -> Format {
+    let pattern = "^\\s*([0-9A-Fa-f]{2}\\s*)\(least == 0 ? "*" : "+")$"
+    return Format(.text(TextShape(pattern: pattern))) { value, place in
+      guard case .text(let text) = value.content else { return place.expected("text", value) }
+      do { return try Hex.parse(text) } catch {
+        place.error(value, "\(error)")
+        return nil
+      }
+    } write: {
+      .text(Hex.spaced($0))
+    }
+  }
+}
+
+private struct HexBytes: Equatable {
+  var bytes: [UInt8] = []
+}

@@ -1,0 +1,184 @@
+// Untrusted text, such as the name of an accessory, for a terminal: on one line, without control sequences, and in
+// the order in which it was written. JSON and apps get it unchanged.
+
+extension StringProtocol {
+  /// The text with U+FFFD for each unprintable character; see ``Unicode/Scalar/isUnprintable``.
+  ///
+  /// ```swift
+  /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
+  /// ```
+  package var printable: String { printable(keeping: []) }
+
+  /// The same, but for those that may stay.
+  package func printable(keeping kept: [Unicode.Scalar]) -> String {
+    replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
+  }
+
+  /// The text with an escape for each of them, where users may need to know which it was.
+  ///
+  /// ```swift
+  /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
+  /// ```
+  package var spelledOut: String { spelledOut(keeping: []) }
+
+  /// The same, but for those that may stay.
+  package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
+    replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
+  }
+
+  private func replacingControls(_ replacement: (Unicode.Scalar) -> String) -> String {
+    var result = ""
+    var before: Unicode.Scalar?
+    for scalar in unicodeScalars {
+      if scalar.isUnprintable, !(scalar.isJoiner && before?.takesJoiner == true) {
+        result += replacement(scalar)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+      before = scalar
+    }
+    return result
+  }
+}
+
+extension Unicode.Scalar {
+  /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
+  fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
+
+  /// Whether a joiner after it is meaningful: after Latin letters it would only be invisible.
+  fileprivate var takesJoiner: Bool {
+    properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
+      || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark
+  }
+}
+
+/// Cuts quoted text in messages, so that no file and no argument can fill the screen.
+public enum Excerpt {
+  /// More characters than these are not shown.
+  public static let longest = 40
+
+  /// The text on one line, at most 40 characters of it.
+  public static func of(_ text: some StringProtocol) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars.prefix(longest) {
+      switch scalar {
+      case "\n": shown += "\\n"
+      case "\r": shown += "\\r"
+      case "\t": shown += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + Hex.number(scalar.value, digits: 2)
+      case _ where scalar.isUnprintable: shown += String(scalar).spelledOut
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    return text.unicodeScalars.count > longest ? shown + "…" : shown
+  }
+
+  /// The longest line of a message.
+  public static let longestLine = 1_000
+
+  /// A message without the middle of each line of more than 1,000 characters: what is wrong stands at its beginning, and
+  /// what to do at its end, whatever the message quotes.
+  public static func ofLines(_ message: String) -> String {
+    guard message.utf8.count > longestLine else { return message }
+    let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let scalars = line.unicodeScalars
+      guard scalars.count > longestLine else { return String(line) }
+      return String(scalars.prefix(longestLine * 2 / 3)) + " … " + String(scalars.suffix(longestLine / 3))
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// Text as XML and HTML carry it.
+package enum MarkupText {
+  /// Escapes markup, and replaces characters that XML does not allow or a page would not show.
+  package static func escaped(_ text: some StringProtocol) -> String {
+    var out = ""
+    for scalar in text.printable(keeping: ["\t", "\n", "\r"]).unicodeScalars {
+      switch scalar {
+      case "&": out += "&amp;"
+      case "<": out += "&lt;"
+      case ">": out += "&gt;"
+      case "\"": out += "&quot;"
+      case "'": out += "&#39;"
+      case "\u{FFFE}", "\u{FFFF}": out += "\u{FFFD}"
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out
+  }
+}
+
+// Printed commands are pasted into shells, and some have untrusted paths or names in them. Each must stay one literal
+// word.
+
+extension StringProtocol {
+  /// The text as one word of a shell: as it is where the shell sees nothing special in it, quoted where it does.
+  ///
+  /// Control characters, and those that change the direction of a line, become escapes in `$'…'`, which bash, zsh and
+  /// ksh know, so that the word stays on one line and reads as it will be run. Everything else is in plain quotes,
+  /// which any shell knows.
+  ///
+  /// ```swift
+  /// "/tmp/bench".shellWord         // /tmp/bench
+  /// "/tmp/$(reboot)".shellWord     // '/tmp/$(reboot)'
+  /// "it's".shellWord               // 'it'\''s'
+  /// "two\nlines".shellWord         // $'two\nlines'
+  /// ```
+  package var shellWord: String {
+    if unicodeScalars.contains(where: \.isUnprintable) { return escapedShellWord }
+    // zsh takes a word that begins with '=' for the path of a command.
+    if !isEmpty, !hasPrefix("="), unicodeScalars.allSatisfy(\.isPlainInShells) { return String(self) }
+    return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+  }
+
+  private var escapedShellWord: String {
+    var word = "$'"
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": word += #"\n"#
+      case "\t": word += #"\t"#
+      case "'", "\\": word += "\\\(scalar)"
+      // Three octal digits for each byte: no digit that follows belongs to them, in any locale.
+      case _ where scalar.isUnprintable:
+        for byte in String(scalar).utf8 {
+          word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)
+        }
+      default: word.unicodeScalars.append(scalar)
+      }
+    }
+    return word + "'"
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isPlainInShells: Bool {
+    switch self {
+    case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ".", "/", ":", ",", "=", "@", "%", "+": true
+    default: !isASCII && properties.isAlphabetic
+    }
+  }
+}
+
+extension Int {
+  /// So many of something, in words: one thing, or several.
+  ///
+  /// ```swift
+  /// 1.counted("byte")                            // "1 byte"
+  /// 3.counted("accessory", "accessories")        // "3 accessories"
+  /// ```
+  package func counted(_ one: String, _ several: String? = nil) -> String {
+    "\(self) \(self == 1 ? one : several ?? one + "s")"
+  }
+
+  /// The number with separators: "1,234,567".
+  package var groupedDigits: String {
+    var digits = String(magnitude)
+    var parts: [String] = []
+    while digits.count > 3 {
+      parts.insert(String(digits.suffix(3)), at: 0)
+      digits = String(digits.dropLast(3))
+    }
+    return (self < 0 ? "-" : "") + ([digits] + parts).joined(separator: ",")
+  }
+}

@@ -1,0 +1,283 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+import LinuxIO
+import Synchronization
+
+/// Connects a session to a program, one process per session: received bytes go to its standard input, its output is
+/// sent, and each line of its standard error becomes a note on the timeline.
+///
+/// - Back-pressure in both directions: while the program does not read, the session is not read; while the session
+/// has no room, the output stays in the pipe.
+/// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
+/// - When the session ends, the program gets what had arrived and the end of its input, then has two grace periods;
+/// see   ``LinuxIO/ChildProcess/terminate(grace:)``.
+/// - The environment has `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of usual variables, and what the profile
+/// names.
+/// - The program is searched beside the file that names it, and runs in that folder.
+/// - When the largest number of programs is running, a further session is closed.
+/// - A program named by a file that other users can write is not run, unless this is allowed
+/// (``Profile/allowPrograms()``).
+///
+/// A program needs real time: on a loop without descriptors the session is closed with a warning.
+public struct ExecBehavior: AccessoryBehavior {
+  /// How long a program may take to end by itself after its session.
+  public static let grace = Duration.seconds(1)
+
+  private let program: Behavior.Program
+  private let grace: Duration
+  private let places: ProgramPlaces
+
+  /// A program, by its path or by a name that is searched beside its profile and on PATH.
+  public init(
+    _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
+  ) {
+    self.program = program
+    self.grace = grace
+    self.places = places
+  }
+
+  /// A handler that has started the program.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    if let objection = program.origin.objection {
+      return refusal(
+        session, context, "\(objection), so its programs run only if allowed")
+    }
+    var command = program.processCommand
+    command.environment["EASIM_PROTOCOL"] = session.protocolName
+    command.environment["EASIM_SESSION"] = String(session.id)
+    guard let loop = context.loop as? any PollingLoop else {
+      return refusal(session, context, "a program needs real time, but this world has virtual time")
+    }
+    guard let place = places.take() else {
+      return refusal(session, context, "\(places.count) programs are running already, the maximum")
+    }
+    let served = ServedProgram(session, context, grace: grace, place)
+    do {
+      try served.start(command, on: loop)
+      return served
+    } catch {
+      return refusal(session, context, "\(error)")
+    }
+  }
+
+  private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
+    context.warn("\(program.command) is not run: \(reason)")
+    // In a later turn, when the session has its handler.
+    context.loop.schedule(after: .zero) { session.close("its program could not be run") }
+    return SinkBehavior().makeHandler(for: session, in: context)
+  }
+}
+
+extension Behavior.Program {
+  /// The command that starts it.
+  public var processCommand: ProcessCommand {
+    var process = ProcessCommand(command, arguments, in: origin.folder)
+    process.add(variables: environment)
+    return process
+  }
+}
+
+/// One program and the session it serves.
+private final class ServedProgram: SessionHandler, ChildProcessHandler {
+  /// Lives as long as the program, which may be longer than the session is open.
+  private let session: Session
+  private let context: BehaviorContext
+  private let grace: Duration
+  private let sending = OneAtATime()
+  private var child: ChildProcess?
+  private var place: ProgramPlaces.Place?
+  private var lines = LineSplitter()
+  /// Printed and not taken by the session yet.
+  private var unsent = ByteQueue()
+  /// Whether the program's input took less than there was.
+  private var inputWaits = false
+  /// How the program ended, while its last bytes still wait for the session.
+  private var ending: ProcessEnding?
+  /// Bytes that came for a program that reads no more, and that a program printed for a session that is over.
+  private var unread = 0
+  private var unheard = 0
+
+  init(_ session: Session, _ context: BehaviorContext, grace: Duration, _ place: ProgramPlaces.Place) {
+    self.place = place
+    self.session = session
+    self.context = context
+    self.grace = grace
+  }
+
+  func start(_ command: ProcessCommand, on loop: any PollingLoop) throws {
+    child = try ChildProcess(command, on: loop, self)
+    context.programs.keep(self)
+  }
+
+  // MARK: The session
+
+  func sessionIsReadable(_ session: Session) {
+    while session.read({ feed($0) }) > 0 {}
+  }
+
+  private func feed(_ bytes: RawSpan) -> Int {
+    guard let child, child.takesInput else {
+      unread += bytes.byteCount
+      return bytes.byteCount
+    }
+    let taken = child.write(bytes)
+    inputWaits = taken < bytes.byteCount
+    return taken
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    sending.run { sendUnsent() }
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    unheard += unsent.count
+    unsent = ByteQueue()
+    child?.resumeOutput()
+    child?.terminate(grace: grace)
+    if !inputWaits { child?.closeInput() }
+    finishIfDone()
+  }
+
+  // MARK: The program
+
+  func child(_ child: ChildProcess, printed bytes: RawSpan) {
+    let taken = session.write(bytes)
+    if taken == bytes.byteCount { return }
+    guard session.isOpen else {
+      unheard += bytes.byteCount - taken
+      return
+    }
+    unsent.append(bytes.extracting(taken..<bytes.byteCount))
+    child.pauseOutput()
+  }
+
+  private func sendUnsent() {
+    // A copy is written, because the session may end meanwhile and empty the queue.
+    let bytes = unsent
+    let taken = bytes.withBytes { session.write($0) }
+    guard session.isOpen else { return }
+    unsent.removeFirst(taken)
+    guard unsent.isEmpty else { return }
+    child?.resumeOutput()
+    finishIfDone()
+  }
+
+  func child(_ child: ChildProcess, complained bytes: RawSpan) {
+    lines.take(bytes) { context.note($0) }
+  }
+
+  func childTakesInput(_ child: ChildProcess) {
+    inputWaits = false
+    sessionIsReadable(session)
+    if !session.isOpen, !inputWaits { child.closeInput() }
+  }
+
+  func childClosedInput(_ child: ChildProcess) {
+    sessionIsReadable(session)
+  }
+
+  func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
+    lines.end { context.note($0) }
+    self.ending = ending
+    finishIfDone()
+  }
+
+  private func finishIfDone() {
+    guard let ending, unsent.isEmpty else { return }
+    self.ending = nil
+    (child, place) = (nil, nil)
+    // Bytes that arrived last are counted as well.
+    sessionIsReadable(session)
+    if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
+    if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
+    if !session.isOpen, ending != .exited(0) { context.note("\(ending)") }
+    context.programs.forget(self)
+    session.close("\(ending)")
+  }
+}
+
+/// Splits a program's standard error into lines that can be shown.
+///
+/// A line ends with a line feed; a carriage return before it is dropped. A line over ``longestLine`` bytes is split.
+/// Invalid UTF-8 is replaced and control characters are escaped, so that a program cannot control the terminal that
+/// shows the timeline.
+struct LineSplitter {
+  static let longestLine = 4_096
+
+  private var rest: [UInt8] = []
+
+  /// Takes bytes and calls `emit` with every line that is complete.
+  mutating func take(_ bytes: RawSpan, _ emit: (String) -> Void) {
+    for offset in 0..<bytes.byteCount {
+      let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if byte != UInt8(ascii: "\n") { rest.append(byte) }
+      if byte == UInt8(ascii: "\n") || rest.count == Self.longestLine { finish(emit) }
+    }
+  }
+
+  /// At the end of the output, calls `emit` with a last line that has no line feed.
+  mutating func end(_ emit: (String) -> Void) {
+    if !rest.isEmpty { finish(emit) }
+  }
+
+  private mutating func finish(_ emit: (String) -> Void) {
+    if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
+    let line = String(decoding: rest, as: UTF8.self).spelledOut(keeping: ["\t"])
+    rest.removeAll(keepingCapacity: true)
+    emit(line)
+  }
+}
+
+/// Holds the programs that an accessory's sessions started, until each has ended: a session may be long over while its
+/// program still takes its leave.
+final class ProgramKeeper {
+  private var programs: [ObjectIdentifier: AnyObject] = [:]
+
+  /// How many have not ended.
+  var count: Int { programs.count }
+
+  func keep(_ program: AnyObject) { programs[ObjectIdentifier(program)] = program }
+
+  func forget(_ program: AnyObject) { programs[ObjectIdentifier(program)] = nil }
+
+  /// Ends all remaining programs at once.
+  func endAll() { programs = [:] }
+}
+
+/// Limits how many programs run at a time, because a host can open any number of sessions.
+public final class ProgramPlaces: Sendable {
+  /// Those of all accessories of this process.
+  public static let ofThisProcess = ProgramPlaces(64)
+
+  /// How many may run at a time.
+  public let count: Int
+  private let free: Atomic<Int>
+
+  /// A number of places, all free.
+  public init(_ count: Int) {
+    self.count = count
+    free = Atomic(count)
+  }
+
+  /// One place, until it is dropped.
+  final class Place {
+    private let places: ProgramPlaces
+
+    fileprivate init(_ places: ProgramPlaces) { self.places = places }
+
+    deinit { places.free.add(1, ordering: .relaxed) }
+  }
+
+  /// Takes a place; nil when there is none.
+  func take() -> Place? {
+    var seen = free.load(ordering: .relaxed)
+    while seen > 0 {
+      let (exchanged, found) = free.compareExchange(expected: seen, desired: seen - 1, ordering: .relaxed)
+      if exchanged { return Place(self) }
+      seen = found
+    }
+    return nil
+  }
+}

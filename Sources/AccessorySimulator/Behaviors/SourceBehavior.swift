@@ -1,0 +1,218 @@
+import AccessoryCore
+import AccessoryFormats
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+
+/// Talks by itself, at a rate, from the moment the session is open: a sensor. When is ``SourcePacer``'s to say and what
+/// is ``SourcePattern``'s; what it receives it takes and drops.
+public struct SourceBehavior: AccessoryBehavior {
+  private let source: Behavior.Source
+
+  /// A source.
+  public init(_ source: Behavior.Source = Behavior.Source()) {
+    self.source = source
+  }
+
+  /// A handler that talks.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    let talker = Talker(source, session, on: context.loop)
+    talker.talk()
+    return talker
+  }
+
+  private final class Talker: SessionHandler {
+    /// The most that is made at a time, however much is allowed.
+    private static let pieceLimit = 64 * 1024
+
+    private unowned let session: Session
+    private let loop: any EventLoop
+    private var pacer: SourcePacer
+    private var pattern: SourcePattern
+    /// Made and not taken yet.
+    private var piece = ByteQueue()
+    private var timer: LoopTimer?
+    private let sending = OneAtATime()
+
+    init(_ source: Behavior.Source, _ session: Session, on loop: any EventLoop) {
+      self.session = session
+      self.loop = loop
+      pacer = SourcePacer(source, start: loop.now)
+      // Two sessions at one instant differ, and yet every run of a seed repeats them.
+      var random = loop.random.derived("source")
+      pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
+      timer = loop.makeTimer { [unowned self] in talk() }
+    }
+
+    func talk() {
+      pacer.tick(now: loop.now)
+      send()
+    }
+
+    private func send() {
+      sending.run { sendWhatIsAllowed() }
+      if session.isOpen, let deadline = pacer.deadline { timer?.arm(at: deadline) }
+    }
+
+    private func sendWhatIsAllowed() {
+      while pacer.allowance > 0 {
+        if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
+        // The piece may have been made when more was allowed than now.
+        let allowed = min(piece.count, pacer.allowance)
+        let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
+        piece.removeFirst(taken)
+        pacer.took(taken, now: loop.now)
+        if taken < allowed {
+          pacer.hold()
+          return
+        }
+      }
+    }
+
+    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+
+    func sessionIsWritable(_ session: Session) { send() }
+
+    func session(_ session: Session, endedWith end: SessionEnd) { timer?.cancel() }
+  }
+}
+
+/// Decides how many bytes a source may send when.
+///
+/// Chunk n is sent n intervals after the first; an interval is chunk ÷ rate. The times are fixed at the start, so
+/// rounding and late timers do not add up: the average rate is exact to within one chunk at any time, and so to
+/// within one per cent after a hundred chunks.
+///
+/// - Chunks with an interval below a millisecond are combined, a millisecond's worth at a time.
+/// - Chunks that a late timer missed are sent at once, up to a tenth of a second or one interval, whichever is
+/// longer. Chunks missed in a longer pause are skipped.
+/// - **Back-pressure also skips.** When the session has no room, the current chunk is sent as soon as there is room,
+/// and the schedule starts again one interval later, so at most one chunk follows at once.
+///
+/// States: `paced`, on schedule; `held`, the session took only part of a chunk; `finished`, the total is sent.
+struct SourcePacer: Equatable {
+  enum State: Equatable {
+    case paced
+    case held
+    case finished
+  }
+
+  static let gatherTime = Duration.milliseconds(1)
+  static let longestCatchUp = Duration.milliseconds(100)
+
+  private(set) var state = State.paced
+  /// How many bytes may go out now.
+  private(set) var allowance = 0
+  private let rate: Int64
+  private let chunk: Int
+  private let total: Int
+  /// Bytes sent in all.
+  private var sent = 0
+  /// The time of chunk 0, and how many chunks were allowed since.
+  private var origin: Instant
+  private var chunks: Int64 = 0
+  private var lastTick: Instant?
+
+  /// A pacer whose first chunk is sent at `start`.
+  init(_ source: Behavior.Source, start: Instant) {
+    rate = Int64(source.rate)
+    chunk = source.chunk
+    total = source.total ?? .max
+    origin = start
+  }
+
+  /// When ``tick(now:)`` has something to allow; nil while held and when finished.
+  var deadline: Instant? {
+    guard state == .paced, allowance < total - sent else { return nil }
+    let due = due(chunks)
+    return lastTick.map { max(due, $0 + Self.gatherTime) } ?? due
+  }
+
+  /// Allows the chunks whose time has come.
+  mutating func tick(now: Instant) {
+    guard state == .paced else { return }
+    lastTick = now
+    let lateness = now - due(chunks)
+    guard lateness >= .zero else { return }
+    let longest = max(Self.longestCatchUp, due(1) - origin)
+    if lateness > longest {
+      origin = now + (.zero - longest)
+      chunks = 0
+    }
+    let count = Int64(Int128((now - origin).wholeNanoseconds) * Int128(rate) / nanosecondsTimesRate) + 1
+    allowance = min(allowance + Int(count - chunks) * chunk, total - sent)
+    chunks = count
+  }
+
+  /// The session took `count` bytes of those allowed.
+  mutating func took(_ count: Int, now: Instant) {
+    precondition(count <= allowance, "a source must not send more than allowed")
+    allowance -= count
+    sent += count
+    if sent == total {
+      state = .finished
+    } else if state == .held, allowance == 0 {
+      state = .paced
+      origin = now
+      chunks = 1
+    }
+  }
+
+  /// The session has no room: only the current chunk, or the next one, is still allowed.
+  mutating func hold() {
+    guard state == .paced else { return }
+    state = .held
+    allowance = min(allowance, chunk - sent % chunk)
+  }
+
+  /// The interval of a chunk in nanoseconds, times the rate: whole where the interval is not.
+  private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
+
+  /// The time of chunk `number`, rounded up to the nanosecond.
+  private func due(_ number: Int64) -> Instant {
+    let nanoseconds = (Int128(number) * nanosecondsTimesRate + Int128(rate) - 1) / Int128(rate)
+    return origin + .nanoseconds(Int64(clamping: nanoseconds))
+  }
+}
+
+/// Makes a source's bytes, in order and without end.
+struct SourcePattern {
+  private enum Maker {
+    case counting(next: UInt8)
+    case text([UInt8], at: Int)
+    case random(SeededRandom)
+  }
+
+  private var maker: Maker
+
+  /// The bytes of `pattern`; random ones grow from `random`.
+  init(_ pattern: Behavior.Source.Pattern, random: SeededRandom) {
+    switch pattern {
+    case .counting: maker = .counting(next: 0)
+    case .text(let text): maker = .text(Array(text.utf8), at: 0)
+    case .random: maker = .random(random)
+    }
+  }
+
+  /// Appends the next `count` bytes. An empty text, which no profile may have, repeats nothing: zeros.
+  mutating func append(_ count: Int, to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + count)
+    switch maker {
+    case .counting(var next):
+      for _ in 0..<count {
+        bytes.append(next)
+        next &+= 1
+      }
+      maker = .counting(next: next)
+    case .text(let text, var at):
+      for _ in 0..<count {
+        bytes.append(text.isEmpty ? 0 : text[at])
+        at = at + 1 < text.count ? at + 1 : 0
+      }
+      maker = .text(text, at: at)
+    case .random(var random):
+      for _ in 0..<count { bytes.append(UInt8(truncatingIfNeeded: random.next() >> 56)) }
+      maker = .random(random)
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import AccessoryCore
+import AccessoryFormats
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+
+/// What an accessory's session quirks know of its sessions: over all of its cables, and as long as it has power.
+///
+/// Each quirk is a machine; this is where their decisions become sessions that end and bytes that are dropped. An
+/// ``QuirkStream`` stands in each session.
+final class SessionQuirks {
+  private let serial: String
+  private let loop: any EventLoop
+  private let report: (TimelineEvent.Kind) -> Void
+
+  /// What happens to the next sessions, and to how many it has happened.
+  private var trouble: OddSession?
+  private var troubled = 0
+  private var ender: SessionEnder?
+  private var opens: OpenCounter?
+  private var silence: SilenceMachine?
+  private var phantom: PhantomMachine?
+  private var touch: TouchMachine?
+  private var transactions: TransactionCounter?
+  private var chunking: (quirk: ReplyChunking, random: SeededRandom)?
+  private var buffer: SmallBuffer?
+  private var settings: FirstSettingsOnly?
+
+  private var streams: [QuirkStream] = []
+  private var streamCount = 0
+  private var unpluggedAt: Instant?
+  private var touchTimer: LoopTimer?
+
+  /// Whether no session needs a ``QuirkStream``.
+  private var isIdle = true
+  /// Whether there is nothing to play.
+  var isEmpty: Bool { isIdle && trouble == nil }
+
+  /// The session quirks of an accessory that is not plugged in.
+  init(
+    _ profile: Profile, on loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void
+  ) {
+    serial = profile.identity.serialNumber
+    (self.loop, self.report) = (loop, report)
+    for quirk in profile.quirks { play(quirk) }
+  }
+
+  /// Plays a quirk from now on, in the sessions that open from now on; one of the same kind is forgotten.
+  func play(_ quirk: Quirk) {
+    let chance = loop.random
+    switch quirk {
+    case .flicker, .authentication, .identification, .noStatus, .staleBytes: return
+    case .session(let odd):
+      (trouble, troubled) = (odd, 0)
+      return
+    case .endsSessions(let odd): ender = SessionEnder(odd, random(odd.seed, chance.derived("ends-sessions")))
+    case .wedgesAfter(let odd): opens = OpenCounter(odd)
+    case .goesSilent(let odd): silence = SilenceMachine(odd, random(odd.seed, chance.derived("goes-silent")))
+    case .phantomSession(let odd): phantom = PhantomMachine(odd, random(odd.seed, chance.derived("phantom-session")))
+    case .busyAfterCancel(let odd):
+      touch = TouchMachine(odd)
+      touchTimer = touchTimer ?? loop.makeTimer { [unowned self] in touchCame() }
+      armTouch()
+    case .failsAfterFirstTransaction(let odd): transactions = TransactionCounter(odd)
+    case .replyChunking(let odd): chunking = (odd, random(odd.seed, chance.derived("reply-chunking")))
+    case .dropsBeyond(let odd): buffer = odd
+    case .obeysFirstSettingsOnly(let odd): settings = odd
+    }
+    isIdle = false
+  }
+
+  deinit { touchTimer?.cancel() }
+
+  /// The chance of a quirk: from its own seed, or else from the run's, and then different for each accessory.
+  private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
+    if seed != 0 { return SeededRandom(seed: seed) }
+    var derived = derived
+    return SeededRandom(seed: derived.next() ^ serial.utf8.stableHash)
+  }
+
+  // MARK: The plug
+
+  /// It was plugged in. At the first time it has never been without power.
+  func pluggedIn() {
+    guard let unpluggedAt else { return }
+    let rest = loop.now - unpluggedAt
+    self.unpluggedAt = nil
+    opens?.pluggedIn(after: rest)
+    silence?.pluggedIn(after: rest)
+    phantom?.pluggedIn(after: rest)
+  }
+
+  /// It was unplugged; its sessions are over.
+  func unplugged() {
+    unpluggedAt = loop.now
+    transactions?.unplugged()
+    touch?.unplugged()
+    touchTimer?.cancel()
+  }
+
+  // MARK: Sessions
+
+  /// The device opens a session. Returns why it gets no answer; nil when it gets one.
+  func silenceForNewSession() -> String? {
+    guard opens != nil else { return nil }
+    if opens?.opened(now: loop.now) == true, let story = opens?.story {
+      log(story)
+      for stream in streams { stream.goesSilent() }
+    }
+    return opens?.isWedged == true ? "the accessory is wedged" : nil
+  }
+
+  /// What the session quirk does to the session that is opened next; nil for nothing.
+  func troubleForNewSession() -> OddSession? {
+    guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
+    troubled += 1
+    return trouble
+  }
+
+  /// A session was opened that has no user yet.
+  func opened(_ session: Session) {
+    guard !isIdle else { return }
+    streamCount += 1
+    let stream = QuirkStream(
+      streamCount, session, of: self, on: loop,
+      buffer: buffer.map(OverrunningBuffer.init), settings: settings.map(SettingsFilter.init), chunker: makeChunker())
+    streams.append(stream)
+    session.filter = stream
+    if let time = ender?.opened(now: loop.now) { stream.ends(after: time, "the ends-sessions quirk") }
+    if let time = phantom?.opened() { stream.ends(after: time, "the phantom-session quirk") }
+    if let time = silence?.opened() { stream.goesSilent(after: time) }
+  }
+
+  /// A session has its user, who may be given what is owed.
+  func began(_ session: Session) {
+    if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
+  }
+
+  private func makeChunker() -> ReplyChunker? {
+    guard var chunking else { return nil }
+    let random = SeededRandom(seed: chunking.random.next())
+    self.chunking = chunking
+    return ReplyChunker(chunking.quirk, random)
+  }
+
+  /// Whether the accessory answers nothing at all.
+  var isWedged: Bool { opens?.isWedged ?? false }
+
+  // MARK: Bytes
+
+  /// What becomes of bytes of a request.
+  enum Reception {
+    case accepted
+    case ignored(why: String)
+    case ends(why: String)
+  }
+
+  func received(in stream: QuirkStream) -> Reception {
+    if isWedged { return .ignored(why: "while it is wedged") }
+    if touch != nil {
+      let isHeard = touch?.received(in: stream.number, now: loop.now) ?? true
+      armTouch()
+      if !isHeard { return .ignored(why: "while it is busy because of the busy-after-cancel quirk") }
+    }
+    if transactions != nil, transactions?.received(in: stream.number, now: loop.now) == false {
+      let why = "because of the fails-after-first-transaction quirk"
+      return transactions?.answer == .close ? .ends(why: why) : .ignored(why: why)
+    }
+    return .accepted
+  }
+
+  func sent(in stream: QuirkStream) { transactions?.sent(in: stream.number, now: loop.now) }
+
+  /// Whether a stream keeps its replies.
+  func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
+
+  /// A session is over, so long after its last byte; `held` was not sent in it.
+  func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
+    streams.removeAll { $0 === stream }
+    if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {
+      stream.log(story)
+    }
+    if touch?.ended(stream.number, held: held, now: loop.now) == true {
+      stream.log("was cancelled, and keeps the accessory busy because of the busy-after-cancel quirk")
+      armTouch()
+    }
+  }
+
+  func log(_ warning: String) { report(.warning(warning)) }
+
+  // MARK: The touch
+
+  private func armTouch() {
+    if let deadline = touch?.deadline { touchTimer?.arm(at: deadline) } else { touchTimer?.cancel() }
+  }
+
+  private func touchCame() {
+    let action = touch?.handleTimeout(now: loop.now) ?? .nothing
+    armTouch()
+    switch action {
+    case .nothing: break
+    case .release(let number): streams.first { $0.number == number }?.pump()
+    case .lateReply: if let stream = streams.last { payLateReply(to: stream) }
+    }
+  }
+
+  private func payLateReply(to stream: QuirkStream) {
+    guard let reply = touch?.takeLateReply(), !reply.isEmpty else { return }
+    stream.log("gets the \(reply.count)-byte reply to the cancelled request because of the busy-after-cancel quirk")
+    stream.add(reply)
+  }
+}

@@ -1,0 +1,286 @@
+import AccessoryFormats
+import AccessoryHost
+import AccessoryProfiles
+import AccessoryWorlds
+
+/// The contents of a scenario file.
+public enum ScenarioFile: Equatable, Sendable {
+  /// One app, which is judged by what it sees.
+  case scenario(Scenario)
+  /// With `apps`, as `easim soak` writes it: a world that is judged by the rules of seeded worlds.
+  case plan(ScenarioWithApps)
+
+  /// The page that `easim scenario show` prints.
+  public var page: String {
+    switch self {
+    case .scenario(let scenario): scenario.page
+    case .plan(let file): file.about.page(commands: "```sh\neasim scenario run \(file.about.name.shellWord)\n```")
+    }
+  }
+
+  package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
+    self = try source.read(profiles) { tree, names throws(SourceProblems) in
+      if tree["apps"] == nil { return .scenario(try Scenario(tree, names, name: source.name)) }
+      var file = try ScenarioWithApps(tree, names)
+      file.about.name = source.name
+      return .plan(file)
+    }
+  }
+}
+
+extension ScenarioLibrary {
+  /// The file that a reference names: a name, or a path when it has a `/` or an ending.
+  public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
+    try ScenarioFile(source(reference), profiles: profiles)
+  }
+}
+
+/// A scenario with several apps, each of which opens sessions and sends bytes. Instead of expectations, the rules of the
+/// soak judge it. Reading the file of a plan gives the same plan, and so the same world to the byte.
+public struct ScenarioWithApps: Equatable, Sendable {
+  /// What it is about.
+  public var about = Scenario.About()
+  /// What happens in it.
+  public var plan = SoakPlan()
+
+  private var tail: Duration {
+    get { plan.length - (plan.steps.last?.at ?? .zero) }
+    set { plan.length = (plan.steps.last?.at ?? .zero) + newValue }
+  }
+
+  init(about: Scenario.About = Scenario.About(), plan: SoakPlan = SoakPlan()) {
+    (self.about, self.plan) = (about, plan)
+  }
+
+  /// Reads the tree of a file.
+  init(_ tree: JSON5Value, _ names: ScenarioNames) throws(SourceProblems) {
+    var names = names
+    names.apps = names.apps ?? []
+    self = try Self.format(names).read(tree)
+  }
+
+  /// The tree of a file, with what differs from the defaults.
+  var tree: JSON5Value {
+    Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
+  }
+
+  /// As files have it, with what they refer to.
+  package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
+    Record(
+      "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/scale.md", Self()
+    ) {
+      Scenario.About.format.fields(at: \.about)
+      Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
+      Field(
+        "accessories", \.plan.accessories, .accessories(names.profiles), "the accessories, by the name that steps use",
+        isRequired: true)
+      Field.cable(\.plan.speed, \.plan.faults)
+      Field(group: "device", named: "device with apps", "the Apple device") {
+        Field.device(\.plan.policy, \.plan.deviceFlicker)
+        Field("window", \.plan.deviceWindow, .integer(1...127), "the window that it announces, in packets")
+        Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that it accepts")
+        Field(
+          "firstSession", \.plan.firstSession, .integer(1...65_535), "the number of its first session on each cable")
+        Field("link", \.plan.deviceLink, SoakLinkChoices.format)
+      }
+      Field("apps", \.plan.apps, .apps, "the apps, by the name that steps use", isRequired: true)
+      Field(
+        "steps", \.plan.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
+        "what happens, in chronological order", isRequired: true)
+      Field(
+        "tail", \.tail, .duration(.zero...Scenario.longest), "how long the world continues after the last step",
+        isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })
+      Field(
+        "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
+        "what must not happen, as for `easim soak --forbid`")
+      Field.refused(
+        ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
+    }
+  }
+}
+
+extension SoakPlan {
+  /// A plan of nothing, with the defaults of files.
+  fileprivate init() {
+    self.init(
+      seed: 1, accessories: [], apps: [], steps: [], faults: [], speed: .init(), deviceLink: SoakLinkChoices(),
+      deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
+  }
+
+  /// The text of the plan's file, under a comment; only what differs from the defaults is written.
+  public func fileText(description: String, comment: String = "") -> String {
+    var about = Scenario.About()
+    about.summary = description
+    return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
+  }
+
+  /// "5 steps, 2 faults, 3 sessions".
+  public var size: String {
+    let sessions = apps.reduce(0) { $0 + $1.sessions.count }
+    return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(
+      separator: ", ")
+  }
+}
+
+// MARK: - Parts
+
+extension Format<[SoakPlan.App]> {
+  fileprivate static let apps: Format = Format<[Named<SoakPlan.App>]>.named(of: .object(SoakPlan.App.format)).map {
+    apps in
+    apps.map { named in
+      var app = named.value
+      app.name = named.name
+      return app
+    }
+  } back: { apps in
+    apps.map { Named($0.name, $0) }
+  }
+}
+
+extension Format<[SoakPlan.Accessory]> {
+  fileprivate static func accessories(_ profiles: ProfileLibrary) -> Format {
+    Format<[Named<SoakPlan.Accessory>]>.named(atLeast: 1) { name in
+      .object(SoakPlan.Accessory.format(PartSection.format(named: name, profiles)))
+    }.map { accessories in
+      accessories.map { named in
+        var accessory = named.value
+        accessory.profile.name = named.name
+        return accessory
+      }
+    } back: { accessories in
+      accessories.map { Named($0.name, $0) }
+    }
+  }
+}
+
+extension SoakPlan.Accessory {
+  private var part: PartSection {
+    get { PartSection(profile) }
+    set { profile = newValue.whole }
+  }
+
+  fileprivate static func format(_ part: Record<PartSection>) -> Record<Self> {
+    Record("accessory with apps", part.summary, Self(profile: part.base.whole, link: SoakLinkChoices())) {
+      part.fields(at: \.part)
+      Field("link", \.link, SoakLinkChoices.format)
+      Field(
+        "streams", \.streams, .optional(.list(of: SoakStreamPlan.format, count: 1...Int.max)),
+        "what it does with its sessions, in rotation; default: echo")
+    }
+  }
+}
+
+private let amounts = 0...1_000_000_000
+
+extension SoakPlan.App {
+  fileprivate static let format = Record(
+    "app of several", "an app that opens these sessions, in order, as accessories appear",
+    SoakPlan.App(sessions: [], patience: .zero, isRude: false)
+  ) {
+    Field("sessions", \.sessions, .list(of: SoakStreamPlan.format), "its sessions", isAlwaysWritten: true)
+    Field(
+      "patience", \.patience, .duration(.zero...Scenario.longest),
+      "pause after an accessory appears, and after each session, before it opens the next")
+    Field("rude", \.isRude, .boolean, "whether it also tries to open sessions with accessories that have no protocols")
+  }
+}
+
+extension SoakLinkChoices {
+  fileprivate static let format = Record(
+    "link", "with apps: link settings that profiles do not offer", SoakLinkChoices()
+  ) {
+    Field("initialSequence", \.initialSequence, .integer(0...255), "the sequence number of its first SYN")
+    Field(
+      "extendedAcknowledgement", \.extendedAcknowledgement,
+      .words([("never", 0), ("received", 1), ("missing", 2)]), "which extended acknowledgement it sends")
+    Field(
+      "cumulativeAcknowledgements", \.cumulativeAcknowledgements, .optional(.integer(0...127)),
+      "maximum packets per acknowledgement, if different from the profile's")
+    Field("repeatsOldestOnly", \.repeatsOldestOnly, .boolean, "whether a timeout retransmits only the oldest packet")
+    Field("timesFromEach", \.timesFromEach, .boolean, "whether its acknowledgement timer restarts with each packet")
+    Field("keepsAhead", \.keepsAhead, .boolean, "whether it keeps packets that arrive ahead of a gap")
+    Field(
+      "offersAgain", \.offersAgain, .boolean,
+      "whether an accessory answers differing recovery values with another offer")
+    Field(
+      "answersOwnRecovery", \.answersOwnRecovery, .boolean, "whether a device answers with its own recovery values")
+    Field(
+      "receiveBound", \.receiveBound, .integer(1...amounts.upperBound), "maximum unread bytes of a session")
+    Field(
+      "sendBound", \.sendBound, .integer(1...amounts.upperBound), "maximum unsent bytes of a session")
+  }
+}
+
+extension SoakStreamPlan {
+  fileprivate static let format = Format.object(
+    Record("stream", "what one end of a session sends and reads; easim checks every byte it reads", Self()) {
+      Field(
+        "protocol", \.protocolNumber, .integer(0...254),
+        "the index of the protocol that an app opens, modulo the accessory's number of protocols")
+      Field("bytes", \.bytes, .integer(amounts), "number of bytes it writes", isAlwaysWritten: true)
+      Field(
+        "chunk", \.chunk, .integer(1...amounts.upperBound), "maximum bytes per write",
+        standard: Standard("all") { max(1, $0.bytes) })
+      Field("think", \.think, .duration(.zero...Scenario.longest), "pause between writes")
+      Field(
+        "readBytes", \.readBytes, .optional(.integer(1...amounts.upperBound)),
+        "a slow reader: this many bytes at a time")
+      Field(
+        "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...Scenario.longest)),
+        "a slow reader's pause between reads")
+      Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "a reader that stops after this many bytes")
+      Field(
+        "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
+        "when a stopped reader continues; default: at the end")
+      Field(
+        "closes", \.closing, .closing,
+        "when it closes the session: afterWriting, or after a time; default: never")
+    }.checked { _, object in
+      let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
+      if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' need each other") }
+      if object.value("resumesAfter") != nil, object.value("stopsAfter") == nil {
+        object.error("resumesAfter", "'resumesAfter' needs 'stopsAfter'")
+      }
+      if object.value("stopsAfter") != nil, !slow.isEmpty {
+        object.error(
+          "stopsAfter", "a reader is either slow or stops: omit 'stopsAfter', or 'readBytes' and 'readEvery'")
+      }
+    })
+
+  // The keys of ``reading``. Files set them in the order of the fields; the check refuses the rest.
+
+  private var readBytes: Int? {
+    get { if case .slow(let bytes, _) = reading { bytes } else { nil } }
+    set { if let newValue { reading = .slow(bytes: newValue, every: readEvery ?? .zero) } }
+  }
+
+  private var readEvery: Duration? {
+    get { if case .slow(_, let every) = reading { every } else { nil } }
+    set { if let newValue { reading = .slow(bytes: readBytes ?? 1, every: newValue) } }
+  }
+
+  private var stopsAfter: Int? {
+    get { if case .stops(let after, _) = reading { after } else { nil } }
+    set { if let newValue { reading = .stops(after: newValue, resumes: resumesAfter) } }
+  }
+
+  private var resumesAfter: Duration? {
+    get { if case .stops(_, let resumes) = reading { resumes } else { nil } }
+    set { if let newValue { reading = .stops(after: stopsAfter ?? 0, resumes: newValue) } }
+  }
+}
+
+extension Format<SoakStreamPlan.Closing> {
+  fileprivate static let closing = Format(
+    .either([.words(["afterWriting"]), .duration(.zero...Scenario.longest)])
+  ) { value, place in
+    if value.content == .text("afterWriting") { return .afterWriting }
+    return Format<Duration>.duration(.zero...Scenario.longest).read(value, at: place).map { .after($0) }
+  } write: { closing in
+    switch closing {
+    case .never: .null
+    case .afterWriting: .text("afterWriting")
+    case .after(let time): .duration(time)
+    }
+  }
+}

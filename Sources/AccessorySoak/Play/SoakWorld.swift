@@ -1,0 +1,295 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import IAP2
+import LinuxIO
+
+/// Plays one plan in virtual time to its end, and checks after every step that no rule was broken.
+///
+/// ```
+///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
+/// ```
+///
+/// Settling proves that every byte arrives: nothing is written or closed any more, everything is read, and each session
+/// that is still open must deliver all it accepted within the time in which a link gives up.
+final class SoakWorld {
+  let plan: SoakPlan
+  private let loop: VirtualLoop
+  private let record: SoakRecord
+  private var world: World?
+  private var accessories: [SimulatedAccessory] = []
+  private var apps: [(handler: SoakApp, view: AppView)] = []
+  private var sessions: [SoakAccount] = []
+  private var streams: [SoakStream] = []
+  private var isSettling = false
+  /// How many loop steps it has taken so far: its cost, independent of the machine.
+  private(set) var stepCount = 0
+
+  /// A world that takes more steps than this is stuck.
+  private static let mostSteps = 3_000_000
+
+  init(
+    _ plan: SoakPlan, _ record: SoakRecord, event: @escaping (TimelineEvent) -> Void = { _ in },
+    line: ((String) -> Void)? = nil, recorder: CaptureRecorder? = nil
+  ) {
+    self.plan = plan
+    self.record = record
+    loop = VirtualLoop(seed: plan.seed)
+    let loop = loop
+    var settings = World.Settings()
+    settings.seed = plan.seed
+    settings.speed = plan.speed
+    settings.policy = plan.policy
+    settings.deviceFlicker = plan.deviceFlicker
+    settings.faults = plan.faults
+    settings.keepsTranscript = line != nil
+    settings.reportLine = line ?? { _ in }
+    settings.recorder = recorder
+    settings.report = { [weak record] happened in
+      record?.saw(happened)
+      event(happened)
+    }
+    settings.wrap = { channel, end in
+      let longest =
+        end.end == .device ? plan.deviceLength : plan.accessories[end.accessory].profile.link.maximumPacketLength
+      return WireWatch.watch(channel, at: end, maximumLength: longest, record, on: loop)
+    }
+    settings.peer.firstSession = plan.firstSession
+    plan.deviceLink.apply(to: &settings.peer.link)
+    settings.peer.link.parameters.maximumOutstandingPackets = plan.deviceWindow
+    settings.peer.link.parameters.maximumPacketLength = plan.deviceLength
+    let world = World(settings, on: loop)
+    self.world = world
+    for number in plan.accessories.indices { add(number, to: world) }
+    for app in plan.apps { addApp(app, to: world) }
+    record.leaks.watch(world, "world")
+    record.leaks.watch(world.device, "device")
+  }
+
+  private func add(_ number: Int, to world: World) {
+    let part = plan.accessories[number]
+    let accessory = world.add(
+      part.profile, link: { part.link.apply(to: &$0) },
+      behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0, of: number) } })
+    accessories.append(accessory)
+    record.leaks.watch(accessory, "accessory", number)
+  }
+
+  private func addApp(_ plan: SoakPlan.App, to world: World) {
+    let handler = SoakApp(plan, on: loop, record) { [unowned self] session, accessory, stream in
+      opened(session, accessory, stream)
+    }
+    let view = world.device.makeApp(handler)
+    apps.append((handler, view))
+    record.leaks.watch(handler, "app")
+    record.leaks.watch(view, "view of an app")
+  }
+
+  // MARK: Playing
+
+  /// Plays to the end. Called once.
+  func play() throws(VirtualLoop.Livelock) {
+    var steps: [LoopTimer] = []
+    for step in plan.steps {
+      let timer = loop.makeTimer { [unowned self] in perform(step.action) }
+      timer.arm(at: loop.now + step.at)
+      steps.append(timer)
+    }
+    try run(limit: plan.length) { false }
+    settle()
+    try run(limit: patience) { [unowned self] in
+      sessions.allSatisfy { $0.isSettled(linkWentDown: linkWentDown(since: $0)) }
+    }
+    judgeSessions()
+    world?.tearDown()
+    for app in apps { app.view.close() }
+    // Cables deliver the bytes they hold before they end, at the pace of their faults.
+    if try !run(limit: .seconds(3_600), until: { false }) {
+      record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
+    }
+    judgeTheEnd()
+  }
+
+  /// Takes steps until the condition holds, nothing is left to do, or the time is over;
+  /// returns whether it was one of the first two.
+  @discardableResult
+  private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
+    let end = loop.now + limit
+    var steps = 0
+    while !condition() {
+      guard let next = loop.nextDeadline else { return true }
+      if next > end {
+        try loop.advance(by: end - loop.now)
+        return false
+      }
+      try loop.step()
+      check()
+      steps += 1
+      stepCount += 1
+      if steps > Self.mostSteps {
+        record.violation(.end, "the world did not end within \(steps) steps", at: loop.now)
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Checks what must hold after every step, beyond what the watches check.
+  private func check() {
+    guard record.hasNews else { return }
+    record.hasNews = false
+    guard let published = world?.device.published else { return }
+    if published.count != record.publications.published.count
+      || !published.allSatisfy({ record.publications.published.contains($0.connectionID) })
+    {
+      record.violation(
+        .publication,
+        "the device publishes \(published.map(\.connectionID)), but its notifications say \(record.publications.published)",
+        at: loop.now)
+    }
+  }
+
+  private func perform(_ action: WorldAction) {
+    guard let world else { return }
+    let actions = ActionPlayer(in: world) { [unowned self] in
+      accessory($0)
+    } pull: { [unowned self] name, unnoticed in
+      if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
+    } app: { [unowned self] action, role in
+      // The only thing that happens to apps in a plan.
+      guard action == .quits, case .named(let name) = role else { return }
+      plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
+    }
+    do { try actions.perform(action) } catch {
+      record.violation(
+        .plugging, "the accessory \(action.subject ?? "") cannot be plugged in: \(error)", at: loop.now)
+    }
+  }
+
+  private func accessory(_ name: String) -> SimulatedAccessory? {
+    plan.accessories.firstIndex { $0.name == name }.map { accessories[$0] }
+  }
+
+  // MARK: Sessions
+
+  private func opened(_ session: Session, _ accessory: PublishedAccessory, _ stream: SoakStreamPlan) {
+    let number = plan.accessories.firstIndex { $0.profile.identity.serialNumber == accessory.serialNumber } ?? 0
+    let account = makeAccount(number, session)
+    sessions.append(account)
+    let made = makeStream(stream, session, account, .device)
+    session.handler = made
+    made.start()
+  }
+
+  /// The accessory accepted a session: the newest one of that number that it has not accepted yet.
+  private func handler(for session: Session, of number: Int) -> any SessionHandler {
+    guard
+      let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
+    else {
+      if !plan.isHostile {
+        record.violation(
+          .opening, "accessory \(number) opened session \(session.id), which no app asked for", at: loop.now)
+      }
+      return SoakEcho(session, makeAccount(number, session), on: loop, record)
+    }
+    guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
+    let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
+    // Only after the session has its handler.
+    loop.schedule(after: .zero) { [weak stream] in stream?.start() }
+    return stream
+  }
+
+  private func makeAccount(_ number: Int, _ session: Session) -> SoakAccount {
+    SoakAccount(
+      accessory: number, plan, id: session.id, number: sessions.count, linkDowns: record.linkDowns)
+  }
+
+  private func makeStream(
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakAccount, _ end: Cable.End
+  ) -> SoakStream {
+    let stream = SoakStream(
+      plan, session, account, end, seed: self.plan.seed &+ UInt64(streams.count), on: loop, record)
+    streams.append(stream)
+    if isSettling { stream.settle() }
+    return stream
+  }
+
+  // MARK: The end
+
+  private func settle() {
+    isSettling = true
+    for app in apps { app.handler.settle() }
+    for stream in streams { stream.settle() }
+  }
+
+  /// How long it may take until written bytes are delivered or given up: a link retransmits a packet as often as
+  /// agreed, and after one that succeeds at the last attempt, the next may do the same.
+  private var patience: Duration {
+    let slowest =
+      plan.accessories.map { part in
+        part.profile.link.retransmissionTimeout * Int(part.profile.link.maximumRetransmissions + 1)
+      }.max() ?? .zero
+    return (slowest + .seconds(100)) * 20
+  }
+
+  private func linkWentDown(since session: SoakAccount) -> Bool { record.linkDowns > session.linkDownsBefore }
+
+  private func judgeSessions() {
+    if plan.isHostile { return }
+    for session in sessions {
+      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) {
+        record.violation(wrong, at: loop.now)
+      }
+    }
+  }
+
+  private func judgeTheEnd() {
+    for session in sessions
+    where session.device.end == nil || (session.simulator.isOpen && session.simulator.end == nil) {
+      record.violation(.ending, "\(session.name) was never ended", at: loop.now)
+    }
+    if !record.publications.published.isEmpty {
+      record.violation(.publication, "no disconnect arrived for \(record.publications.published)", at: loop.now)
+    }
+    if world?.device.cableCount != 0 { record.violation(.end, "the device still has cables", at: loop.now) }
+    world?.faultCounts.forEach { record.coverage[fault: $0.fault] += $0.count.hits }
+  }
+
+  /// Releases everything, and reports what is still in memory.
+  func release() {
+    let time = loop.now
+    streams.removeAll()
+    apps.removeAll()
+    accessories.removeAll()
+    sessions.removeAll()
+    world = nil
+    for name in record.leaks.leaks { record.violation(.leak, "leaked: \(name)", at: time) }
+    if loop.nextDeadline != nil { record.violation(.leak, "the loop still has a timer", at: time) }
+    for corner in plan.forbidden where record.coverage[corner] > 0 {
+      record.violation(
+        .forbidden(corner), "\(corner.name), which is forbidden (reached \(record.coverage[corner]) in all)", at: time)
+    }
+  }
+}
+
+extension SoakLinkChoices {
+  /// Applies the settings to a link.
+  func apply(to settings: inout LinkSettings) {
+    settings.initialSequence = initialSequence
+    if let cumulativeAcknowledgements {
+      settings.parameters.maximumCumulativeAcknowledgements = cumulativeAcknowledgements
+    }
+    settings.extendedAcknowledgement = [.never, .received, .missing][extendedAcknowledgement]
+    settings.retransmission = repeatsOldestOnly ? .oldestOnly : .everyExpired
+    settings.acknowledgementTimer = timesFromEach ? .fromEach : .fromFirst
+    settings.keepsPacketsAheadOfGap = keepsAhead
+    settings.settling = offersAgain ? .offerAgain : .adopt
+    settings.deviceAnswer = answersOwnRecovery ? .ownRecovery : .echo
+    settings.sessionReceiveBound = receiveBound
+    settings.sessionSendBound = sendBound
+  }
+}

@@ -1,0 +1,108 @@
+import AccessoryFaults
+import AccessoryFormats
+import AccessoryRuns
+
+extension SoakReport {
+  /// One line: how many worlds, which seeds, and what came of them.
+  public var headline: String {
+    var text = "no world was completed: "
+    if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
+    if worlds == 0, unfinished == nil { return nothing }
+    text += failureCount > 0 ? "\(failureCount) broke a rule" : worlds > 0 ? "every rule held" : "nothing was checked"
+    if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
+    if let stoppedBy { text += "; stopped by \(stoppedBy)" }
+    return text
+  }
+
+  private var seedsText: String {
+    // Of several shards, the seeds of the whole run: theirs have gaps.
+    let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
+    let count = shards.only == nil ? seeds : worlds
+    let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
+    return shards.text.isEmpty ? text : "\(text), \(shards.text)"
+  }
+
+  /// What is printed: the table of corners, the failures, and the verdict with the hash.
+  public var text: String {
+    (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
+  }
+
+  /// Failures that are counted and not listed.
+  public var beyond: [String] {
+    let count = failureCount - failures.count
+    return count > 0 ? ["and \(count) more worlds that broke a rule"] : []
+  }
+
+  private func text(of failure: Failure) -> String {
+    guard let shrunk = failure.shrunk else { return line(of: failure) }
+    return """
+      \(line(of: failure))
+        shrunk: \(shrunk.before) to \(shrunk.after), in \(shrunk.worlds) worlds
+        as a scenario, for 'easim scenario run FILE.json5':
+
+      \(shrunk.scenario)
+      """
+  }
+
+  /// A failure with the command that repeats it.
+  public func line(of failure: Failure) -> String {
+    let first = failure.violations.first?.line ?? ""
+    let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
+    return "seed \(failure.seed): \(first)\n  repeat: \(command)"
+  }
+
+  /// For CI servers: a case for each rule, with the seeds that broke it, and one for the corners that should have been
+  /// reached.
+  public var suite: ReportSuite {
+    var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
+    // What a later version finds is not lost.
+    for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
+      rules.append(violation.rule)
+    }
+    var cases = rules.map { rule -> ReportCase in
+      let broken = failures.filter { $0.violations.contains { $0.rule == rule } }
+      guard let first = broken.first else { return ReportCase("soak", "rule: \(rule)", .passed) }
+      let violation = first.violations.first { $0.rule == rule }
+      let text = violation.map { "\($0)" } ?? ""
+      return ReportCase(
+        "soak", "rule: \(rule)",
+        .failed(
+          "\(broken.count.counted("world")) broke it, the first with seed \(first.seed): \(text)",
+          details: broken.map(line).joined(separator: "\n")))
+    }
+    cases.append(
+      ReportCase(
+        "soak", "every corner of the protocol was reached",
+        missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
+    cases += completeness("soak", all: "every world was played", some: "worlds", nothing: worlds == 0 ? nothing : nil)
+    return ReportSuite("easim soak", time: took, cases, output: headline)
+  }
+
+  /// The run, for the title of a page.
+  public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
+
+  /// How many worlds were played, and how far they reached.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("worlds", worlds), ReportFigure("broke a rule", failureCount, moreIsBetter: false),
+      ReportFigure("corners reached", SoakCoverage.Corner.allCases.count { coverage[$0] > 0 }, moreIsBetter: true),
+      ReportFigure("faults took effect", Fault.format.names.reduce(0) { $0 + coverage[fault: $1] }),
+    ]
+  }
+
+  /// The failing worlds made smaller, and how often each corner was reached.
+  public var sections: [PageSection] {
+    let shrunk = failures.compactMap { failure in
+      failure.shrunk.map {
+        "<details><summary>\(MarkupText.escaped(line(of: failure)))</summary><pre>\(MarkupText.escaped($0.scenario))</pre>"
+          + "</details>"
+      }
+    }
+    let corners = SoakCoverage.Corner.allCases.map { [$0.name, coverage[$0].groupedDigits] }
+    return [
+      PageSection("Failing worlds, made smaller", shrunk.joined(separator: "\n")),
+      PageSection("Corners of the protocol", PageTable.table(["corner", "reached"], corners, numbers: 1)),
+      PageSection("Hash of all worlds", "<p>\(hash)</p>"),
+    ].compactMap(\.self)
+  }
+}

@@ -1,0 +1,122 @@
+import AccessoryFormats
+
+/// A scenario file with one change that makes it smaller.
+struct SmallerTree {
+  var tree: JSON5Value
+  /// Whether a part of the world is missing, such as a step or an app, and not only a setting.
+  var isWithoutPart = false
+}
+
+extension JSON5Value {
+  /// The trees with something left out: elements of lists, keys, and options of faults and quirks. Larger things come
+  /// before what is in them. Not every result is a valid file.
+  func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
+    let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
+    switch content {
+    case .object(let members):
+      let areParts = ["accessories", "apps"].contains(key)
+      return members.indices.reversed().filter { !kept.contains(members[$0].key) }.map { index in
+        var rest = members
+        rest.remove(at: index)
+        return SmallerTree(tree: JSON5Value(.object(rest)), isWithoutPart: areParts)
+      } + inside
+    case .array(let values):
+      // All, then halves, then quarters, and finally single ones.
+      var changes: [SmallerTree] = []
+      var size = values.count
+      while size > 0 {
+        for end in stride(from: values.count, to: 0, by: -size) {
+          var rest = values
+          rest.removeSubrange(max(0, end - size)..<end)
+          changes.append(SmallerTree(tree: JSON5Value(.array(rest)), isWithoutPart: true))
+        }
+        size /= 2
+      }
+      return changes + inside
+    case .text(let text):
+      let options = text.split(separator: ",")
+      return options.indices.dropFirst().map { index in
+        var rest = options
+        rest.remove(at: index)
+        return SmallerTree(tree: JSON5Value(.text(rest.joined(separator: ","))))
+      }
+    case .null, .boolean, .number: return []
+    }
+  }
+
+  /// The trees with a shorter time or a smaller size. Not every result is a valid file.
+  func plainer(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
+    switch content {
+    case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
+    case .array(let values):
+      // Steps that happen together with the one before.
+      let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
+        guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
+          let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
+        else { return nil }
+        members[place].value = time
+        var changed = values
+        changed[index].content = .object(members)
+        return SmallerTree(tree: JSON5Value(.array(changed)))
+      }
+      return moved + changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
+    case .number(let number):
+      guard key == "bytes", let bytes = number.integer, bytes > 0 else { return [] }
+      return [0, Int(bytes) / 2].map { SmallerTree(tree: .number($0)) }
+    case .text(let text):
+      if let time = try? DurationText.parse(text) {
+        return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
+      }
+      // Options of faults and quirks; zero means "forever" for some of them.
+      let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
+      return options.indices.flatMap { index -> [SmallerTree] in
+        guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {
+          return []
+        }
+        return time.shorter.filter { $0 >= .milliseconds(1) }.map { shorter in
+          var changed = options
+          changed[index][1] = DurationText.format(shorter)[...]
+          return SmallerTree(tree: JSON5Value(.text(changed.map { $0.joined(separator: "=") }.joined(separator: ","))))
+        }
+      }
+    case .null, .boolean: return []
+    }
+  }
+
+  /// This tree with each change of one of the values in it.
+  private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
+    switch content {
+    case .object(var members):
+      members.indices.filter { !kept.contains(members[$0].key) }.flatMap { index in
+        changes(members[index].value, members[index].key).map { change in
+          let whole = members[index].value
+          defer { members[index].value = whole }
+          members[index].value = change.tree
+          return SmallerTree(tree: JSON5Value(.object(members)), isWithoutPart: change.isWithoutPart)
+        }
+      }
+    case .array(var values):
+      values.indices.flatMap { index in
+        changes(values[index], "").map { change in
+          let whole = values[index]
+          defer { values[index] = whole }
+          values[index] = change.tree
+          return SmallerTree(tree: JSON5Value(.array(values)), isWithoutPart: change.isWithoutPart)
+        }
+      }
+    case .null, .boolean, .number, .text: []
+    }
+  }
+}
+
+extension Duration {
+  /// Half of it, one digit of it, and whole milliseconds of it, where these are shorter.
+  fileprivate var shorter: [Duration] {
+    let time = wholeNanoseconds
+    let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]
+    let unit = units.first { time >= $0 } ?? 1
+    let half = time / 2_000_000 * 1_000_000
+    let others = [time / unit * unit, time / 1_000_000 * 1_000_000]
+    return ([half] + others).filter { $0 < time }.map { .nanoseconds($0) }
+  }
+}

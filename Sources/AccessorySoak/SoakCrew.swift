@@ -1,0 +1,134 @@
+import AccessoryCore
+
+/// Plays the worlds of many seeds in parallel, each on a loop of its own.
+///
+/// Seeds are handed out in order, a few at a time, so whenever it stops, it has played the seeds from the first on
+/// without a gap.
+public final class SoakCrew: Sendable {
+  private let recipe: SoakRecipe
+  private let jobs: Int
+  private let seeds: WorkQueue
+  private let results: Locked<SoakReport>
+
+  /// A crew that has not started. Without a count it plays until it is stopped.
+  public init(_ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int) {
+    self.recipe = recipe
+    self.jobs = jobs
+    let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
+    // Few at a time, so that stopping is quick, and enough that jobs rarely contend.
+    seeds = WorkQueue(first..<end, batch: 8)
+    results = Locked(SoakReport(recipe))
+  }
+
+  /// The results so far; ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` makes it a report of the run.
+  public var report: SoakReport { results.withLock { $0 } }
+
+  /// How many worlds were played, and how many of them broke a rule.
+  public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
+
+  /// Whether every job has ended.
+  public var isOver: Bool { seeds.isOver }
+
+  /// Starts no more worlds.
+  public func stop() { seeds.stop() }
+
+  /// Plays until all seeds are played or it is stopped.
+  public func play() async {
+    await seeds.work(jobs: jobs) { [recipe, results] seeds in
+      var report = SoakReport(recipe)
+      for seed in seeds { report.add(Soak.run(recipe.plan(seed))) }
+      results.withLock { [report] in $0.count(report) }
+    }
+  }
+}
+
+/// Shrinks failing worlds in parallel: those with the lowest seeds, up to a number.
+public final class SoakShrinking: Sendable {
+  /// More would explain nothing further.
+  public static let most = 10
+
+  private let recipe: SoakRecipe
+  private let failures: [SoakReport.Failure]
+  private let jobs: Int
+  private let queue: WorkQueue
+  private let isStopped = Locked(false)
+  private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
+
+  /// Nothing is shrunk yet. Failures are in the order of their seeds.
+  public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
+    self.recipe = recipe
+    self.failures = Array(failures.prefix(Self.most))
+    self.jobs = jobs
+    queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
+  }
+
+  /// The worlds shrunk so far, by their seeds; after a stop they are as small as they got.
+  public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
+
+  /// Whether all is done.
+  public var isOver: Bool { queue.isOver }
+
+  /// Stops; worlds stay as small as they got.
+  public func stop() { isStopped.withLock { $0 = true } }
+
+  /// Shrinks them all.
+  public func run() async {
+    await queue.work(jobs: jobs) { [self] places in
+      for place in places {
+        let seed = failures[Int(place)].seed
+        let shrinker = SoakShrinker(recipe.plan(seed), keepsProfiles: recipe.profile != nil) { [isStopped] in
+          isStopped.withLock { $0 }
+        }
+        guard var shrinker else { preconditionFailure("a world that broke a rule must break it again") }
+        shrinker.run()
+        let shrunk = shrinker.shrunk
+        results.withLock { $0[seed] = shrunk }
+      }
+    }
+  }
+}
+
+/// Hands out numbered work in order to several tasks, until all is done or it is stopped.
+private final class WorkQueue: Sendable {
+  private struct State {
+    var left: Range<UInt64>
+    var isStopped = false
+    var isOver = false
+  }
+
+  private let batch: Int
+  private let state: Locked<State>
+
+  init(_ numbers: Range<UInt64>, batch: Int) {
+    self.batch = batch
+    state = Locked(State(left: numbers))
+  }
+
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  func stop() { state.withLock { $0.isStopped = true } }
+
+  func work(jobs: Int, _ body: @escaping @Sendable (Range<UInt64>) -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<max(1, jobs) {
+        group.addTask {
+          while let numbers = self.take() {
+            body(numbers)
+            // The threads are shared with other tasks, which must not wait for thousands of worlds.
+            await Task.yield()
+          }
+        }
+      }
+    }
+    state.withLock { $0.isOver = true }
+  }
+
+  private func take() -> Range<UInt64>? {
+    state.withLock { state in
+      guard !state.isStopped, !state.left.isEmpty else { return nil }
+      let taken = state.left.prefix(batch)
+      state.left = taken.upperBound..<state.left.upperBound
+      return taken
+    }
+  }
+}

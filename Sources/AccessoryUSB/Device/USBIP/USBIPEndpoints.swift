@@ -1,0 +1,115 @@
+/// One pair of bulk endpoints of an imported device: the host's pending transfers, and the accessory's channel.
+///
+/// The pair of iAP2 has a channel as soon as the host uses it. The pair of a native transport has one from when the
+/// host selects alternate setting 1 until it selects another or the accessory closes the channel. After such a close
+/// the pair is halted, the only signal that a USB device has, until the host selects again.
+final class USBIPEndpoints {
+  let interface: UInt8
+  /// The protocol whose sessions it carries; nil for the pair of iAP2.
+  let protocolName: String?
+  private let endpoints: (incoming: UInt8, outgoing: UInt8)
+  /// The accessory's channel.
+  // Not checked for overlapping access, like all of this: a pair belongs to one loop and makes no calls while it
+  // changes.
+  @exclusivity(unchecked) private(set) var pipe: BulkPipe?
+  @exclusivity(unchecked) private var isHalted: Bool
+  /// Transfers in which the host waits for bytes, in order.
+  @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
+  /// Transfers whose bytes the accessory does not accept yet, in order.
+  @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
+  /// How many bytes those transfers have.
+  @exclusivity(unchecked) private(set) var heldBytes = 0
+
+  init?(_ interface: USBInterface, protocolName: String?) {
+    guard let pair = interface.bulkPair else { return nil }
+    self.interface = interface.number
+    self.protocolName = protocolName
+    endpoints = (pair.incoming.address & 0x0F, pair.outgoing.address & 0x0F)
+    isHalted = protocolName != nil
+  }
+
+  var pendingCount: Int { readers.count + writers.count }
+  /// Whether the host waits for bytes.
+  var isRead: Bool { !readers.isEmpty }
+
+  func has(_ submission: USBIPRequest.Submission) -> Bool {
+    submission.endpoint == (submission.isIncoming ? endpoints.incoming : endpoints.outgoing)
+  }
+
+  // MARK: The accessory's channel
+
+  /// Makes a new channel; an earlier one must have ended.
+  func begin(_ pipe: BulkPipe) {
+    self.pipe = pipe
+    isHalted = false
+  }
+
+  /// Removes the channel and returns it, so that it can be ended. A native transport then has no endpoints.
+  func leave() -> BulkPipe? {
+    defer { pipe = nil }
+    if protocolName != nil { isHalted = true }
+    return pipe
+  }
+
+  /// The accessory closed its channel: the host gets the bytes that were sent before, and then a halt.
+  func close() {
+    isHalted = true
+  }
+
+  // MARK: The host's transfers
+
+  /// Whether the endpoints exist now.
+  func takes(_ submission: USBIPRequest.Submission) -> Bool {
+    !isHalted || submission.isIncoming && pipe?.hasBytes == true
+  }
+
+  /// Whether bytes of the host can be delivered at once: the accessory accepts bytes, and no earlier ones are waiting.
+  var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
+
+  /// The host requests this many bytes.
+  func addReader(_ sequence: UInt32, _ length: Int) {
+    readers.append((sequence, length))
+  }
+
+  /// The host sent bytes that wait for the accessory.
+  func addWriter(_ sequence: UInt32, _ data: [UInt8]) {
+    writers.append((sequence, data))
+    heldBytes += data.count
+  }
+
+  /// Cancels a pending transfer; returns whether there was one.
+  func unlink(_ sequence: UInt32) -> Bool {
+    if let index = readers.firstIndex(where: { $0.sequence == sequence }) {
+      readers.remove(at: index)
+    } else if let index = writers.firstIndex(where: { $0.sequence == sequence }) {
+      heldBytes -= writers.remove(at: index).data.count
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// The next transfer in which the host waits for bytes.
+  func takeReader() -> (sequence: UInt32, length: Int)? {
+    readers.isEmpty ? nil : readers.removeFirst()
+  }
+
+  /// The next transfer for which the accessory has bytes, with those bytes; nil bytes when its endpoint no longer
+  /// exists.
+  func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
+    guard let (sequence, length) = readers.first else { return nil }
+    let piece = pipe?.take(length)
+    guard piece != nil || isHalted else { return nil }
+    readers.removeFirst()
+    return (sequence, piece)
+  }
+
+  /// The next transfer whose bytes the accessory accepts, with those bytes; nil bytes when its endpoint no longer
+  /// exists.
+  func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
+    guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
+    let (sequence, data) = writers.removeFirst()
+    heldBytes -= data.count
+    return (sequence, isHalted ? nil : data)
+  }
+}

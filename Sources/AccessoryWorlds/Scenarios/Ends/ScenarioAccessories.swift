@@ -1,0 +1,134 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+
+/// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for the
+/// device of another process (``ScenarioDevice``).
+///
+/// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the
+/// scenario's cables, such as delay and faults.
+///
+/// ```swift
+/// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
+/// side.start()
+/// loop.run(until: { side.isOver })
+/// side.tearDown()
+/// ```
+public final class ScenarioAccessories {
+  private let ports: [String: ScenarioPort]
+  private var parts: [String: SimulatedAccessory] = [:]
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private let scenario: Scenario
+  private lazy var actions = {
+    // The other process plays what is not here.
+    var actions = ActionPlayer()
+    actions.accessory = { [unowned self] in parts[$0] }
+    actions.pull = { [unowned self] name, _ in pull(name) }
+    return actions
+  }()
+  private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in
+    do { try actions.perform($0) } catch { failure = failure ?? error }
+  }
+
+  /// Accessories that are not plugged in, each at the port with the same index.
+  public init(
+    _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
+    on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
+  ) {
+    precondition(ports.count == scenario.accessories.count, "each accessory of a scenario has a port of its own")
+    self.scenario = scenario
+    self.loop = loop
+    self.report = report
+    let faults = scenario.speed.faults + scenario.faults.filter { $0.end == .accessory }.map(\.fault)
+    let wrapped = zip(scenario.accessories, ports).map { ($0.name, ScenarioPort($1, faults: faults, on: loop)) }
+    self.ports = Dictionary(wrapped, uniquingKeysWith: { first, _ in first })
+    for part in scenario.accessories {
+      guard let port = self.ports[part.name] else { continue }
+      parts[part.name] = SimulatedAccessory(
+        part.profile, at: port, authenticator: coprocessor(part.profile), on: loop, report: report)
+      port.onCable = { [unowned self] in timeline.release() }
+    }
+  }
+
+  /// Whether every step was played and the time after the last one has passed.
+  public var isOver: Bool { timeline.isOver }
+  /// Whether a device is on a cable.
+  public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
+  /// Why the scenario cannot continue, such as an address in use.
+  public private(set) var failure: (any Error)?
+
+  /// Starts; everything else happens on the loop.
+  public func start() {
+    timeline.start()
+  }
+
+  /// Unplugs everything.
+  public func tearDown(_ reason: String) {
+    timeline.cancel()
+    for part in parts.values { part.unplug(reason) }
+  }
+
+  private func pull(_ name: String) {
+    guard let part = parts[name], let port = ports[name] else { return }
+    let name = part.profile.identity.name
+    report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
+    port.pull()
+    // The accessory notices the unplug only when its channel ends.
+    loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
+  }
+}
+
+extension World.Settings.CableSpeed {
+  /// The same on a channel that has no delay of its own.
+  var faults: [Fault] {
+    var faults: [Fault] = []
+    if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
+    if latency > .zero { faults.append(Fault(.latency(Fault.Latency(delay: latency)))) }
+    return faults
+  }
+}
+
+/// A port whose cable can be pulled, and that reports when a device is on it.
+private final class ScenarioPort: Port {
+  var onCable: () -> Void = {}
+  private let inner: any Port
+  private let faults: [Fault]
+  private let loop: any EventLoop
+  private var random: SeededRandom
+  private weak var cable: SeverableChannel?
+
+  init(_ inner: any Port, faults: [Fault], on loop: any EventLoop) {
+    self.inner = inner
+    self.faults = faults
+    self.loop = loop
+    random = loop.random.derived("line")
+  }
+
+  var place: String { inner.place }
+  var hasCable: Bool { cable?.isOver == false }
+
+  func show(_ appearance: PortAppearance) { inner.show(appearance) }
+
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
+    try inner.open { [unowned self] event in
+      guard case .cable(let cable, let device) = event else { return onEvent(event) }
+      let severable = SeverableChannel(around: cable.main, on: loop)
+      // One cable at a time: the accessory turns a second device away, so its cable cannot be pulled.
+      if !hasCable { self.cable = severable }
+      onCable()
+      let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
+        faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
+      onEvent(.cable(faulty, from: device))
+    }
+  }
+
+  func close() { inner.close() }
+
+  func pull() { cable?.pull() }
+}

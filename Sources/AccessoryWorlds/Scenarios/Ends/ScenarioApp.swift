@@ -1,0 +1,269 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// An app of a scenario, launched, suspended and killed by its steps, with a client in it that handles what happens. The
+/// app's notifications appear on the timeline as well, with the app as their side; those of an app beside it do not.
+package final class ScenarioApp {
+  /// The client in the process that runs, or that ran last.
+  private(set) var client: ScenarioClient
+  /// Where the app's list of accessories differed from what a step expects, in the order of the steps.
+  private(set) var surprises: [ScenarioComparison.Difference] = []
+
+  private let scenario: Scenario
+  private let type: ScenarioClient.Type
+  private let name: String
+  private let isWatched: Bool
+  private let device: Device
+  private let report: (TimelineEvent) -> Void
+  private var view: AppView?
+  private let sdk: ScenarioSDK
+  /// The other app beside this one; nil in that one.
+  private var other: ScenarioApp?
+  /// Processes that ended and whose sessions the system left open.
+  private var left: [AppView] = []
+  private var hasRun = false
+
+  /// An app on `device`, running unless the first step of its life launches it.
+  package convenience init(
+    _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.init(scenario, client, "the app", isWatched: true, on: device, report: report)
+    device.launchRequested = { [weak self] request in self?.launch(for: request) }
+    if scenario.runsFromTheStart { launch() }
+    other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
+  }
+
+  /// Another app, which opens sessions only when its user wants one. It is not running.
+  package convenience init(
+    besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.init(scenario, ScenarioClient.self, "the other app", isWatched: false, on: device, report: report)
+  }
+
+  private init(
+    _ scenario: Scenario, _ type: ScenarioClient.Type, _ name: String, isWatched: Bool, on device: Device,
+    report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.scenario = scenario
+    self.type = type
+    self.name = name
+    self.isWatched = isWatched
+    self.device = device
+    self.report = report
+    sdk = ScenarioSDK(scenario, on: device.loop, report: report)
+    client = Self.makeClient(type, scenario, on: device)
+  }
+
+  private static func makeClient(
+    _ type: ScenarioClient.Type, _ scenario: Scenario, on device: Device
+  ) -> ScenarioClient {
+    let client = type.init(wanting: scenario.wantedProtocol, on: device.loop)
+    client.payload = CountingPattern.bytes(scenario.payload)
+    client.interval = scenario.interval
+    return client
+  }
+
+  /// Runs a step: of this app, of another SDK in its process, or of the app beside it.
+  package func perform(_ action: AppAction, of role: WorldAction.Role) {
+    switch role {
+    case .tested, .named: perform(action)
+    case .sdk: sdk.perform(action, in: view)
+    case .other: other?.perform(action)
+    }
+  }
+
+  package func perform(_ action: AppAction) {
+    switch action {
+    case .launches:
+      log(.note(view == nil ? "\(name) is launched" : "\(name) runs already"))
+      launch()
+    case .quits: with("it quits") { _ in end("\(name) ended", leavesSessions: false) }
+    case .ends(let ending, let leavesSessions):
+      with("its process \(ending == .kill ? "is killed" : "crashes")") { _ in
+        end("\(name) \(ending.past)", leavesSessions: leavesSessions)
+      }
+    case .registers: with("an object in its process registers for notifications") { $0.register() }
+    case .unregisters: with("an object in its process unregisters for notifications") { $0.unregister() }
+    case .moves(let state): with(state.story) { move($0, to: state) }
+    case .opensSession(let name): with("the user opens a session with \(name)") { open($0, name) }
+    case .closesSession: with("the user ends the session") { _ in client.closeCurrent() }
+    case .looks(let names): with("it reads the list") { look($0, names) }
+    }
+  }
+
+  /// Stops. Its sessions end, also those that were left.
+  package func quit() {
+    end("\(name) ended", leavesSessions: false)
+    for view in left { view.close() }
+    left = []
+    other?.quit()
+  }
+
+  private func end(_ reason: String, leavesSessions: Bool) {
+    guard let ended = view else { return }
+    view = nil
+    client.endProcess()
+    if leavesSessions { left.append(ended) } else { ended.close(reason) }
+  }
+
+  private func launch() {
+    guard view == nil else { return }
+    // A new process knows nothing of the one before.
+    if hasRun { client = Self.makeClient(type, scenario, on: device) }
+    hasRun = true
+    client.onCrash = { [weak self, unowned client] reason in
+      guard let self, self.client === client, self.view != nil else { return }
+      log(.warning("\(name) crashes: \(reason)"))
+      end("\(name) crashed", leavesSessions: false)
+    }
+    let view = device.makeApp(NotificationHandler(of: self), settings: scenario.app)
+    self.view = view
+    client.beginning = device.loop.now
+    client.launched(view)
+  }
+
+  /// An accessory asked for an app: this is the only one there is. It is without effect when it runs already.
+  private func launch(for request: AppLaunchRequest) {
+    guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
+    log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
+    launch()
+  }
+
+  private func with(_ story: String, _ body: (AppView) -> Void) {
+    guard let view else { return log(.note("\(name) is not running, so this is skipped: \(story)")) }
+    log(.note("\(name): \(story)"))
+    body(view)
+  }
+
+  private func move(_ view: AppView, to state: AppState) {
+    view.move(to: state)
+    if state != .suspended { client.runAgain() }
+    if state == .foreground { client.becameActive(view) }
+  }
+
+  private func open(_ view: AppView, _ name: String) {
+    guard let accessory = view.accessories.last(where: { scenario.namesBySerial[$0.serialNumber] == name }) else {
+      return log(.note("\(self.name) does not see \(name)"))
+    }
+    client.userWants(accessory, view)
+  }
+
+  private func look(_ view: AppView, _ expected: [String]) {
+    let seen = view.accessories.map { scenario.namesBySerial[$0.serialNumber] ?? $0.serialNumber }
+    let isRight = seen == expected
+    func text(_ names: [String]) -> String { names.isEmpty ? "nothing" : names.joined(separator: ", ") }
+    log(.result(passed: isRight, "\(name)'s list contains \(text(seen))"))
+    guard !isRight else { return }
+    surprises.append(.init(list: text(expected), instead: text(seen), at: device.loop.now))
+  }
+
+  // MARK: Notifications
+
+  /// The view's handler; a separate object, because the app holds the view.
+  private final class NotificationHandler: AppHandler {
+    private weak var app: ScenarioApp?
+
+    init(of app: ScenarioApp) {
+      self.app = app
+    }
+
+    func accessoryDidConnect(_ accessory: PublishedAccessory, _ view: AppView) {
+      app?.notify(.connect, accessory, view) { $0.accessoryDidConnect(accessory, view) }
+    }
+
+    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ view: AppView) {
+      app?.notify(.disconnect, accessory, view) { $0.accessoryDidDisconnect(accessory, view) }
+    }
+  }
+
+  /// A process that has ended hears nothing, even if the system left its sessions.
+  private func notify(
+    _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
+  ) {
+    guard self.view === view else { return }
+    // What the app is expected to see is about this app.
+    if isWatched { log(kind, accessory) }
+    body(client)
+  }
+
+  private func log(_ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory? = nil) {
+    let subject = accessory.map(TimelineEvent.Subject.init)
+    report(TimelineEvent(time: device.loop.now, side: .app, kind: kind, subject: subject))
+  }
+}
+
+extension AppState {
+  fileprivate var story: String {
+    switch self {
+    case .foreground: "it comes to the foreground"
+    case .background: "it goes to the background"
+    case .suspended: "it is suspended"
+    }
+  }
+}
+
+extension Scenario {
+  /// Whether the app runs before the first step: unless the first step of its life launches it.
+  fileprivate var runsFromTheStart: Bool {
+    for step in steps {
+      guard case .app(let action, .tested) = step.action else { continue }
+      switch action {
+      case .launches: return false
+      case .quits, .ends: return true
+      default: continue
+      }
+    }
+    return true
+  }
+}
+
+/// Another SDK in the app's process. To the system both are one app: they share its registrations and its sessions.
+package final class ScenarioSDK {
+  private let scenario: Scenario
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private weak var session: Session?
+
+  /// An SDK without a session.
+  package init(_ scenario: Scenario, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+    self.scenario = scenario
+    self.loop = loop
+    self.report = report
+  }
+
+  /// Runs a step, in the app of this view; nil when it does not run.
+  package func perform(_ action: AppAction, in view: AppView?) {
+    guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
+    switch action {
+    case .opensSession(let name):
+      note("another SDK in the app opens a session with \(name)")
+      open(name, in: view)
+    case .closesSession:
+      note("another SDK in the app closes its session")
+      session?.close("another SDK closed it")
+    // To the system it is the app; what happens to that happens to the app.
+    case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
+    }
+  }
+
+  private func open(_ name: String, in view: AppView) {
+    guard let accessory = view.accessories.last(where: { scenario.namesBySerial[$0.serialNumber] == name }) else {
+      return note("the app does not see \(name)")
+    }
+    guard let wanted = accessory.protocols.first else { return note("\(name) offers no protocols yet") }
+    do {
+      let opened = try view.openSession(with: accessory, protocolName: wanted)
+      opened.handler = Discarder()
+      session = opened
+    } catch {
+      // The view has logged why.
+      session = nil
+    }
+  }
+
+  private func note(_ text: String) {
+    report(TimelineEvent(time: loop.now, side: .app, kind: .note(text)))
+  }
+}

@@ -1,0 +1,113 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFormats
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import Certificates
+import LinuxIO
+
+/// The device's end of a scenario in a process of its own: plays what happens to the device and the app, while another
+/// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
+///
+/// Time stops at the first plug-in until there is a cable.
+///
+/// ```swift
+/// let side = ScenarioDevice(scenario, client: SoundClient.self, on: loop) { print($0.json) }
+/// try side.start { device, index in try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
+/// loop.run(until: { side.isOver })
+/// side.comparison.difference
+/// ```
+public final class ScenarioDevice {
+  /// The device.
+  public var device: Device { player.world.device }
+
+  private let scenario: Scenario
+  private let loop: any EventLoop
+  private lazy var player = makePlayer()
+  private let type: ScenarioClient.Type
+  private let report: (TimelineEvent) -> Void
+  private var dialers: [Dialer] = []
+  private var dial: (Device, Int) throws -> Dialer? = { _, _ in nil }
+  private var cables: [Weak] = []
+
+  private struct Weak {
+    weak var channel: SeverableChannel?
+    /// The accessory's index in the scenario, if each accessory has an address of its own.
+    var accessory: Int?
+  }
+
+  /// A device without cables, with the scenario's app on it.
+  public init(
+    _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
+    report: @escaping (TimelineEvent) -> Void
+  ) {
+    (self.scenario, self.loop, self.report, type) = (scenario, loop, report, client)
+  }
+
+  private func makePlayer() -> ScenarioPlayer {
+    var settings = World.Settings()
+    settings.authentication = .real
+    settings.report = { [unowned self] event in
+      report(event)
+      guard event.side == .device, case .attach = event.kind else { return }
+      hasBegun = true
+      player.timeline.release()
+    }
+    return ScenarioPlayer(scenario, client: type, settings: settings, on: loop) { [unowned self] in sever($0) }
+  }
+
+  /// The app's client.
+  public var client: ScenarioClient { player.client }
+  /// Whether everything was played and the time after it has passed.
+  public var isOver: Bool { player.isOver }
+  /// Whether there was a cable, which starts the time of the scenario.
+  public private(set) var hasBegun = false
+  /// Why there is no cable, as far as that is known.
+  public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
+
+  /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
+  public var comparison: ScenarioComparison { player.comparison }
+
+  /// Starts, and keeps the device connected with what `dial` creates for each accessory of the scenario, given its
+  /// index; nil when an earlier dialer finds that accessory, too. `dial` is called again for an accessory whose cable
+  /// was pulled unnoticed, because the old cable still counts as plugged in.
+  public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
+    self.dial = dial
+    player.start()
+    for place in scenario.accessories.indices { try connect(place) }
+  }
+
+  private func connect(_ place: Int) throws {
+    guard let dialer = try dial(device, place) else { return }
+    dialers.append(dialer)
+    try dialer.start()
+  }
+
+  /// Adds the scenario's faults to a cable of the accessory with this index, or of any accessory.
+  public func wrap(_ cable: Cable, accessory: Int? = nil) -> Cable {
+    let severable = SeverableChannel(around: cable.main, on: loop)
+    cables.removeAll { $0.channel == nil }
+    cables.append(Weak(channel: severable, accessory: accessory))
+    let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
+    let (loop, world) = (loop, player.world)
+    return cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
+      faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      report: { [weak world] in world?.record(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description)))
+      }
+    )
+  }
+
+  /// Ends everything. The loop must still run a little for the other end to notice.
+  public func tearDown() {
+    for dialer in dialers { dialer.stop() }
+    player.stop()
+    device.unplugAll("the scenario is over")
+  }
+
+  private func sever(_ name: String) {
+    guard let place = scenario.accessories.firstIndex(where: { $0.name == name }) else { return }
+    for cable in cables where cable.accessory == nil || cable.accessory == place { cable.channel?.sever() }
+    do { try connect(place) } catch { preconditionFailure("redialling failed: \(error)") }
+  }
+}

@@ -1,0 +1,129 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryFaults
+import AccessorySimulator
+
+/// A fault on the cables of a world, and the end that it sits at: `in` and `out` are as that end sees them.
+public struct CableFault: Equatable, Sendable {
+  /// What it does.
+  public var fault: Fault
+  /// The end it sits at.
+  public var end: Cable.End
+
+  /// A fault at one end of each cable; by default at the device's end.
+  public init(_ fault: Fault, at end: Cable.End = .device) {
+    self.fault = fault
+    self.end = end
+  }
+}
+
+/// One end of one cable of a world.
+public struct CableEnd: Hashable, Sendable {
+  /// Which end it is.
+  public let end: Cable.End
+  /// The accessory of the cable, numbered in the order in which accessories were added.
+  public let accessory: Int
+  /// The cable, numbered in the order in which cables were plugged in.
+  public let cable: Int
+}
+
+/// A port whose other end is a device in the same process: plugging in makes a cable in memory.
+final class LoopbackPort: Port {
+  let place = "a cable in memory"
+  private let loop: any EventLoop
+  private let speed: World.Settings.CableSpeed
+  private let wrap: (Cable, Cable.End) -> Cable
+  private let plugIntoDevice: (Cable) -> Void
+  private var plugging: LoopTimer?
+  private var cable: LoopbackCable?
+  private var nativeChannels: LoopbackNativeChannels?
+  private var deviceNativeChannels: [SeverableChannel] = []
+  private var deviceEnd: SeverableChannel?
+
+  /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
+  init(
+    on loop: any EventLoop, speed: World.Settings.CableSpeed, wrap: @escaping (Cable, Cable.End) -> Cable,
+    deviceEnd: @escaping (Cable) -> Void
+  ) {
+    self.loop = loop
+    self.speed = speed
+    self.wrap = wrap
+    plugIntoDevice = deviceEnd
+  }
+
+  func open(_ onEvent: @escaping (PortEvent) -> Void) {
+    plugging = loop.schedule(after: .zero) { [unowned self] in plug(onEvent) }
+  }
+
+  private func plug(_ onEvent: (PortEvent) -> Void) {
+    let made = LoopbackChannel.makePair(on: loop, latency: speed.latency, bytesPerSecond: speed.bytesPerSecond)
+    let nativeChannels = LoopbackNativeChannels(on: loop, latency: speed.latency, bytesPerSecond: speed.bytesPerSecond)
+    (cable, self.nativeChannels) = (made, nativeChannels)
+    onEvent(
+      .cable(
+        wrap(Cable(main: made.left) { nativeChannels.onEvent = $0 }.dedicated, .accessory), from: "this process"))
+    let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
+    deviceEnd = end
+    plugIntoDevice(
+      wrap(
+        Cable(main: end) { [weak self] name throws(NativeChannelRefusal) in
+          let channel = SeverableChannel(around: try nativeChannels.open(name), on: loop)
+          self?.keep(channel)
+          return channel
+        }.dedicated, .device))
+  }
+
+  private func keep(_ channel: SeverableChannel) {
+    deviceNativeChannels.removeAll(where: \.isOver)
+    deviceNativeChannels.append(channel)
+  }
+
+  /// Disconnects the device from the cable without notifying it.
+  func severDevice() {
+    deviceEnd?.sever()
+    for channel in deviceNativeChannels { channel.sever() }
+  }
+
+  /// Unplugged: closing the accessory's end ends the device's end.
+  func close() {
+    plugging?.cancel()
+    plugging = nil
+    (cable, nativeChannels) = (nil, nil)
+    (deviceEnd, deviceNativeChannels) = (nil, [])
+  }
+
+  /// Pulls the cable: bytes in transit are lost, and both ends are notified.
+  func pull() {
+    cable?.cut()
+    nativeChannels?.cut()
+  }
+}
+
+/// A port whose cables are wrapped: with faults, with a transcript.
+public final class WrappedPort: Port {
+  private let inner: any Port
+  private let wrap: (Cable) -> Cable
+
+  /// A port around another; `wrap` is called for each cable.
+  public init(_ inner: any Port, wrap: @escaping (Cable) -> Cable) {
+    self.inner = inner
+    self.wrap = wrap
+  }
+
+  /// That of the port inside.
+  public var place: String { inner.place }
+
+  /// Shows it where the port inside does.
+  public func show(_ appearance: PortAppearance) { inner.show(appearance) }
+
+  /// Plugs in.
+  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
+    try inner.open { [wrap] event in
+      guard case .cable(let cable, let device) = event else { return onEvent(event) }
+      onEvent(.cable(wrap(cable), from: device))
+    }
+  }
+
+  /// Unplugs.
+  public func close() { inner.close() }
+}

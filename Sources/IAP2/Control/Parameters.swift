@@ -1,0 +1,200 @@
+/// One parameter of a control message, with its offset.
+public struct Parameter: Hashable, Sendable {
+  /// The parameter's number.
+  public var id: UInt16
+  /// Its value's bytes.
+  public var value: [UInt8]
+  /// Where the parameter begins, in bytes from the start of the message's parameters.
+  public var offset: Int
+
+  /// A parameter; `offset` is its place on the wire.
+  public init(id: UInt16, value: [UInt8], offset: Int = 0) {
+    self.id = id
+    self.value = value
+    self.offset = offset
+  }
+}
+
+/// Why a parameter or a message's parameters cannot be read, with the bytes that prove it.
+public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong, as a sentence fragment.
+  public var problem: String
+  /// Where, in bytes from the start of the message's parameters.
+  public var offset: Int
+  /// The bytes at that place, at most 32.
+  public var bytes: [UInt8]
+
+  init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {
+    self.problem = problem
+    self.offset = offset
+    self.bytes = Array(bytes.prefix(32))
+  }
+
+  /// A sentence with the place and the bytes.
+  public var description: String {
+    "\(problem), at byte \(offset): \(bytes.isEmpty ? "(nothing)" : Hex.spaced(bytes))"
+  }
+}
+
+/// Reads the parameters of a control message. One level at a time: a group is read by whoever knows that it is one, so
+/// groups nested without end cost nothing.
+public enum ParameterReader {
+  /// All parameters of `body`, in order; numbers may repeat, which is how lists of text and groups are written.
+  /// `base` is added to the offsets, for the parameters of a group.
+  public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
+    var parameters: [Parameter] = []
+    var at = 0
+    while at < body.count {
+      guard body.count - at >= 4 else {
+        throw ParameterError(
+          "a parameter needs 4 bytes but has \(body.count - at)", offset: base + at, bytes: body[at...])
+      }
+      let length = Int(body[at]) << 8 | Int(body[at + 1])
+      guard length >= 4 else {
+        throw ParameterError("a parameter claims \(length) bytes", offset: base + at, bytes: body[at...])
+      }
+      guard length <= body.count - at else {
+        throw ParameterError(
+          "a parameter claims \(length) bytes, but only \(body.count - at) are left", offset: base + at,
+          bytes: body[at...])
+      }
+      parameters.append(
+        Parameter(
+          id: UInt16(body[at + 2]) << 8 | UInt16(body[at + 3]), value: Array(body[at + 4..<at + length]),
+          offset: base + at))
+      at += length
+    }
+    return parameters
+  }
+}
+
+extension Parameter {
+  private func fail(_ problem: String) -> ParameterError {
+    ParameterError("parameter \(id) \(problem)", offset: offset, bytes: value)
+  }
+
+  /// The value as a number of the given width.
+  public func number<Number: FixedWidthInteger>(as type: Number.Type = Number.self) throws(ParameterError) -> Number {
+    let width = Number.bitWidth / 8
+    guard value.count == width else { throw fail("has \(value.count) bytes instead of \(width)") }
+    var number = Number.zero
+    for byte in value { number = number << 8 | Number(truncatingIfNeeded: byte) }
+    return number
+  }
+
+  /// The value as text, without the zero byte that ends it.
+  public func text() throws(ParameterError) -> String {
+    guard let last = value.last, last == 0 else { throw fail("is text without the zero byte that ends it") }
+    let bytes = value.dropLast()
+    if bytes.contains(0) { throw fail("is text with a zero byte in it") }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw fail("is not UTF-8") }
+    return text
+  }
+
+  /// The value as a boolean; a byte other than 0 and 1 is an error.
+  public func bool() throws(ParameterError) -> Bool {
+    let byte = try number(as: UInt8.self)
+    guard byte <= 1 else { throw fail("is \(byte) instead of 0 or 1") }
+    return byte == 1
+  }
+
+  /// The value as two-byte numbers, packed.
+  public func list() throws(ParameterError) -> [UInt16] {
+    guard value.count % 2 == 0 else { throw fail("is a list of two-byte numbers of \(value.count) bytes") }
+    return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
+  }
+
+  /// Checks that there is no value: only the presence of the parameter matters.
+  public func none() throws(ParameterError) {
+    guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
+  }
+
+  /// The value as parameters.
+  public func group() throws(ParameterError) -> [Parameter] {
+    try ParameterReader.read(value, base: offset + 4)
+  }
+}
+
+extension [Parameter] {
+  /// The first parameter with this number.
+  public func first(_ id: UInt16) -> Parameter? {
+    first { $0.id == id }
+  }
+
+  /// The only parameter with this number; missing and repeated are errors. `base` is where a group began, to point to
+  /// when something is missing in it.
+  func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
+    guard let index = firstIndex(where: { $0.id == id }) else {
+      throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
+    }
+    if let second = self[(index + 1)...].first(where: { $0.id == id }) {
+      throw ParameterError("parameter \(id) (\(name)) comes twice", offset: second.offset, bytes: second.value)
+    }
+    return self[index]
+  }
+}
+
+/// Writes the parameters of a control message: length, number, value.
+public struct ParameterWriter: Sendable {
+  /// The bytes written so far.
+  public private(set) var bytes: [UInt8] = []
+
+  /// Nothing written yet.
+  public init() {}
+
+  /// A parameter with these bytes as its value. One that is too long for its length field is written nevertheless:
+  /// the message then fits no packet, and sending it reports its length.
+  public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
+    if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
+    word(UInt16(clamping: value.count + 4))
+    word(id)
+    bytes.append(contentsOf: value)
+  }
+
+  /// A parameter without a value, which means "present".
+  public mutating func none(_ id: UInt16) {
+    blob(id, [])
+  }
+
+  /// A byte; also for truth values and enumerations.
+  public mutating func u8(_ id: UInt16, _ value: UInt8) {
+    blob(id, [value])
+  }
+
+  /// A truth value.
+  public mutating func bool(_ id: UInt16, _ value: Bool) {
+    u8(id, value ? 1 : 0)
+  }
+
+  /// A number of any width, big-endian.
+  public mutating func number(_ id: UInt16, _ value: some FixedWidthInteger) {
+    blob(id, withUnsafeBytes(of: value.bigEndian) { Array($0) })
+  }
+
+  /// Two bytes.
+  public mutating func u16(_ id: UInt16, _ value: UInt16) {
+    number(id, value)
+  }
+
+  /// Text with the zero byte that ends it.
+  public mutating func text(_ id: UInt16, _ value: String) {
+    blob(id, Array(value.utf8) + [0])
+  }
+
+  /// A list of two-byte numbers, packed.
+  public mutating func list(_ id: UInt16, _ values: [UInt16]) {
+    blob(id, values.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] })
+  }
+
+  /// A parameter whose value is parameters.
+  public mutating func group(_ id: UInt16, _ write: (inout ParameterWriter) -> Void) {
+    var inner = ParameterWriter()
+    write(&inner)
+    blob(id, inner.bytes)
+  }
+
+  private mutating func word(_ value: UInt16) {
+    bytes.append(UInt8(value >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: value))
+  }
+}

@@ -1,0 +1,234 @@
+/// What a device says of power (AE01), as far as its parameters are public. A parameter that is not sent is nil: an
+/// accessory gets the ones it asked for in AE00.
+public struct PowerUpdate: Hashable, Sendable {
+  /// 0: the most that the accessory may draw, in mA.
+  public var maximumCurrentDrawn: UInt16?
+  /// 1: whether the device's battery will charge if power is present.
+  public var willCharge: Bool?
+  /// 2: which power mode the accessory is in.
+  public var accessoryPowerMode: UInt8?
+  /// 4: whether an external charger is connected.
+  public var isExternalChargerConnected: Bool?
+  /// 5: how far charging is.
+  public var charging: Charging?
+  /// 6: the battery's level in percent.
+  public var batteryPercent: UInt16?
+
+  /// How far charging is.
+  public enum Charging: UInt8, Hashable, Sendable {
+    /// Not charging.
+    case no = 0
+    /// Charging.
+    case charging = 1
+    /// Charged.
+    case full = 2
+  }
+
+  /// An update that says nothing.
+  public init() {}
+
+  /// Reads an AE01; nil for any other message.
+  public init?(_ message: ControlMessage) throws(ParameterError) {
+    guard message.id == .powerUpdate else { return nil }
+    let parameters = try ParameterReader.read(message.body)
+    maximumCurrentDrawn = try parameters.first(0)?.number()
+    willCharge = try parameters.first(1)?.bool()
+    accessoryPowerMode = try parameters.first(2)?.number()
+    isExternalChargerConnected = try parameters.first(4)?.bool()
+    if let value = try parameters.first(5)?.number(as: UInt8.self) { charging = Charging(rawValue: value) }
+    batteryPercent = try parameters.first(6)?.number()
+  }
+
+  /// The message as the device sends it.
+  public var message: ControlMessage {
+    ControlMessage(.powerUpdate) { writer in
+      if let maximumCurrentDrawn { writer.u16(0, maximumCurrentDrawn) }
+      if let willCharge { writer.bool(1, willCharge) }
+      if let accessoryPowerMode { writer.u8(2, accessoryPowerMode) }
+      if let isExternalChargerConnected { writer.bool(4, isExternalChargerConnected) }
+      if let charging { writer.u8(5, charging.rawValue) }
+      if let batteryPercent { writer.u16(6, batteryPercent) }
+    }
+  }
+
+  /// This update cut down to the parameters that a subscription (AE00) selects.
+  public func selecting(_ ids: Set<UInt16>) -> PowerUpdate {
+    var cut = PowerUpdate()
+    if ids.contains(0) { cut.maximumCurrentDrawn = maximumCurrentDrawn }
+    if ids.contains(1) { cut.willCharge = willCharge }
+    if ids.contains(2) { cut.accessoryPowerMode = accessoryPowerMode }
+    if ids.contains(4) { cut.isExternalChargerConnected = isExternalChargerConnected }
+    if ids.contains(5) { cut.charging = charging }
+    if ids.contains(6) { cut.batteryPercent = batteryPercent }
+    return cut
+  }
+}
+
+/// A subscription to power news (AE00): the numbers of the parameters that the accessory wants, each an empty
+/// parameter.
+public struct PowerSubscription: Hashable, Sendable {
+  /// The parameters of AE01 that are wanted.
+  public var parameters: Set<UInt16>
+
+  /// A subscription to these parameters.
+  public init(_ parameters: Set<UInt16>) {
+    self.parameters = parameters
+  }
+
+  /// Reads an AE00; nil for any other message.
+  public init?(_ message: ControlMessage) throws(ParameterError) {
+    guard message.id == .startPowerUpdates else { return nil }
+    let read = try ParameterReader.read(message.body)
+    for parameter in read { try parameter.none() }
+    parameters = Set(read.map(\.id))
+  }
+
+  /// The message as the accessory sends it.
+  public var message: ControlMessage {
+    ControlMessage(.startPowerUpdates) { writer in
+      for id in parameters.sorted() { writer.none(id) }
+    }
+  }
+}
+
+/// What an accessory can supply (AE03).
+public struct PowerSource: Hashable, Sendable {
+  /// 0: in mA.
+  public var availableCurrent: UInt16
+  /// 1: whether the device should charge its battery from it.
+  public var shouldCharge: Bool
+
+  /// A source.
+  public init(availableCurrent: UInt16, shouldCharge: Bool) {
+    self.availableCurrent = availableCurrent
+    self.shouldCharge = shouldCharge
+  }
+
+  /// Reads an AE03; nil for any other message.
+  public init?(_ message: ControlMessage) throws(ParameterError) {
+    guard message.id == .powerSourceUpdate else { return nil }
+    let parameters = try ParameterReader.read(message.body)
+    availableCurrent = try parameters.first(0)?.number() ?? 0
+    shouldCharge = try parameters.first(1)?.bool() ?? false
+  }
+
+  /// The message as the accessory sends it.
+  public var message: ControlMessage {
+    ControlMessage(.powerSourceUpdate) {
+      $0.u16(0, availableCurrent)
+      $0.bool(1, shouldCharge)
+    }
+  }
+}
+
+/// Updates that a device sends to an accessory that lists the message as received (4E09 to 4E0C have no start
+/// message).
+public enum DeviceUpdate: Hashable, Sendable {
+  /// 4E09: the device's name.
+  case name(String)
+  /// 4E0A: the language in use, such as "en".
+  case language(String)
+  /// 4E0B: seconds since 1970, minutes from UTC, minutes of daylight saving.
+  case time(seconds: UInt64, zoneMinutes: Int16, daylightMinutes: Int8)
+  /// 4E0C: the device's identifier.
+  case uuid(String)
+
+  /// The number of the message that carries it.
+  public var messageID: MessageID {
+    switch self {
+    case .name: .deviceInformationUpdate
+    case .language: .deviceLanguageUpdate
+    case .time: .deviceTimeUpdate
+    case .uuid: .deviceUUIDUpdate
+    }
+  }
+
+  /// The message as the device sends it.
+  public var message: ControlMessage {
+    ControlMessage(messageID) { writer in
+      switch self {
+      case .name(let text), .language(let text), .uuid(let text): writer.text(0, text)
+      case .time(let seconds, let zone, let daylight):
+        writer.number(0, seconds)
+        writer.number(1, zone)
+        writer.number(2, daylight)
+      }
+    }
+  }
+
+  /// Reads one of the four messages; nil for any other.
+  public init?(_ message: ControlMessage) throws(ParameterError) {
+    switch message.id {
+    case .deviceInformationUpdate: self = .name(try Self.text(of: message))
+    case .deviceLanguageUpdate: self = .language(try Self.text(of: message))
+    case .deviceUUIDUpdate: self = .uuid(try Self.text(of: message))
+    case .deviceTimeUpdate:
+      let parameters = try ParameterReader.read(message.body)
+      self = .time(
+        seconds: try parameters.only(0, "seconds").number(), zoneMinutes: try parameters.first(1)?.number() ?? 0,
+        daylightMinutes: try parameters.first(2)?.number() ?? 0)
+    default: return nil
+    }
+  }
+
+  private static func text(of message: ControlMessage) throws(ParameterError) -> String {
+    try ParameterReader.read(message.body).only(0, "text").text()
+  }
+}
+
+/// An accessory's wish that an app be launched (EA02); without effect when the app runs already.
+public struct AppLaunchRequest: Hashable, Sendable {
+  /// The app's bundle identifier.
+  public var bundleID: String
+  /// Whether the user is asked first.
+  public var withAlert: Bool
+
+  /// A request.
+  public init(bundleID: String, withAlert: Bool) {
+    self.bundleID = bundleID
+    self.withAlert = withAlert
+  }
+
+  /// Reads an EA02; nil for any other message. Without the second parameter the user is asked.
+  public init?(_ message: ControlMessage) throws(ParameterError) {
+    guard message.id == .requestAppLaunch else { return nil }
+    let parameters = try ParameterReader.read(message.body)
+    bundleID = try parameters.only(0, "bundle identifier").text()
+    withAlert = try parameters.first(1)?.number(as: UInt8.self) ?? 0 == 0
+  }
+
+  /// The message as the accessory sends it.
+  public var message: ControlMessage {
+    ControlMessage(.requestAppLaunch) {
+      $0.text(0, bundleID)
+      $0.u8(1, withAlert ? 0 : 1)
+    }
+  }
+}
+
+// The five messages of authentication, all of them driven by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
+
+extension ControlMessage {
+  static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
+  static let authenticationSucceeded = ControlMessage(.authenticationSucceeded)
+  static let authenticationFailed = ControlMessage(.authenticationFailed)
+
+  static func certificate(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.authenticationCertificate) { $0.blob(0, bytes) }
+  }
+
+  static func challenge(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, bytes) }
+  }
+
+  static func response(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.authenticationResponse) { $0.blob(0, bytes) }
+  }
+}
+
+extension [Parameter] {
+  /// The blob that AA01, AA02 and AA03 consist of.
+  func authenticationBlob() throws(ParameterError) -> [UInt8] {
+    try only(0, "data").value
+  }
+}

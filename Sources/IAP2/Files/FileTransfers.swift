@@ -1,0 +1,168 @@
+/// Receives files over a file transfer session, each whole or not at all.
+///
+/// ```
+///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
+///                                      02 cancel ──▶ dropped          03 pause ──▶ waits
+/// ```
+///
+/// Each packet begins with the transfer's number and one of these operations. A file of no bytes is whole with its setup.
+///
+/// Invariants: no file grows beyond ``limit``, and no more than ``transferLimit`` are under way.
+public struct FileReceiver: Sendable {
+  /// What is to be done.
+  public enum Action: Hashable, Sendable {
+    /// Send this packet.
+    case send([UInt8])
+    /// A file begins; so many bytes.
+    case began(UInt8, size: Int)
+    /// A file is whole; its type where the sender says one.
+    case received(UInt8, type: UInt16?, [UInt8])
+    /// A file will not come; why.
+    case failed(UInt8, String)
+    /// A packet makes no sense; a sentence with its bytes.
+    case malformed(String)
+  }
+
+  private struct Transfer: Sendable {
+    let size: Int
+    let type: UInt16?
+    var bytes: [UInt8] = []
+  }
+
+  /// The most bytes of a file.
+  public let limit: Int
+  /// How many transfers may be under way.
+  public static let transferLimit = 4
+  private var transfers: [UInt8: Transfer] = [:]
+
+  /// A receiver of files up to so many bytes.
+  public init(limit: Int = 16 << 20) {
+    self.limit = limit
+  }
+
+  /// A packet came.
+  public mutating func receive(_ packet: [UInt8]) -> [Action] {
+    guard packet.count >= 2 else {
+      return [.malformed("a packet of a file transfer needs 2 bytes: \(Hex.spaced(packet))")]
+    }
+    let (id, data) = (packet[0], packet[2...])
+    switch packet[1] {
+    case 0x04: return setUp(id, data)
+    case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
+    case 0x02: return drop(id, "the sender cancelled it")
+    // A pause, and the two operations that answer files of this end.
+    case 0x01, 0x03, 0x05: return []
+    default:
+      return [
+        .malformed("a file transfer has no operation \(Hex.plain([packet[1]])): \(Hex.spaced(packet.prefix(32)))")
+      ]
+    }
+  }
+
+  /// The link is down: what is not whole will not come.
+  public mutating func stop() -> [Action] {
+    defer { transfers = [:] }
+    return transfers.keys.sorted().map { .failed($0, "the link went down") }
+  }
+
+  private mutating func setUp(_ id: UInt8, _ data: ArraySlice<UInt8>) -> [Action] {
+    guard data.count >= 8 else {
+      return [.malformed("the setup of file \(id) needs 8 bytes for its size: \(Hex.spaced(data.prefix(32)))")]
+    }
+    let again: [Action] = transfers.removeValue(forKey: id) == nil ? [] : [.failed(id, "the sender began again")]
+    let size = data.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let rest = data.dropFirst(8)
+    let type = rest.count >= 2 ? rest.prefix(2).reduce(UInt16(0)) { $0 << 8 | UInt16($1) } : nil
+    guard size <= UInt64(limit) else {
+      return again + [.send([id, 0x02]), .failed(id, "it has \(size) bytes; the limit is \(limit)")]
+    }
+    if size == 0 { return again + [.send([id, 0x05]), .received(id, type: type, [])] }
+    guard transfers.count < Self.transferLimit else {
+      return again + [.send([id, 0x02]), .failed(id, "\(Self.transferLimit) others are under way")]
+    }
+    transfers[id] = Transfer(size: Int(size), type: type)
+    return again + [.began(id, size: Int(size)), .send([id, 0x01])]
+  }
+
+  private mutating func take(_ id: UInt8, _ data: ArraySlice<UInt8>, isLast: Bool) -> [Action] {
+    guard var transfer = transfers.removeValue(forKey: id) else {
+      return [.malformed("\(data.count) bytes came for file \(id), which was not set up")]
+    }
+    transfer.bytes += data
+    let count = transfer.bytes.count
+    guard count <= transfer.size, !isLast || count == transfer.size else {
+      return [.send([id, 0x02]), .failed(id, "\(count) bytes came, and its setup says \(transfer.size)")]
+    }
+    if isLast { return [.send([id, 0x05]), .received(id, type: transfer.type, transfer.bytes)] }
+    transfers[id] = transfer
+    return []
+  }
+
+  private mutating func drop(_ id: UInt8, _ why: String) -> [Action] {
+    transfers.removeValue(forKey: id) == nil ? [] : [.failed(id, why)]
+  }
+}
+
+/// Sends files over a file transfer session; ``FileReceiver`` is its other end.
+///
+/// A file is announced with its size and waits for the other end's start. Then all of it is sent once, in packets of
+/// ``pieceSize``; how long a file may be is for the owner to decide.
+public struct FileSender: Sendable {
+  /// What is to be done.
+  public enum Action: Hashable, Sendable {
+    /// Send this packet.
+    case send([UInt8])
+    /// The other end has the file.
+    case delivered(UInt8)
+    /// The other end does not want it.
+    case cancelled(UInt8)
+  }
+
+  /// How many bytes of a file one packet has at most; the link cuts no packets of files.
+  public let pieceSize: Int
+  /// The files that are announced and not delivered; those that were sent have no bytes here.
+  private var files: [UInt8: [UInt8]] = [:]
+  /// iPhones choose numbers from 80 on.
+  private var nextID: UInt8 = 0x80
+
+  /// A sender of pieces of this size.
+  public init(pieceSize: Int) {
+    self.pieceSize = max(1, pieceSize)
+  }
+
+  /// Announces a file. Its number, by which a message can name it, and the packet to send; nil when all numbers are taken.
+  public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
+    guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }
+    nextID = 0x80 | (id &+ 1)
+    if !bytes.isEmpty { files[id] = bytes }
+    let size = UInt64(bytes.count)
+    let sizeBytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: size >> (8 * UInt64($0))) }
+    let typeBytes = type.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
+    return (id, [id, 0x04] + sizeBytes + typeBytes)
+  }
+
+  /// Whether a file is neither delivered nor cancelled.
+  public func isUnderWay(_ id: UInt8) -> Bool { files[id] != nil }
+
+  /// A packet of the other end about files.
+  public mutating func receive(_ packet: [UInt8]) -> [Action] {
+    guard packet.count >= 2, let bytes = files[packet[0]] else { return [] }
+    let id = packet[0]
+    switch packet[1] {
+    case 0x01:
+      files[id] = []
+      return stride(from: 0, to: bytes.count, by: pieceSize).map { start in
+        let end = min(start + pieceSize, bytes.count)
+        let place: UInt8 = (start == 0 ? 0x80 : 0) | (end == bytes.count ? 0x40 : 0)
+        return .send([id, place] + bytes[start..<end])
+      }
+    case 0x05:
+      files[id] = nil
+      return [.delivered(id)]
+    case 0x02:
+      files[id] = nil
+      return [.cancelled(id)]
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import AccessoryCore
+import Glibc
+
+/// A failed system call: what it was for, and the system's reason.
+public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The action, as a fragment of a sentence: "open /dev/ttyUSB0".
+  public let action: String
+  /// The number the system gave.
+  public let code: Int32
+
+  /// Makes an error of a call that failed with `code`.
+  public init(_ action: String, code: Int32) {
+    self.action = action
+    self.code = code
+  }
+
+  /// The system's reason: "No such file or directory".
+  public var reason: String { Self.reason(code) }
+
+  /// One line: "cannot open /dev/ttyUSB0: No such file or directory".
+  public var description: String { "cannot \(action): \(reason)" }
+
+  static func reason(_ code: Int32) -> String {
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
+  }
+
+  /// The error of the call that has just failed.
+  package static func last(_ action: String) -> SystemError {
+    SystemError(action, code: errno)
+  }
+}
+
+/// A descriptor that is closed unless it is released, so that no return path of a function leaks it.
+package struct OwnedDescriptor: ~Copyable {
+  /// The descriptor.
+  package let number: Int32
+
+  /// Takes over what a system call returned, or throws its error.
+  package init(_ result: Int32, _ action: @autoclosure () -> String) throws(SystemError) {
+    guard result >= 0 else { throw .last(action()) }
+    number = result
+  }
+
+  deinit { close(number) }
+
+  /// Transfers the descriptor to the caller.
+  package consuming func release() -> Int32 {
+    let number = number
+    discard self
+    return number
+  }
+}
+
+/// A descriptor and its watch, which end together and in the right order, at the latest when this is dropped.
+final class WatchedDescriptor {
+  /// The descriptor; negative once it is closed.
+  private(set) var number: Int32
+  private var watch: (any DescriptorWatch)?
+
+  /// Takes over a descriptor.
+  init(taking number: Int32) {
+    self.number = number
+  }
+
+  deinit { close() }
+
+  /// Ends the watch and closes the descriptor.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    if number >= 0 { Glibc.close(number) }
+    number = -1
+  }
+
+  /// Calls `ready` on the loop, until it is closed.
+  func watch(for interest: Readiness, on loop: any PollingLoop, _ ready: @escaping (Readiness) -> Void) throws {
+    watch = try loop.watch(number, for: interest, Handler(ready))
+  }
+
+  func change(to interest: Readiness) {
+    watch?.change(to: interest)
+  }
+
+  /// The loop holds this one, and not the owner of the descriptor.
+  private final class Handler: DescriptorHandler {
+    private let ready: (Readiness) -> Void
+
+    init(_ ready: @escaping (Readiness) -> Void) { self.ready = ready }
+
+    func descriptorReady(_ readiness: Readiness) { ready(readiness) }
+  }
+}

@@ -1,0 +1,148 @@
+import AccessoryCore
+import Glibc
+import Synchronization
+
+/// State that several threads change and wait for: a ``Locked`` with a condition variable.
+///
+/// ```swift
+/// let answer = Monitor<Int?>(nil)
+/// Worker.start { let found = search(); answer.change { $0 = found } }
+/// let found = answer.wait(atMost: .seconds(2)) { $0 }   // nil after two seconds
+/// ```
+package final class Monitor<State>: @unchecked Sendable {
+  private let lock = Lock()
+  private let changed: UnsafeMutablePointer<pthread_cond_t>
+  private var state: State
+
+  package init(_ state: State) {
+    self.state = state
+    changed = .allocate(capacity: 1)
+    changed.initialize(to: pthread_cond_t())
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    // The time of day may jump during a wait.
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    let code = pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
+    precondition(code == 0, "a condition cannot be made")
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    changed.deallocate()
+  }
+
+  /// Accesses the state without waking anyone.
+  package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&state) }
+  }
+
+  /// Changes the state and wakes every waiting thread.
+  package func change<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try withLock { state in
+      defer { pthread_cond_broadcast(changed) }
+      return try body(&state)
+    }
+  }
+
+  /// Waits until `body` returns a result. It is called once at the start and again after each change.
+  ///
+  /// - Parameter limit: the longest wait; unlimited when left out.
+  /// - Returns: nil when the limit passed first.
+  package func wait<Result>(atMost limit: Duration? = nil, _ body: (inout State) -> Result?) -> Result? {
+    let end = limit.map(Self.time)
+    pthread_mutex_lock(lock.mutex)
+    defer { pthread_mutex_unlock(lock.mutex) }
+    // `&state` is passed to each call and not to one function around the loop: Swift allows no other access to it until a
+    // call returns, and other threads change it during the wait.
+    while true {
+      if let result = body(&state) { return result }
+      if var end {
+        if pthread_cond_timedwait(changed, lock.mutex, &end) == ETIMEDOUT { return body(&state) }
+      } else {
+        pthread_cond_wait(changed, lock.mutex)
+      }
+    }
+  }
+
+  private static func time(after limit: Duration) -> timespec {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    let (seconds, attoseconds) = limit.components
+    let nanoseconds = now.tv_nsec + Int(attoseconds / 1_000_000_000)
+    return timespec(
+      tv_sec: now.tv_sec + Int(clamping: seconds) + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+  }
+}
+
+/// Threads for system calls that may block without limit.
+package enum Worker {
+  /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the thread
+  /// that wrote, and those of a crash.
+  ///
+  /// - Throws: when no thread can be created.
+  package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
+    let context = Unmanaged.passRetained(Work(work))
+    var (mask, before) = (sigset_t(), sigset_t())
+    sigfillset(&mask)
+    for signal in [SIGPIPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT] { sigdelset(&mask, signal) }
+    pthread_sigmask(SIG_SETMASK, nil, &before)
+    // A thread inherits the mask of the thread that creates it.
+    pthread_sigmask(SIG_BLOCK, &mask, nil)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+        return nil
+      }, context.toOpaque())
+    guard code == 0 else {
+      context.release()
+      throw SystemError("start a thread", code: code)
+    }
+    pthread_detach(thread)
+  }
+
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+}
+
+/// Work that other threads give to a loop, until the loop takes all of it at once.
+///
+/// Two arrays are swapped, so that in a steady state nothing is allocated here. Whether there is work is also kept
+/// outside the lock, because a loop checks twice in every turn and there is hardly ever any.
+final class Inbox<Work>: @unchecked Sendable {
+  private let given = Locked<[Work]>([])
+  private var taken: [Work] = []
+  /// Changed under the lock only.
+  private let isFilled = Atomic<Bool>(false)
+
+  /// Adds work, from any thread, and returns whether it is the first since the last ``takeAll(_:)``: then the loop may
+  /// have to be woken.
+  func add(_ work: Work) -> Bool {
+    given.withLock { given in
+      given.append(work)
+      isFilled.store(true, ordering: .releasing)
+      return given.count == 1
+    }
+  }
+
+  /// Whether there is no work.
+  var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
+
+  /// Calls `body` with the work that was added so far, in order; work that is added meanwhile waits for the next call.
+  /// On the loop only.
+  func takeAll(_ body: (Work) -> Void) {
+    if isEmpty { return }
+    given.withLock { given in
+      swap(&given, &taken)
+      isFilled.store(false, ordering: .releasing)
+    }
+    for work in taken { body(work) }
+    taken.removeAll(keepingCapacity: true)
+  }
+}

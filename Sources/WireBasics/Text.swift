@@ -1,0 +1,105 @@
+/// Bytes and numbers in hex, read and written.
+///
+/// ```swift
+/// Hex.spaced([0xFF, 0x5A])           // "ff 5a"
+/// Hex.number(UInt16(0xEA00))         // "EA00"
+/// try Hex.parse("ff5a 00")           // [0xFF, 0x5A, 0x00]
+/// ```
+public enum Hex {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// Two lower-case digits per byte, with a space between bytes: `ff 5a 00`.
+  public static func spaced(_ bytes: some Sequence<UInt8>) -> String {
+    var text: [UInt8] = []
+    for byte in bytes {
+      if !text.isEmpty { text.append(0x20) }
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Like ``spaced(_:)``, but after `limit` bytes only the total is given: `30 82 … (607 bytes)`.
+  public static func excerpt(_ bytes: some Collection<UInt8>, limit: Int = 16) -> String {
+    let shown = spaced(bytes.prefix(limit))
+    return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
+  }
+
+  /// Two lower-case digits per byte without spaces: `ff5a00`.
+  public static func plain(_ bytes: some Sequence<UInt8>) -> String {
+    var text: [UInt8] = []
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// A number with leading zeros, as wide as its type unless `digits` says otherwise: `EA00`.
+  public static func number<Number: FixedWidthInteger & UnsignedInteger>(
+    _ value: Number, digits: Int = Number.bitWidth / 4, uppercase: Bool = true
+  ) -> String {
+    String(value, radix: 16, uppercase: uppercase).zeroPadded(to: digits)
+  }
+
+  /// Reads pairs of hex digits; white space is allowed between pairs.
+  public static func parse(_ text: some StringProtocol) throws(HexError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for (offset, character) in text.enumerated() {
+      if character.isWhitespace {
+        if high != nil { throw .splitByte(position: offset + 1) }
+        continue
+      }
+      guard let digit = character.hexDigitValue, character.isASCII else {
+        throw .notADigit(character, position: offset + 1)
+      }
+      if let first = high {
+        bytes.append(first << 4 | UInt8(digit))
+        high = nil
+      } else {
+        high = UInt8(digit)
+      }
+    }
+    if high != nil { throw .oddDigits }
+    return bytes
+  }
+}
+
+/// Why a text is not bytes in hex. Positions count characters from 1.
+public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A character that is not a hex digit.
+  case notADigit(Character, position: Int)
+  /// White space between the two digits of a byte.
+  case splitByte(position: Int)
+  /// The last byte has one digit.
+  case oddDigits
+
+  /// What is wrong and where.
+  public var description: String {
+    switch self {
+    case .notADigit(let character, let position): "'\(character)' at character \(position) is not a hex digit"
+    case .splitByte(let position): "a byte is two hex digits, but character \(position) is a space"
+    case .oddDigits: "a byte is two hex digits, but the last one has only one"
+    }
+  }
+}
+
+extension StringProtocol {
+  /// Digits with leading zeros, at least as wide as asked for: "7" to three is "007".
+  public func zeroPadded(to width: Int) -> String {
+    String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it shows nothing and changes how its neighbours are shown: controls, line and paragraph separators, the marks
+  /// that turn the direction of writing around (U+202E and its kind), and what has no width, such as tags.
+  public var isUnprintable: Bool {
+    if value < 0x7F { return value < 0x20 }
+    return switch properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .format: true
+    default: properties.isDefaultIgnorableCodePoint && !properties.isVariationSelector
+    }
+  }
+}
