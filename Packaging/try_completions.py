@@ -49,7 +49,7 @@ class Shell:
             "PATH": f"{ROOT}/Tests/Support/TypedShell:{os.environ['PATH']}", "EASIM": self.program, "NOTES": str(self.notes),
             "XDG_CONFIG_HOME": str(self.place / "config"), "XDG_DATA_HOME": str(self.place / "data"),
             "XDG_CACHE_HOME": str(self.place / "cache"), "HOME": str(self.place / "home"), "TERM": "xterm",
-            "LC_ALL": "C.UTF-8", "EASIM_BENCH": str(self.place / "bench"), "fish_greeting": "",
+            "LC_ALL": "C.UTF-8", "EASIM_LOCAL": str(self.place / "local"), "fish_greeting": "",
         }
 
     def start(self):
@@ -135,7 +135,7 @@ def check(kind, program):
     expect("easim run lawk\t\r", ["run", "lawk-view"])
     expect("easim profile sh\tlawk\t\r", ["profile", "show", "lawk-view"])
     expect("easim list --jso\t\r", ["list", "--json"])
-    expect("easim send ben\t\r", ["send", "bench:"])
+    expect("easim send loc\t\r", ["send", "local:"])
     expect("easim report sho\t\r", ["report", "show"])
     expect("easim decode fol\tit\t\r", ["decode", "folder $(touch pwned)/it's in"])
     expect("easim decode ./--j\t\r", ["decode", "./--json"])

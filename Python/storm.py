@@ -152,7 +152,7 @@ class Storm:
             return self.random.choice(
                 [
                     f"unix:{self.folder}/{self.random.randrange(5)}.sock",
-                    f"bench:{self.folder}/bench",
+                    f"local:{self.folder}/local",
                     "unix:",
                     "tcp:127.0.0.1:0",
                     "nonsense",

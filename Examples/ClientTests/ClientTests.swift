@@ -69,11 +69,11 @@ import Testing
     URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
   }
 
-  private func start(_ path: String, _ arguments: [String], _ bench: URL) throws -> Process {
+  private func start(_ path: String, _ arguments: [String], _ local: URL) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(["EASIM_BENCH": bench.path]) { $1 }
+    process.environment = ProcessInfo.processInfo.environment.merging(["EASIM_LOCAL": local.path]) { $1 }
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     try process.run()

@@ -7,7 +7,7 @@ import LinuxIO
 public struct FoundAccessory: Equatable, Sendable {
   /// Different for every accessory, and for every attachment of the same one.
   public var key: String
-  /// The same at each of its attachments: its serial number on a bench, its port on USB.
+  /// The same at each of its attachments: its serial number in a local directory, its port on USB.
   public var identity: String
   /// How it is addressed.
   public var address: Address
@@ -21,8 +21,8 @@ public struct FoundAccessory: Equatable, Sendable {
   public var serial: String?
   /// The protocols that it offers now; nil where only its identification has them.
   public var protocols: [String]?
-  /// Its card, on a bench.
-  public var card: BenchCard?
+  /// Its card, in a local directory.
+  public var card: LocalCard?
   /// Why it cannot be used now.
   public var trouble: TransportError?
 
@@ -57,11 +57,11 @@ public enum AccessoryChange: Equatable, Sendable {
 }
 
 extension Address {
-  /// Where it is, for messages: "the bench /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
+  /// Where it is, for messages: "the local directory /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
   public var place: String {
     switch self {
-    case .bench(let directory, let serial):
-      "the bench \(BenchDirectory(directory))" + (serial.map { ", serial number \($0)" } ?? "")
+    case .local(let directory, let serial):
+      "the local directory \(LocalDirectory(directory))" + (serial.map { ", serial number \($0)" } ?? "")
     case .usb(.any): "USB"
     default: description
     }
@@ -69,14 +69,15 @@ extension Address {
 
   /// Whether it names one accessory, and not a place that may have several.
   public var namesOneAccessory: Bool {
-    if case .bench(_, serial: .some) = self { true } else { false }
+    if case .local(_, serial: .some) = self { true } else { false }
   }
 
   /// What to say when no accessory is there: "No Accessories Connected on USB".
   public var nothingThere: String {
     switch self {
-    case .bench(let directory, let serial?): "no accessory \(serial) on the bench \(BenchDirectory(directory))"
-    case .bench(_, nil), .usb(.any): "No Accessories Connected on \(place)"
+    case .local(let directory, let serial?):
+      "no accessory \(serial) in the local directory \(LocalDirectory(directory))"
+    case .local(_, nil), .usb(.any): "No Accessories Connected in \(place)"
     default: "no accessory at \(self)"
     }
   }

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// One way from an address to a cable, for both roles: the bench, sockets and terminals, USB.
+/// One way from an address to a cable, for both roles: the local directory, sockets and terminals, USB.
 ///
-/// A medium is one conformance and one line in a ``MediumTable``; commands, worlds and apps need no change. What a medium
-/// cannot do it leaves out: the defaults refuse with a ``TransportError``.
+/// A medium is one conformance and one line in a ``MediumTable``; commands, worlds and apps need no change. What a
+/// medium cannot do it leaves out: the defaults refuse with a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
@@ -32,7 +32,7 @@ public protocol Medium: Sendable {
   /// Lists what is at an address now, without connecting; nil where this needs a connection.
   func look(at address: Address) throws -> Sighting?
 
-  /// Whether serial numbers are known before a connection, as on a bench.
+  /// Whether serial numbers are known before a connection, as in a local directory.
   var knowsSerialNumbers: Bool { get }
 
   /// Whether everything that was opened has been given back. A program waits for it before it ends.
@@ -147,7 +147,7 @@ public enum PortCapacity: Sendable {
   case none
   /// One; others need addresses of their own.
   case one
-  /// Any number: a bench, a bus.
+  /// Any number: a local directory, a bus.
   case many
 }
 
@@ -171,7 +171,7 @@ public struct PortContext {
   }
 }
 
-/// A place where simulated accessories are plugged in: a bench, a USB/IP bus, a socket.
+/// A place where simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
 public protocol PortHub: AnyObject {
   /// Makes the port of one accessory.
   ///

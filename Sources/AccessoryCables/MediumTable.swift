@@ -26,8 +26,8 @@ public struct MediumTable: Sendable {
     for kind in medium.kinds { media[kind] = medium }
   }
 
-  /// The media that need nothing but the kernel: the bench, sockets and terminals.
-  public static let standard = MediumTable([BenchMedium(), StreamMedium()])
+  /// The media that need nothing but the kernel: the local directory, sockets and terminals.
+  public static let standard = MediumTable([LocalMedium(), StreamMedium()])
 
   /// The standard media and those of optional products that are linked into this program.
   ///
@@ -75,8 +75,8 @@ public struct MediumTable: Sendable {
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
-/// Makes the ports of the simulated accessories of one program. What several of them share, such as a bench or a bus, is
-/// opened once.
+/// Makes the ports of the simulated accessories of one program. What several of them share, such as a local directory
+/// or a bus, is opened once.
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext

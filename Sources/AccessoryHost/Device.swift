@@ -79,7 +79,7 @@ public final class Device {
   /// differs from what was known about the accessory before, that is a warning. With `refusesSignatures` the device
   /// refuses even valid signatures.
   public func plugIn(
-    _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
+    _ cable: Cable, at place: String, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
   ) {
     if noticesCables {
@@ -91,7 +91,7 @@ public final class Device {
 
   @discardableResult
   private func attach(
-    _ cable: Cable, _ place: String, _ announced: BenchCard?, _ refusesSignatures: Bool,
+    _ cable: Cable, _ place: String, _ announced: LocalCard?, _ refusesSignatures: Bool,
     _ ended: @escaping (CableOutcome) -> Void
   ) -> DeviceAttachment {
     let attachment = DeviceAttachment(

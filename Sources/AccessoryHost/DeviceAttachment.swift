@@ -9,7 +9,7 @@ import IAP2
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
-  private let announced: BenchCard?
+  private let announced: LocalCard?
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
@@ -35,7 +35,7 @@ final class DeviceAttachment: ConnectionOwner {
   var declarations = DeclarationWatch()
 
   init(
-    cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
+    cable: Cable, place: String, announced: LocalCard?, refusesSignatures: Bool, device: Device,
     ended: @escaping (CableOutcome) -> Void
   ) {
     self.device = device
@@ -244,12 +244,13 @@ final class DeviceAttachment: ConnectionOwner {
   }
 }
 
-extension BenchCard {
+extension LocalCard {
   /// A sentence for each difference between this card and an identification.
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
       said == `is`
-        ? nil : "the bench lists its \(what) as '\(said)', but it identified itself with '\(`is`)', which is used"
+        ? nil
+        : "the local directory lists its \(what) as '\(said)', but it identified itself with '\(`is`)', which is used"
     }
     return [
       difference("name", name, identification.name),

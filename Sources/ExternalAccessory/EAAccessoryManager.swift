@@ -15,7 +15,7 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
   private let lock = Lock()
   /// The realms of worlds, the newest last.
   private var worlds: [AccessoryRealm] = []
-  private var bench: AccessoryRealm?
+  private var local: AccessoryRealm?
 
   /// Do not call. Stops the process, where Apple's framework raises an exception: use ``shared()``.
   public override init() {
@@ -58,9 +58,9 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
   var realm: AccessoryRealm {
     lock.withLock {
       if let world = worlds.last { return world }
-      if let bench { return bench }
-      let made = BenchRealm.make()
-      bench = made
+      if let local { return local }
+      let made = LocalRealm.make()
+      local = made
       return made
     }
   }

@@ -101,7 +101,7 @@ extension TransportError: CustomStringConvertible {
     case .nobodyThere(let address, let detail):
       switch address.kind {
       case .unix, .tcp: "no accessory listens at \(address): \(detail)"
-      case .bench, .pty, .serial, .usb, .usbip, .gadget, .bt: "no accessory at \(address): \(detail)"
+      case .local, .pty, .serial, .usb, .usbip, .gadget, .bt: "no accessory at \(address): \(detail)"
       }
     case .timedOut(let address, let limit): "\(address) did not answer within \(limit.inSeconds) s"
     case .remoteNotAllowed(let address):

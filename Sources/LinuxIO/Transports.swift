@@ -32,7 +32,7 @@ public enum Transports {
       return try PtyListener(path: path, on: loop, onEvent: onEvent)
     case .serial(let path, let baud):
       return try SerialListener(path: path, baud: baud, on: loop, onEvent: onEvent)
-    case .bench, .usb, .usbip, .gadget, .bluetooth: throw TransportError.notAStream(address)
+    case .local, .usb, .usbip, .gadget, .bluetooth: throw TransportError.notAStream(address)
     }
   }
 
@@ -79,7 +79,7 @@ public enum Transports {
       case .serial(let path, let baud):
         let channel = try SerialLine.open(path: path, baud: baud, on: loop)
         return DelayedAnswer(Cable(main: channel).dedicated, from: address, on: loop, completion: completion)
-      case .bench, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
+      case .local, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
       }
     } catch {
       return DelayedAnswer(error, on: loop, completion: completion)
@@ -112,7 +112,7 @@ public enum Transports {
       let known = NameResolver.known(host, port: port)
       guard options.allowsRemote || areHere(known) else { throw .remoteNotAllowed(address) }
       return known.map { .known($0) } ?? .name(host, port: port)
-    case .bench, .pty, .serial, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
+    case .local, .pty, .serial, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
     }
   }
 }
@@ -214,7 +214,8 @@ public struct TransportOptions: Equatable, Sendable {
   public var allowsRemote = false
   /// Whether the other end of a socket on this machine may belong to other users than this process's own and root.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as on a bench.
+  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as in a local
+  /// directory.
   package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; the system's default when nil.
   public var socketBuffers: Int?

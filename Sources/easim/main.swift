@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryFormats
 import AccessoryProfiles
 import Glibc
@@ -55,6 +56,10 @@ private func easim(_ words: [String]) -> ExitCode {
   let console = Console()
   if let complaint = CommandWords.complaint {
     console.complain(complaint)
+    return .usage
+  }
+  do throws(LocalError) { try LocalDirectory.refuseOldVariable() } catch {
+    console.complain(error.description)
     return .usage
   }
   let code = execute(words, console)

@@ -17,7 +17,7 @@ import Testing
   }
 
   private func run(_ words: [String]) throws -> Program.Remains {
-    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")]).wait()
+    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": place.file("local")]).wait()
   }
 
   @Test(arguments: commands) func remotePeersAreRefusedWithTheOptionThatTheCommandTakes(command: String) throws {

@@ -28,15 +28,15 @@ import Testing
     #expect(run.err.contains("600000 bytes in all"))
   }
 
-  @Test func theBenchIsFoundWithAnAddressAndWithout() throws {
-    let bench = BenchPlace()
-    let run = try bench.plugIn("echo", "--count", "2", count: 2)
-    let several = try bench.run("burst", "--count", "3")
+  @Test func theLocalDirectoryIsFoundWithAnAddressAndWithout() throws {
+    let local = LocalPlace()
+    let run = try local.plugIn("echo", "--count", "2", count: 2)
+    let several = try local.run("burst", "--count", "3")
     #expect(several.ending == .exit(2))
     #expect(several.err.contains("2 accessories are connected, choose one"))
-    let one = try bench.run("burst", "bench:EW1-0001-2", "--count", "3")
+    let one = try local.run("burst", "local:EW1-0001-2", "--count", "3")
     #expect(one.ending == .exit(0), "\(one.out)\(one.err)")
-    let all = try bench.run("burst", "--all", "--count", "20", "--sessions", "2")
+    let all = try local.run("burst", "--all", "--count", "20", "--sessions", "2")
     #expect(all.ending == .exit(0), "\(all.out)\(all.err)")
     #expect(all.out.contains("2 sessions to each of 2 accessories"))
     #expect(all.out.contains("(EW1-0001-1)") && all.out.contains("(EW1-0001-2)"))

@@ -3,16 +3,16 @@ import Testing
 
 /// `easim doctor`: what is around easim rather than in it.
 @Suite(.waits) struct DoctorTests {
-  let bench = BenchPlace()
+  let local = LocalPlace()
 
   @Test func everythingThatTheTestsUseWorks() throws {
-    let doctor = try bench.run("doctor")
+    let doctor = try local.run("doctor")
     #expect(doctor.ending == .exit(0), "\(doctor.out)")
-    for name in ["bench", "inotify", "tcp", "pty", "libcrypto"] {
+    for name in ["local", "inotify", "tcp", "pty", "libcrypto"] {
       #expect(doctor.outLines.contains { $0.hasPrefix("✓  \(name) ") }, "\(doctor.out)")
     }
-    #expect(!bench.place.has("bench"), "a doctor looks and leaves nothing")
-    let events = try EventLines(try bench.run("doctor", "--json").out)
+    #expect(!local.place.has("local"), "a doctor looks and leaves nothing")
+    let events = try EventLines(try local.run("doctor", "--json").out)
     // The line below a finding that could be better is the command for it.
     let findings = doctor.outLines.count { !$0.hasPrefix(" ") }
     #expect(events.names.allSatisfy { $0 == "result" } && events.names.count == findings)
@@ -20,42 +20,42 @@ import Testing
   }
 
   @Test func whatDoesNotWorkStandsWithTheCommandThatMendsIt() throws {
-    bench.place.makeFolder("bench", mode: 0o777)
-    let sick = try bench.run("doctor")
+    local.place.makeFolder("local", mode: 0o777)
+    let sick = try local.run("doctor")
     #expect(sick.ending == .exit(1))
     let lines = sick.outLines
-    let place = try #require(lines.firstIndex { $0.hasPrefix("✗  bench ") }, "\(sick.out)")
+    let place = try #require(lines.firstIndex { $0.hasPrefix("✗  local ") }, "\(sick.out)")
     let remedy = lines[place + 1].drop { $0 == " " }
-    #expect(remedy == "chmod 700 \(bench.path)")
-    #expect(try bench.bash(String(remedy)).ending == .exit(0))
-    #expect(try bench.run("doctor").ending == .exit(0), "and it does")
+    #expect(remedy == "chmod 700 \(local.path)")
+    #expect(try local.bash(String(remedy)).ending == .exit(0))
+    #expect(try local.run("doctor").ending == .exit(0), "and it does")
   }
 
-  @Test func aFolderThatIsMoreThanABenchIsLeftAlone() throws {
-    bench.place.makeFolder("bench", mode: 0o1777)
-    let sick = try bench.run("doctor")
+  @Test func aFolderThatIsMoreThanALocalDirectoryIsLeftAlone() throws {
+    local.place.makeFolder("local", mode: 0o1777)
+    let sick = try local.run("doctor")
     #expect(sick.ending == .exit(1))
-    #expect(sick.out.contains("\n     export EASIM_BENCH=\"$(mktemp -d)\"\n") && !sick.out.contains("chmod"))
+    #expect(sick.out.contains("\n     export EASIM_LOCAL=\"$(mktemp -d)\"\n") && !sick.out.contains("chmod"))
   }
 
-  /// The bench's path may come from anywhere, and the command is there to be pasted.
+  /// The local directory's path may come from anywhere, and the command is there to be pasted.
   @Test(arguments: ["$(touch pwned)", "`touch pwned`;touch pwned", "it's \"here\"", "two\nlines", "-x *"])
   func theCommandIsForThePathAndNothingElseWhateverItIsCalled(name: String) throws {
-    bench.place.makeFolder("here")
+    local.place.makeFolder("here")
     func easim(_ words: String...) throws -> Program.Remains {
       try Program(
-        path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.place.file("\(name)/bench")]
+        path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.place.file("\(name)/local")]
       ).wait()
     }
     let sick = try easim("doctor")
     #expect(sick.ending == .exit(1))
-    let place = try #require(sick.outLines.firstIndex { $0.hasPrefix("✗  bench ") }, "\(sick.out)")
+    let place = try #require(sick.outLines.firstIndex { $0.hasPrefix("✗  local ") }, "\(sick.out)")
     let remedy = String(sick.outLines[place + 1].drop { $0 == " " })
     #expect(remedy.hasPrefix("mkdir -p "))
-    let pasted = try bench.bash("cd '\(bench.place.file("here"))' && \(remedy)")
+    let pasted = try local.bash("cd '\(local.place.file("here"))' && \(remedy)")
     #expect(pasted.ending == .exit(0) && pasted.err == "", "\(remedy)\n\(pasted.err)")
-    #expect(bench.place.names("here") == [])
-    #expect(bench.place.names(name) == ["bench"])
+    #expect(local.place.names("here") == [])
+    #expect(local.place.names(name) == ["local"])
     #expect(try easim("doctor").ending == .exit(0), "and it does")
   }
 }

@@ -4,11 +4,11 @@ import Testing
 
 /// `easim extcap`: how Wireshark lists and records the cables of running programs.
 @Suite(.waits) struct ExtcapTests {
-  let bench = BenchPlace()
+  let local = LocalPlace()
 
   /// The interfaces that are listed, by the text that Wireshark shows.
   private func interfaces() throws -> [(name: String, display: String)] {
-    let list = try bench.run("extcap", "--extcap-interfaces", "--extcap-version=4.0")
+    let list = try local.run("extcap", "--extcap-interfaces", "--extcap-version=4.0")
     #expect(list.ending == .exit(0), "\(list.err)")
     #expect(list.outLines.first?.hasPrefix("extcap {version=") == true)
     return list.outLines.dropFirst().compactMap { line in
@@ -22,40 +22,40 @@ import Testing
 
   @Test func nothingRunsAndNothingIsListed() throws {
     #expect(try interfaces().isEmpty)
-    #expect(!bench.place.has("bench"), "looking makes nothing")
+    #expect(!local.place.has("local"), "looking makes nothing")
   }
 
   @Test func eachRunningAccessoryIsAnInterfaceUntilItsProgramEnds() throws {
-    let run = try bench.plugIn("lawk-view", "echo", count: 2)
+    let run = try local.plugIn("lawk-view", "echo", count: 2)
     let found = try interfaces()
     #expect(found.map(\.name) == ["easim-\(run.number)-1", "easim-\(run.number)-2"])
-    #expect(found.first?.display.contains(" at bench:") == true, "\(found)")
+    #expect(found.first?.display.contains(" at local:") == true, "\(found)")
     #expect(found.last?.display.hasSuffix("(process \(run.number))") == true)
-    let types = try bench.run("extcap", "--extcap-interface", found[0].name, "--extcap-dlts")
+    let types = try local.run("extcap", "--extcap-interface", found[0].name, "--extcap-dlts")
     #expect(types.out == "dlt {number=147}{name=USER0}{display=iAP2 (easim)}\n")
-    #expect(try bench.run("extcap", "--extcap-interface", found[0].name, "--extcap-config").out == "")
+    #expect(try local.run("extcap", "--extcap-interface", found[0].name, "--extcap-config").out == "")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
     #expect(try interfaces().isEmpty)
-    #expect(bench.place.names("bench") == [])
+    #expect(local.place.names("local") == [])
   }
 
   @Test func anInterfaceIsRecordedAlsoWhenItsAccessoryIsPluggedInAgain() throws {
-    let run = try bench.plugIn("echo")
+    let run = try local.plugIn("echo")
     let name = try #require(interfaces().first?.name)
-    let capture = try bench.start(
-      "extcap", "--capture", "--extcap-interface", name, "--fifo", bench.place.file("c.pcapng"))
+    let capture = try local.start(
+      "extcap", "--capture", "--extcap-interface", name, "--fifo", local.place.file("c.pcapng"))
     // The first block says that the recording has begun.
     var bytes = 0
-    while bytes == 0, !Task.isCancelled { bytes = bench.place.bytes("c.pcapng")?.count ?? 0 }
+    while bytes == 0, !Task.isCancelled { bytes = local.place.bytes("c.pcapng")?.count ?? 0 }
     for text in ["hello", "again"] {
-      let sent = try bench.run("send", "--text", text, "--expect", "echo")
+      let sent = try local.run("send", "--text", text, "--expect", "echo")
       #expect(sent.ending == .exit(0), "\(sent.err)")
     }
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
     #expect(try capture.wait().ending == .exit(0), "it ends with the program")
-    let decoded = try bench.run("decode", "--sessions", "-", "--check", bench.place.file("c.pcapng"))
+    let decoded = try local.run("decode", "--sessions", "-", "--check", local.place.file("c.pcapng"))
     #expect(decoded.ending == .exit(0), "\(decoded.out)\(decoded.err)")
     for hex in ["68656c6c6f", "616761696e"] {
       #expect(decoded.outLines.filter { $0.hasSuffix(" \(hex)") }.count == 2, "\(decoded.out)")
@@ -63,10 +63,10 @@ import Testing
   }
 
   @Test func aServersAccessoriesAreListedToo() throws {
-    let server = try bench.start("serve", "--control", bench.place.file("control"))
+    let server = try local.start("serve", "--control", local.place.file("control"))
     try server.line("http://")
-    let added = try bench.run(
-      "ctl", "--control", bench.place.file("control"), "accessory.add", "profile=echo")
+    let added = try local.run(
+      "ctl", "--control", local.place.file("control"), "accessory.add", "profile=echo")
     #expect(added.ending == .exit(0), "\(added.err)")
     #expect(try interfaces().map(\.display) == ["easim: Echo at world main (process \(server.number))"])
     server.send(SIGINT)
@@ -74,53 +74,53 @@ import Testing
   }
 
   @Test func aKilledProgramsSocketIsRemoved() throws {
-    let run = try bench.plugIn("echo")
+    let run = try local.plugIn("echo")
     run.send(SIGKILL)
     #expect(try run.wait().ending == .killed(by: SIGKILL))
     #expect(try interfaces().isEmpty)
-    #expect(!bench.place.names("bench").contains { $0.hasPrefix("capture-") })
+    #expect(!local.place.names("local").contains { $0.hasPrefix("capture-") })
   }
 
   @Test func aKilledProgramsSocketIsRemovedByTheNext() throws {
-    let killed = try bench.plugIn("echo")
+    let killed = try local.plugIn("echo")
     killed.send(SIGKILL)
     #expect(try killed.wait().ending == .killed(by: SIGKILL))
-    let next = try bench.plugIn("echo")
-    #expect(bench.place.names("bench").filter { $0.hasPrefix("capture-") } == ["capture-\(next.number).sock"])
+    let next = try local.plugIn("echo")
+    #expect(local.place.names("local").filter { $0.hasPrefix("capture-") } == ["capture-\(next.number).sock"])
     next.send(SIGINT)
     #expect(try next.wait().ending == .exit(0))
   }
 
   @Test func whatIsMissingOrGoneIsSaid() throws {
-    #expect(try bench.run("extcap").err.contains("one of --extcap-interfaces, --extcap-dlts"))
-    #expect(try bench.run("extcap", "--capture").err.contains("--extcap-interface NAME is missing"))
-    let gone = try bench.run("extcap", "--capture", "--extcap-interface", "easim-1-1", "--fifo", bench.place.file("f"))
+    #expect(try local.run("extcap").err.contains("one of --extcap-interfaces, --extcap-dlts"))
+    #expect(try local.run("extcap", "--capture").err.contains("--extcap-interface NAME is missing"))
+    let gone = try local.run("extcap", "--capture", "--extcap-interface", "easim-1-1", "--fifo", local.place.file("f"))
     #expect(gone.ending == .exit(3))
     #expect(gone.err.contains("there is no interface easim-1-1 any more"))
-    let filtered = try bench.run(
+    let filtered = try local.run(
       "extcap", "--capture", "--extcap-interface", "x", "--fifo", "f", "--extcap-capture-filter", "tcp")
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
   }
 
   /// Two recordings of a run with other numbers: the profile of both answers with a number that neither has.
   @Test func aProfileOfTwoCapturesHasWildcards() throws {
-    let place = bench.place
+    let place = local.place
     place.write(
       "{ version: 1, extends: 'scripted', behavior: { type: 'script', framing: { delimiter: '\\n' }, rules: [ "
         + "{ regex: 'SET (\\\\d+)', answers: ['NOW ${1}\\n'] } ] } }", to: "lamp.json5")
-    let run = try bench.plugIn(place.file("lamp.json5"))
+    let run = try local.plugIn(place.file("lamp.json5"))
     for number in [7, 12] {
-      let sent = try bench.run(
+      let sent = try local.run(
         "send", "--escape", "--text", "SET \(number)\\n", "--expect", "text:NOW \(number)\\n", "--capture",
         place.file("\(number).pcapng"))
       #expect(sent.ending == .exit(0), "\(sent.out)\(sent.err)")
     }
     run.send(SIGINT)
     _ = try run.wait()
-    let made = try bench.run("profile", "import", place.file("7.pcapng"), place.file("12.pcapng"))
+    let made = try local.run("profile", "import", place.file("7.pcapng"), place.file("12.pcapng"))
     #expect(made.ending == .exit(0), "\(made.err)")
     #expect(made.out.contains("SET (\\\\d+)") && made.out.contains("NOW ${1}"), "\(made.out)")
-    #expect(try bench.run("profile", "show", "echo", "lamp").err.contains("takes one name"))
-    #expect(try bench.run("profile", "import", place.file("lamp.json5"), "x").err.contains("only captures"))
+    #expect(try local.run("profile", "show", "echo", "lamp").err.contains("takes one name"))
+    #expect(try local.run("profile", "import", place.file("lamp.json5"), "x").err.contains("only captures"))
   }
 }

@@ -21,14 +21,14 @@ import Testing
 
   /// Runs a line as a shell does, in `place`, with the `easim` under test first on the PATH.
   ///
-  /// The bench and what is in /tmp are in `place` as well, so that two test runs on one machine do not meet.
+  /// The local directory and what is in /tmp are in `place` as well, so that two test runs on one machine do not meet.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line = "cd '\(place.path)' && " + line.replacing("/tmp/", with: "\(place.path)/")
     return try Program(
       path: "/bin/sh", ["-c", line],
       environment: [
-        "PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench"),
+        "PATH": "\(BuiltProducts.folder):\(path)", "EASIM_LOCAL": place.file("local"),
         "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))",
       ])
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// `easim info`, and what an Info.plist does to it and to `send`.
 @Suite(.waits) struct InfoTests {
-  let bench = BenchPlace()
+  let local = LocalPlace()
 
   /// The glasses as a device printed them, but for the address and the connection ID.
   static let glasses = """
@@ -40,16 +40,16 @@ import Testing
   /// On every channel the name is whatever the accessory says it is.
   @Test func aNameGivesNoOrdersToATerminal() throws {
     let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085\u000A" } }"#
-    let path = bench.place.write(profile, to: "rude.json5")
-    let run = try bench.plugIn(path)
+    let path = local.place.write(profile, to: "rude.json5")
+    let run = try local.plugIn(path)
     for words in [["info"], ["list"], ["send", "--text", "hello"]] {
-      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.path]).wait()
+      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.path]).wait()
       let said = easim.out + easim.err
       #expect(easim.ending == .exit(0), "\(said)")
       #expect(said.contains("Echo\u{FFFD}[2J\u{FFFD}\u{FFFD}"), "\(words) \(said)")
       #expect(!said.contains("\u{1B}"), "\(words)")
     }
-    let exact = try bench.run("info", "--json")
+    let exact = try local.run("info", "--json")
     let event = try #require(try EventLines(exact.out).events.first)
     #expect(event["accessory"]?["name"]?.text == "Echo\u{1B}[2J\u{85}\n")
     run.send(SIGINT)
@@ -57,13 +57,13 @@ import Testing
   }
 
   @Test func theGlassesArePrintedAsAppleDoesThroughAFlicker() throws {
-    let run = try bench.plugIn("lawk-view", "--quirk", "flicker,empty=5ms,gap=5ms")
-    let info = try bench.run("info")
+    let run = try local.plugIn("lawk-view", "--quirk", "flicker,empty=5ms,gap=5ms")
+    let info = try local.run("info")
     #expect(info.ending == .exit(0), "\(info.err)")
     #expect(masked(info.out) == Self.glasses)
-    let older = try bench.run("info", "--layout", "A")
+    let older = try local.run("info", "--layout", "A")
     #expect(masked(older.out) == Self.glasses.replacing("  regioncode: (null) \n", with: ""))
-    let json = try bench.run("info", "--json")
+    let json = try local.run("info", "--json")
     let event = try #require(try EventLines(json.out).events.first)
     #expect(event["event"]?.text == "connect")
     #expect(event.protocols == ["com.lawaken.iap2"] && (event.connectionID ?? 0) > 0)
@@ -73,8 +73,8 @@ import Testing
   }
 
   @Test func anAccessoryAtAFixedAddressIsShownAsWell() throws {
-    let accessory = try Accessory(on: .unix, in: bench.place)
-    let info = try bench.run("info", accessory.address)
+    let accessory = try Accessory(on: .unix, in: local.place)
+    let info = try local.run("info", accessory.address)
     #expect(masked(info.out) == Self.glasses, "\(info.err)")
     try accessory.interrupt()
   }
@@ -83,16 +83,16 @@ import Testing
     let list = protocols.map { "<string>\($0)</string>" }.joined()
     let text =
       "<plist version=\"1.0\"><dict><key>UISupportedExternalAccessoryProtocols</key><array>\(list)</array></dict></plist>"
-    bench.place.write(text, to: "Info.plist")
-    return bench.place.file("Info.plist")
+    local.place.write(text, to: "Info.plist")
+    return local.place.file("Info.plist")
   }
 
   @Test func whatTheInfoPlistDoesNotDeclareIsNotThereForTheApp() throws {
-    let run = try bench.plugIn("echo")
+    let run = try local.plugIn("echo")
     let path = plist("com.example.other")
     for words in [["info"], ["send", "--text", "hello"]] {
       let easim = try Program(
-        path: BuiltProducts.easim, words + ["--info-plist", path], environment: ["EASIM_BENCH": bench.path]
+        path: BuiltProducts.easim, words + ["--info-plist", path], environment: ["EASIM_LOCAL": local.path]
       ).wait()
       #expect(easim.ending == .exit(3))
       let said = easim.out + easim.err
@@ -101,10 +101,10 @@ import Testing
         "Application Not Installed: no app declares a protocol of Echo (com.example.echo)",
       ] { #expect(said.contains(part), "\(said)") }
     }
-    let all = try bench.run("send", "--text", "hello", "--expect", "echo", "--info-plist", path, "--all-protocols")
+    let all = try local.run("send", "--text", "hello", "--expect", "echo", "--info-plist", path, "--all-protocols")
     #expect(all.ending == .exit(0), "\(all.err)")
     #expect(all.out.contains("com.example.echo is not defined in the app's Info.plist: this system opens the session"))
-    let declared = try bench.run(
+    let declared = try local.run(
       "send", "--text", "hello", "--expect", "echo", "--info-plist", plist("com.example.echo"))
     #expect(declared.ending == .exit(0), "\(declared.err)")
     run.send(SIGINT)
@@ -112,9 +112,9 @@ import Testing
   }
 
   @Test func aWrongInfoPlistIsNamed() throws {
-    bench.place.write("<plist><strin/></plist>", to: "Info.plist")
-    let path = bench.place.file("Info.plist")
-    let easim = try bench.run("info", "--info-plist", path)
+    local.place.write("<plist><strin/></plist>", to: "Info.plist")
+    let path = local.place.file("Info.plist")
+    let easim = try local.run("info", "--info-plist", path)
     #expect(easim.ending == .exit(2))
     #expect(
       easim.err.contains("\(path):1:8: this is not a valid property list: <strin> is no value of a property list"),

@@ -19,8 +19,8 @@ import Testing
     "scenario list", "scenario show", "scenario show flicker --file", "scenario run flicker",
     "scenario run flicker --client naive", "soak --seeds 5", "doctor",
   ]
-  /// Those that print nothing without Bluetooth, or on an empty bench. `BenchTests` lists accessories.
-  static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list bench:PLACE#"]
+  /// Those that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
+  static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]
   /// One needs root and a kernel with USB/IP; the other prints its events on stderr.
   static let untried = ["plug", "pipe"]
 

@@ -81,7 +81,7 @@ import Testing
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",
     "easim run $L.json5", "easim run echo --on unix:$L", "easim run echo --quirk $L",
-    "easim check bench:#$L --timeout 1ms",
+    "easim check local:#$L --timeout 1ms",
     "echo \"{ $L: 1 }\" | easim profile check /dev/stdin", "easim burst unix:x --fault $L", "easim report show $L",
     "echo \"{ accessory: { name: '$L' } }\" | easim profile check /dev/stdin", "easim scenario show $L",
     "easim info unix:x --protocol $L --timeout 1ms", "easim ctl $L --control x", "easim decode $L",

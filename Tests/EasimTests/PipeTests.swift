@@ -4,8 +4,8 @@ import Testing
 
 /// `easim pipe`, as a shell uses it.
 @Suite(.waits) struct PipeTests {
-  private let bench = BenchPlace()
-  private var place: TemporaryFolder { bench.place }
+  private let local = LocalPlace()
+  private var place: TemporaryFolder { local.place }
 
   private func address(_ name: String) -> String { "unix:\(place.file(name))" }
 
@@ -18,8 +18,8 @@ import Testing
   }
 
   @Test func aQuestionOnStdinIsAnsweredOnStdout() throws {
-    let run = try bench.plugIn(script(), "--quirk", "flicker,empty=20ms,gap=20ms")
-    let pipe = try bench.bash("printf 'VERSION?\\r\\n' | easim pipe --linger 3s")
+    let run = try local.plugIn(script(), "--quirk", "flicker,empty=20ms,gap=20ms")
+    let pipe = try local.bash("printf 'VERSION?\\r\\n' | easim pipe --linger 3s")
     #expect(pipe.ending == .exit(0), "\(pipe.err)")
     #expect(pipe.out == "EASIM 1.2\r\n" && pipe.err == "")
     run.send(SIGINT)
@@ -32,14 +32,14 @@ import Testing
     place.write((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }, to: "in")
     let accessory = try Accessory("echo", on: .unix, in: place)
     let words = line.replacing("%@", with: "\(accessory.address) --linger 3s")
-    let pipe = try bench.bash("set -o pipefail; cd \(place.path) && \(words) && cmp in out")
+    let pipe = try local.bash("set -o pipefail; cd \(place.path) && \(words) && cmp in out")
     #expect(pipe.ending == .exit(0), "\(pipe.out)\(pipe.err)")
     #expect(try accessory.interrupt().err.contains("1 session was served, 4000000 bytes in all"))
   }
 
   @Test func theReaderOfAPipeMayLeave() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
-    let pipe = try bench.bash(
+    let pipe = try local.bash(
       "set -o pipefail; (easim pipe \(accessory.address) < /dev/zero; echo $? > \(place.file("code"))) | head -c 5 | wc -c"
     )
     #expect(pipe.out == "5\n" && pipe.err == "", "\(pipe.err)")
@@ -68,7 +68,7 @@ import Testing
 
   @Test(arguments: mistakes) func mistakesHaveTheirExitCodes(line: String, code: Int32, err: String) throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
-    let pipe = try bench.bash(line.replacing("ADDR", with: "\(accessory.address)") + (code == 0 ? " --linger 1ms" : ""))
+    let pipe = try local.bash(line.replacing("ADDR", with: "\(accessory.address)") + (code == 0 ? " --linger 1ms" : ""))
     #expect(pipe.ending == .exit(code))
     #expect(pipe.err == err)
     try accessory.interrupt()
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test func bothEndsAreOnePipe() throws {
-    let pipe = try bench.bash(
+    let pipe = try local.bash(
       """
       cd \(place.path); mkfifo hold
       easim pipe --as-accessory echo --on unix:a.sock < hold > heard & accessory=$!; exec 3> hold

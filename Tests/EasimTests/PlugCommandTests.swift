@@ -91,7 +91,7 @@ import Testing
     let place = TemporaryFolder()
     let run = try Program(
       path: BuiltProducts.easim, ["run", "echo", "--on", "usbip:127.0.0.1:0"],
-      environment: ["EASIM_BENCH": place.file("bench")])
+      environment: ["EASIM_LOCAL": place.file("local")])
     let line = try run.line("plugged in at ")
     let address = try #require(line.split(separator: " ").first { $0.hasPrefix("usbip:") }).filter { $0 != "," }
     let plug = try Program.run("plug", address, "--timeout", "30s")

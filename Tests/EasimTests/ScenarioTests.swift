@@ -159,16 +159,16 @@ import Testing
       names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive") } })
   }
 
-  @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
-    let bench = BenchPlace()
-    let environment = ["EASIM_BENCH": bench.path]
+  @Test func inTheLocalDirectoryAndOnATerminalTheyComeOutTheSame() throws {
+    let local = LocalPlace()
+    let environment = ["EASIM_LOCAL": local.path]
     let place = TemporaryFolder()
     try play([
-      { try Pair("flicker", on: "bench:", environment: environment) },
-      { try Pair("transport-switch", on: "bench:\(place.file("bench"))#") },
+      { try Pair("flicker", on: "local:", environment: environment) },
+      { try Pair("transport-switch", on: "local:\(place.file("local"))#") },
       { try Pair("pulled-in-the-open-delay", on: "pty:\(place.file("line"))") },
     ])
-    #expect(bench.files == [])
+    #expect(local.files == [])
   }
 
   @Test func theClientThatAScenarioBreaksIsFoundOutFromTheOtherProcess() throws {

@@ -19,20 +19,20 @@ import Testing
     #expect(try shell.offers("easim profile sh") == ["show"])
     #expect(try shell.offers("easim list --jso") == ["--json"])
     #expect(try shell.offers("easim send --text ") == [])
-    #expect(try shell.run("easim wat\tben\t") == [["watch", "bench:"]])
+    #expect(try shell.run("easim wat\tloc\t") == [["watch", "local:"]])
   }
 
-  @Test func whatIsOnTheBenchIsOfferedBehindTheColon() throws {
-    let bench = BenchPlace()
-    let run = try bench.plugIn("echo", "--count", "2", count: 2)
-    shell.environment["EASIM_BENCH"] = bench.path
-    #expect(try shell.offers("easim send bench:E") == ["EW1-0001-1", "EW1-0001-2"])
-    #expect(try shell.offers("easim info ben") == ["bench:", "bench:EW1-0001-1", "bench:EW1-0001-2"])
-    #expect(try shell.run("easim send bench:\tE\t2") == [["send", "bench:EW1-0001-2"]])
+  @Test func whatIsInTheLocalDirectoryIsOfferedBehindTheColon() throws {
+    let local = LocalPlace()
+    let run = try local.plugIn("echo", "--count", "2", count: 2)
+    shell.environment["EASIM_LOCAL"] = local.path
+    #expect(try shell.offers("easim send local:E") == ["EW1-0001-1", "EW1-0001-2"])
+    #expect(try shell.offers("easim info loc") == ["local:", "local:EW1-0001-1", "local:EW1-0001-2"])
+    #expect(try shell.run("easim send local:\tE\t2") == [["send", "local:EW1-0001-2"]])
     // With the colon removed from the characters at which bash splits words, the whole word is offered.
     shell.settings = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
-    #expect(try shell.offers("easim send bench:E") == ["bench:EW1-0001-1", "bench:EW1-0001-2"])
-    #expect(try shell.run("easim send bench:E\t1") == [["send", "bench:EW1-0001-1"]])
+    #expect(try shell.offers("easim send local:E") == ["local:EW1-0001-1", "local:EW1-0001-2"])
+    #expect(try shell.run("easim send local:E\t1") == [["send", "local:EW1-0001-1"]])
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }
@@ -81,17 +81,17 @@ import Testing
 
   /// A serial number is what an accessory says of itself.
   @Test(arguments: quotes) func aSerialNumberOfAnyKindIsMeantAndNotRun(quote: String) throws {
-    let bench = BenchPlace()
+    let local = LocalPlace()
     let serials = Self.hostile.enumerated().map { "z\($0)-\($1)" }
     let files = serials.enumerated().map { number, serial in
-      bench.place.write(
+      local.place.write(
         "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
     }
-    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_BENCH": bench.path])
+    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
     for _ in serials { try run.line("plugged in at ") }
-    shell.environment["EASIM_BENCH"] = bench.path
-    let lines = serials.indices.map { "easim send \(quote)bench:z\($0)-\t" }
-    try expect(shell.run(lines), serials.map { ["send", "\(Address.bench(directory: nil, serial: $0))"] })
+    shell.environment["EASIM_LOCAL"] = local.path
+    let lines = serials.indices.map { "easim send \(quote)local:z\($0)-\t" }
+    try expect(shell.run(lines), serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
     #expect(shell.names == [])
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -99,18 +99,18 @@ import Testing
 
   /// A '/' cannot be in the name of a file, and both are escaped in an address.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
-    let bench = BenchPlace()
+    let local = LocalPlace()
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]
     let files = serials.enumerated().map { number, serial in
-      bench.place.write(
+      local.place.write(
         "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
     }
-    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_BENCH": bench.path])
+    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
     for _ in serials { try run.line("plugged in at ") }
-    shell.environment["EASIM_BENCH"] = bench.path
+    shell.environment["EASIM_LOCAL"] = local.path
     try expect(
-      shell.run(["easim send bench:x\t", "easim send bench:y\t"]),
-      serials.map { ["send", "\(Address.bench(directory: nil, serial: $0))"] })
+      shell.run(["easim send local:x\t", "easim send local:y\t"]),
+      serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
     #expect(shell.names == [])
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -168,13 +168,13 @@ import Testing
   }
 
   @Test func anAddressIsPrintedSoThatItCanBePasted() throws {
-    let bench = BenchPlace()
-    let file = bench.place.write(
+    let local = LocalPlace()
+    let file = local.place.write(
       "{ version: 1, extends: 'echo', accessory: { serialNumber: '$(touch pwned)\\n' } }", to: "p.json5")
-    let run = try Program(path: BuiltProducts.easim, ["run", file], environment: ["EASIM_BENCH": bench.path])
+    let run = try Program(path: BuiltProducts.easim, ["run", file], environment: ["EASIM_LOCAL": local.path])
     let line = try run.line("plugged in at ")
-    #expect(line.contains(#"plugged in at $'bench:$(touch pwned)\n', offering"#), "\(line)")
-    #expect(try bench.run("list").out.hasPrefix(#"$'bench:$(touch pwned)\n'  "#))
+    #expect(line.contains(#"plugged in at $'local:$(touch pwned)\n', offering"#), "\(line)")
+    #expect(try local.run("list").out.hasPrefix(#"$'local:$(touch pwned)\n'  "#))
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }

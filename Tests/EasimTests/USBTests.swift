@@ -115,7 +115,7 @@ import Testing
     let list = try USBMock(descriptors: Self.shape(Self.keyboard)).run("list", "usb:")
     #expect(list.ending == .exit(3))
     #expect(list.out == "")
-    #expect(list.err.contains("No Accessories Connected (looked on USB)"))
+    #expect(list.err.contains("No Accessories Connected (looked at USB)"))
   }
 
   @Test(arguments: [
@@ -268,7 +268,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     // It leaves from the middle of a notification, with its accessory and its session still there: nothing has leaked.
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
+      "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
       BuiltProducts.program("EADemoClient"), "com.lawaken.iap2", "10k",
     ]
     let demo = try mock().start(program: program).wait()
@@ -281,7 +281,7 @@ import Testing
   /// The reason why a program cannot use an accessory on USB is printed on its standard error.
   @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
+      "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
       "com.lawaken.iap2", "10k",
     ]
     let demo = try USBMock(options: ["--claimed"]).start(program: program)

@@ -96,9 +96,9 @@ import Testing
   /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does so
   /// again when the accessory is detached.
   @Test(.waits) func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
-    let bench = Bench()
-    let address = "unix:\(bench.folder.file("echo.sock"))"
-    let demo = try bench.start("EADemoClient", ["com.example.none", "10k"], ["EASIM_ENDPOINTS": address])
+    let local = LocalFolder()
+    let address = "unix:\(local.folder.file("echo.sock"))"
+    let demo = try local.start("EADemoClient", ["com.example.none", "10k"], ["EASIM_ENDPOINTS": address])
     let screen = (demo.standardOutput as? Pipe)?.fileHandleForReading
     var shown = ""
     func wait(for text: String) {
@@ -107,7 +107,7 @@ import Testing
       }
     }
     wait(for: "No Accessories Connected\n")
-    let echo = try bench.start("easim", ["run", "echo", "--on", address])
+    let echo = try local.start("easim", ["run", "echo", "--on", address])
     wait(for: "connected: Echo [\"com.example.echo\"]\n")
     kill(echo.processIdentifier, SIGINT)
     wait(for: "disconnected: Echo\nNo Accessories Connected\n")

@@ -12,10 +12,10 @@ import Testing
   /// `easim scenario run`. What passes on the cables, and the timeline, are the same bytes.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
-    let bench = Bench()
-    let file = bench.folder.file("transcript")
+    let local = LocalFolder()
+    let file = local.folder.file("transcript")
     let command = ["scenario", "run", name, "--json", "--transcript", file]
-    let printed = try await onItsOwnThread { try bench.run("easim", command).output }
+    let printed = try await onItsOwnThread { try local.run("easim", command).output }
     let transcript = try String(contentsOfFile: file, encoding: .utf8)
 
     var settings = try SimulatedWorld.Settings(scenario: name)
@@ -44,9 +44,9 @@ import Testing
   /// What the manager shows is the same world: up to the first session, an app of Apple's API sees the same bytes pass.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
-    let bench = Bench()
-    let file = bench.folder.file("transcript")
-    _ = try await onItsOwnThread { try bench.run("easim", ["scenario", "run", name, "--transcript", file]) }
+    let local = LocalFolder()
+    let file = local.folder.file("transcript")
+    _ = try await onItsOwnThread { try local.run("easim", ["scenario", "run", name, "--transcript", file]) }
     let all = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     let expected = Array(all.prefix { !$0.contains(" EA00 ") })
     #expect(expected.count > 10 && expected.count < all.count)

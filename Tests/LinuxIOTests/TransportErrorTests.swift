@@ -17,7 +17,7 @@ import Testing
   }
 
   static let addresses = [
-    "bench:S1", "unix:/tmp/a.sock", "tcp:127.0.0.1:7000", "pty:/tmp/a", "serial:/dev/ttyS9", "usb:1-2",
+    "local:S1", "unix:/tmp/a.sock", "tcp:127.0.0.1:7000", "pty:/tmp/a", "serial:/dev/ttyS9", "usb:1-2",
     "usbip:127.0.0.1:3240", "gadget:dummy_udc.0",
   ]
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct TransportsTests {
-  @Test(arguments: ["bench:", "usb:", "usbip:127.0.0.1:3240", "gadget:dummy_udc.0"])
+  @Test(arguments: ["local:", "usb:", "usbip:127.0.0.1:3240", "gadget:dummy_udc.0"])
   func whatIsNoStreamIsSentElsewhere(text: String) throws {
     let address = try Address(parsing: text)
     let loop = try EpollLoop()

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-// One client by its name, against whatever this machine's bench shows: prints the reply, or fails after ten seconds.
+// One client by its name, against whichever accessories are local: prints the reply, or fails after ten seconds.
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let kind = Clients.all[arguments[1]] else {
   print("usage: CLIENTS NAME PROTOCOL REPLY; names: \(Clients.all.keys.sorted().joined(separator: " "))")

@@ -1,7 +1,7 @@
 """Real accessories, or accessories of other processes: the Apple device at the other end of a cable.
 
 >>> import easim
->>> address = getfixture("accessory_address")       # usb:, bt:, unix:PATH, tcp:HOST:PORT, bench:
+>>> address = getfixture("accessory_address")       # usb:, bt:, unix:PATH, tcp:HOST:PORT, local:
 >>> with easim.hosts.open(address) as host:
 ...     report = host.burst(b"VERSION?" * 1000, count=20)
 >>> report.bursts, report.errors, report.passed

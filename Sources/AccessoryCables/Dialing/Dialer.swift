@@ -69,7 +69,7 @@ public final class Dialer {
 
   /// Begins.
   ///
-  /// - Throws: when the medium cannot be used, for example a bench that cannot be trusted.
+  /// - Throws: when the medium cannot be used, for example a local directory that cannot be trusted.
   public func start() throws {
     try finder.start { [unowned self] change in happened(change) }
   }

@@ -7,7 +7,7 @@ import AccessoryFaults
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
-/// let cable = cable.recorded(by: recorder, at: .device, named: "bench:", description: "", on: loop)
+/// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
 /// Each call of `write` gets whole blocks, so that the file is readable up to the last one that was written.

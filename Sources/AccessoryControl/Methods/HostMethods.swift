@@ -6,7 +6,7 @@ extension ControlMethods {
   static let hosts: [ControlMethod] = [
     ControlMethod(
       "host.add",
-      "Make a world's device connect to the accessories at an address: a bench, a socket, USB or Bluetooth. It "
+      "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. It "
         + "follows them through a flicker, and reconnects when they come back.",
       AddingHost.format, Made.format("host"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"

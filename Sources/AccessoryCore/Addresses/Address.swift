@@ -8,12 +8,13 @@ import AccessoryFormats
 /// print(address)   // tcp:[::1]:7000
 /// ```
 ///
-/// A '#' or '/' in a serial number on a bench is written `%23` or `%2F`, and a '%' before one of these codes `%25`.
+/// A '#' or '/' in a serial number in a local directory is written `%23` or `%2F`, and a '%' before one of these codes
+/// `%25`.
 ///
 /// ``description`` writes what ``init(parsing:)`` reads back to the same value.
 public enum Address: Hashable, Sendable {
-  /// Accessories on a bench: the default directory when nil, every accessory when no serial is given.
-  case bench(directory: String?, serial: String?)
+  /// Accessories in a local directory: the default directory when nil, every accessory when no serial is given.
+  case local(directory: String?, serial: String?)
   /// A unix socket.
   case unix(path: String)
   /// A TCP port. Port 0 listens on a free one.
@@ -49,8 +50,8 @@ public enum Address: Hashable, Sendable {
 
   /// What an address begins with: the medium that opens it.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
-    /// Accessories on a bench.
-    case bench
+    /// Accessories in a local directory.
+    case local
     /// A unix socket.
     case unix
     /// A TCP port.
@@ -71,7 +72,7 @@ public enum Address: Hashable, Sendable {
     /// The form of such an address, with words in capitals for what has to be filled in: `tcp:HOST:PORT`.
     var form: String {
       switch self {
-      case .bench: "bench:"
+      case .local: "local:"
       case .unix: "unix:PATH"
       case .tcp: "tcp:HOST:PORT"
       case .pty: "pty:PATH"
@@ -87,7 +88,7 @@ public enum Address: Hashable, Sendable {
   /// What the address begins with.
   public var kind: Kind {
     switch self {
-    case .bench: .bench
+    case .local: .local
     case .unix: .unix
     case .tcp: .tcp
     case .pty: .pty
@@ -104,8 +105,8 @@ extension Address: CustomStringConvertible {
   /// The address as it is written.
   public var description: String {
     switch self {
-    case .bench(let directory?, let serial): "bench:\(directory)#\(BenchSerial.escaped(serial ?? ""))"
-    case .bench(nil, let serial): "bench:\(BenchSerial.escaped(serial ?? ""))"
+    case .local(let directory?, let serial): "local:\(directory)#\(LocalSerial.escaped(serial ?? ""))"
+    case .local(nil, let serial): "local:\(LocalSerial.escaped(serial ?? ""))"
     case .unix(let path): "unix:\(path)"
     case .tcp(let host, let port): "tcp:\(Self.bracketed(host)):\(port)"
     case .pty(let path): "pty:\(path)"

@@ -15,13 +15,13 @@ public struct AddressForm: Equatable, Sendable {
 
   /// Every form there is, by kind.
   public static let all: [AddressForm] = [
-    AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
-    AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
+    AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
+    AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),
     AddressForm(
-      "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
+      "local:DIR#", "local:/tmp/local#", host: "every local accessory in this directory",
       simulator: "is plugged in there"),
     AddressForm(
-      "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
+      "local:DIR#SERIAL", "local:/tmp/local#EW1-0001", host: "the accessory with this serial number there",
       simulator: nil),
     AddressForm(
       "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens at the unix socket"),

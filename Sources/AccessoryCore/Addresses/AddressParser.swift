@@ -28,7 +28,7 @@ struct AddressParser {
     let kind = text[..<colon]
     let rest = text[text.index(after: colon)...]
     switch Address.Kind(rawValue: String(kind)) {
-    case .bench: return try bench(rest)
+    case .local: return try local(rest)
     case .unix: return try unix(rest)
     case .tcp:
       let (host, port) = try hostAndPort(rest, form: "tcp")
@@ -61,7 +61,8 @@ struct AddressParser {
 
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
-    if text.isEmpty { return error(kind, "the kind is missing", "bench:") }
+    if text.isEmpty { return error(kind, "the kind is missing", "local:") }
+    if kind == "bench" { return error(kind, "the kind 'bench' is now 'local'", "local:\(rest)") }
     if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") {
       return error(text[...], "the kind is missing", guess)
     }
@@ -92,14 +93,14 @@ extension AddressParser {
     return address.description
   }
 
-  private func bench(_ rest: Substring) throws(AddressError) -> Address {
+  private func local(_ rest: Substring) throws(AddressError) -> Address {
     if let hash = rest.lastIndex(of: "#") {
       let serial = rest[rest.index(after: hash)...]
-      let directory = try path(rest[..<hash], kind: "bench", form: "bench:DIR#\(serial.isEmpty ? "SERIAL" : serial)")
-      return .bench(directory: directory, serial: serial.isEmpty ? nil : BenchSerial.unescaped(serial))
+      let directory = try path(rest[..<hash], kind: "local", form: "local:DIR#\(serial.isEmpty ? "SERIAL" : serial)")
+      return .local(directory: directory, serial: serial.isEmpty ? nil : LocalSerial.unescaped(serial))
     }
-    if rest.contains("/") { throw error(rest, "'\(rest)' is a directory, but no '#' follows it", "bench:\(rest)#") }
-    return .bench(directory: nil, serial: rest.isEmpty ? nil : BenchSerial.unescaped(rest))
+    if rest.contains("/") { throw error(rest, "'\(rest)' is a directory, but no '#' follows it", "local:\(rest)#") }
+    return .local(directory: nil, serial: rest.isEmpty ? nil : LocalSerial.unescaped(rest))
   }
 
   private func unix(_ rest: Substring) throws(AddressError) -> Address {
@@ -193,8 +194,8 @@ extension AddressParser {
   }
 }
 
-/// Serial numbers in addresses of a bench, in which '#' ends the directory and '/' separates directories.
-enum BenchSerial {
+/// Serial numbers in addresses of a local directory, in which '#' ends the directory and '/' separates directories.
+enum LocalSerial {
   private static let codes: [(code: String, character: Character)] = [
     ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),
   ]

@@ -120,7 +120,7 @@ extension StringProtocol {
   /// which any shell knows.
   ///
   /// ```swift
-  /// "/tmp/bench".shellWord         // /tmp/bench
+  /// "/tmp/local".shellWord         // /tmp/local
   /// "/tmp/$(reboot)".shellWord     // '/tmp/$(reboot)'
   /// "it's".shellWord               // 'it'\''s'
   /// "two\nlines".shellWord         // $'two\nlines'

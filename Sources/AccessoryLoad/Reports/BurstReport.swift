@@ -224,7 +224,7 @@ extension BurstReport {
 
     /// The kind of connection: the word before the colon of its address.
     public var transport: String {
-      guard let colon = name.firstIndex(of: ":") else { return "bench" }
+      guard let colon = name.firstIndex(of: ":") else { return "local" }
       return String(name[..<colon])
     }
 

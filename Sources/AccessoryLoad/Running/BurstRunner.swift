@@ -10,7 +10,7 @@ import IAP2
 ///
 /// ```swift
 /// let runner = BurstRunner(plan, on: loop)
-/// let site = runner.addSite("bench:LWK-0001")
+/// let site = runner.addSite("local:LWK-0001")
 /// let app = device.makeApp(site, settings: BurstRunner.appSettings())
 /// runner.start()
 /// loop.run(until: { runner.outcome != nil })

@@ -11,7 +11,7 @@ extension Profile {
     public var manufacturer: String
     /// The model.
     public var modelNumber: String
-    /// The serial number, by which apps and the bench recognise one accessory.
+    /// The serial number, by which apps and easim recognise one accessory.
     public var serialNumber: String
     /// The firmware that runs (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String

@@ -128,8 +128,8 @@ export class Controls {
 
   host() {
     const { desk } = this;
-    const address = h("input", { type: "text", id: "host-address", value: "bench:", autocomplete: "off", spellcheck: false });
-    return h("div", { class: "form" }, h("p", { class: "hint" }, "The device connects to every accessory there: bench:, usb:, bt:, unix:PATH, tcp:HOST:PORT."),
+    const address = h("input", { type: "text", id: "host-address", value: "local:", autocomplete: "off", spellcheck: false });
+    return h("div", { class: "form" }, h("p", { class: "hint" }, "The device connects to every accessory there: local:, usb:, bt:, unix:PATH, tcp:HOST:PORT."),
       h("div", { class: "buttons" }, h("label", { htmlFor: "host-address" }, "Address"), address,
         desk.bar.button("Connect", () => [["host.add", { address: address.value, ...(desk.world().id === "main" ? {} : { world: desk.world().id }) }]], { name: "add-host" })));
   }

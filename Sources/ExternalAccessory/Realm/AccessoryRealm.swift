@@ -5,9 +5,9 @@ import Foundation
 
 /// The simulated Apple device and the app's view of it, behind Apple's API: what `EAAccessoryManager.shared()` shows.
 ///
-/// The bench has one realm, made at first use and kept until the process ends. Each world of a test has its own and
-/// replaces the bench's while the world exists. Every `EAAccessory` keeps the realm it came from, so an accessory that
-/// outlives its world reports that it is disconnected.
+/// The local accessories have one realm, made at first use and kept until the process ends. Each world of a test has
+/// its own and replaces that one while the world exists. Every `EAAccessory` keeps the realm it came from, so an
+/// accessory that outlives its world reports that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -62,7 +62,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// A realm without a device: see ``look(at:as:)``.
   ///
-  /// - Parameter world: how messages call the world that this is; empty for the bench.
+  /// - Parameter world: how messages call the world that this is; empty for the local accessories.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
     self.entrance = entrance
     self.settings = settings

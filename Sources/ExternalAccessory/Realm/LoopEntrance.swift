@@ -12,7 +12,7 @@ package protocol LoopEntrance: AnyObject, Sendable {
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
-/// For a loop with a thread of its own: the bench, and worlds in real time.
+/// For a loop with a thread of its own: the local accessories, and worlds in real time.
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 

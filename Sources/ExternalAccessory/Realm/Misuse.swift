@@ -46,7 +46,7 @@ package enum StreamMisuse: Hashable, Sendable {
 
 /// Where and in which world a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
-  /// The world, as text; empty for the bench.
+  /// The world, as text; empty for the local accessories.
   let world: String
   let place: CallPlace?
 

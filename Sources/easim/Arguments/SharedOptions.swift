@@ -212,20 +212,20 @@ extension Format<Duration> {
 }
 
 extension Operand {
-  /// One address, or the standard bench.
+  /// One address, or the standard local directory.
   static func address(_ path: Property<Root, Address>) -> Operand {
     Operand(placeholder: "[ADDR]", 0...1, path) { $0 = try Address(typed: $1) }
   }
 
-  /// Several addresses, or none; see ``Swift/Array/orStandardBench``.
+  /// Several addresses, or none; see ``Swift/Array/orStandardLocal``.
   static func addresses(_ path: Property<Root, [Address]>) -> Operand {
     Operand(placeholder: "[ADDR…]", 0...1_000, path) { $0.append(try Address(typed: $1)) }
   }
 }
 
 extension Address {
-  /// The standard bench, which commands use when no address is given.
-  static let standardBench = Address.bench(directory: nil, serial: nil)
+  /// The standard local directory, which commands use when no address is given.
+  static let standardLocal = Address.local(directory: nil, serial: nil)
 
   /// Reads an address of the command line.
   init(typed text: String) throws(UsageError) {
@@ -234,8 +234,8 @@ extension Address {
 }
 
 extension [Address] {
-  /// These, or the standard bench when there is none.
-  var orStandardBench: [Address] { isEmpty ? [.standardBench] : self }
+  /// These, or the standard local directory when there is none.
+  var orStandardLocal: [Address] { isEmpty ? [.standardLocal] : self }
 }
 
 extension Quirk {

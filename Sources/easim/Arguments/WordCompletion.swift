@@ -9,7 +9,7 @@ enum WordCompletion: Equatable {
   case profile
   /// A path.
   case file
-  /// The beginning of an address, or an address on the bench.
+  /// The beginning of an address, or the address of a local accessory.
   case address
 
   /// From the name that help gives the value: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an address, `COMMAND`

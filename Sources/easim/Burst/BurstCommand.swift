@@ -10,7 +10,7 @@ extension CommandSpec {
   static let burst = CommandSpec(
     name: "burst", summary: "load test: send bursts, verify every byte, report throughput and latency",
     details: """
-      Connect to each ADDR as an Apple device would (default: the only accessory on the bench that offers the protocol),
+      Connect to each ADDR as an Apple device would (default: the only local accessory that offers the protocol),
       open sessions and send bursts: one after the other, or with --rate at fixed times. With --rate, a burst that starts
       late is measured from the time it was due. Replies are compared as they arrive.
 

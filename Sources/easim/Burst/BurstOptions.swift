@@ -55,7 +55,7 @@ struct BurstOptions: CommandOptions {
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
     Option("--allow-lost", \.plan.allowsLost, "with --reconnect: let the run pass even if bursts were lost"),
-    Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
+    Option("--all", \.usesAll, "use every local accessory that offers the protocol"),
     Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: let the run pass even if bursts began late"),
     Option(
       "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
@@ -172,7 +172,7 @@ struct BurstOptions: CommandOptions {
 
   /// The selected addresses, each once.
   func targets(_ console: Console) throws -> [Address] {
-    let addresses = addresses.orStandardBench
+    let addresses = addresses.orStandardLocal
     for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {
       throw UsageError("\(address) is given twice")
     }

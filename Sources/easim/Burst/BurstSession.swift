@@ -37,7 +37,7 @@ final class BurstSession {
     for address in addresses {
       // Each device has its own random numbers, and so its own connection IDs.
       _ = runtime.loop.random.next()
-      let site = runner.addSite(address == .standardBench ? "the bench" : address.description)
+      let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
         shared, at: address, for: site, on: runtime, cables, console,
         adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)

@@ -7,7 +7,7 @@ extension CommandSpec {
   static let check = CommandSpec(
     name: "check", summary: "check an accessory against the rules of iAP2 and print what to change",
     details: """
-      Plug the accessory at ADDR in as an Apple device would (default: the only one on the bench), again and again, and run
+      Plug the accessory at ADDR in as an Apple device would (default: the only local one), again and again, and run
       numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A case
       holds, is a finding with the packets that prove it and what to change in the firmware, or is skipped with the reason.
       docs/check.md lists all cases and where each rule is known from.

@@ -3,7 +3,7 @@ import AccessoryCore
 
 /// The options of `easim check`.
 struct CheckOptions: CommandOptions {
-  var address = Address.standardBench
+  var address = Address.standardLocal
   var selection: String?
   var lists = false
   var stepLimit = Duration.seconds(20)

@@ -8,8 +8,9 @@ extension CommandSpec {
   static let completion = CommandSpec(
     name: "completion", summary: "print a completion script for bash, zsh or fish",
     details: """
-      Print a script that completes commands, options, profiles, files and the addresses on the bench. The Debian package
-      installs the scripts. Without it, to load the script in every shell, add the line of your shell to the file:
+      Print a script that completes commands, options, profiles, files and the addresses of local accessories. The Debian
+      package installs the scripts. Without it, to load the script in every shell, add the line of your shell to the
+      file:
 
         bash 4.4 or later  ~/.bashrc                   source <(easim completion bash)
         zsh                ~/.zshrc, after compinit    source <(easim completion zsh)
@@ -36,9 +37,9 @@ extension CommandSpec {
     for name in names { console.out(name, ending: "\0") }
   }
 
-  /// The prefixes of all kinds of addresses, and the addresses on the bench.
+  /// The prefixes of all kinds of addresses, and the addresses of local accessories.
   private static func addresses() -> [String] {
-    let found = (try? BenchDirectory.standard().look().accessories) ?? []
+    let found = (try? LocalDirectory.standard().look().accessories) ?? []
     return Address.Kind.allCases.map { "\($0.rawValue):" }
       + found.map(\.address.description)
   }

@@ -9,16 +9,16 @@ extension CommandSpec {
   static let info = CommandSpec(
     name: "info", summary: "show all properties of one accessory, as Apple prints them",
     details: """
-      Connect to the accessory at ADDR (default: the only one on the bench) as an Apple device would, wait until it lists
+      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, wait until it lists
       its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.
       The exit code is 2 when there are several accessories, 3 when there is none, 4 when it did not become ready, and 6
       when it was refused.
       """,
-    examples: ["easim info", "easim info bench:040025380108A000608 --json"], run: runInfo)
+    examples: ["easim info", "easim info local:040025380108A000608 --json"], run: runInfo)
 }
 
 private struct InfoOptions: CommandOptions {
-  var address = Address.standardBench
+  var address = Address.standardLocal
   var layout = AccessoryDescription.Generation.b
   var shared = SharedOptions()
 

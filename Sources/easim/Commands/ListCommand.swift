@@ -6,14 +6,14 @@ extension CommandSpec {
   static let list = CommandSpec(
     name: "list", summary: "list connected accessories",
     details: """
-      List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
-      protocols and process. For the bench it reads files and connects to nothing. usb: lists USB accessories without opening
+      List every accessory that is plugged in at ADDR (default: local:), one line each: address, name, manufacturer, model,
+      protocols and process. For local: it reads files and connects to nothing. usb: lists USB accessories without opening
       them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
       accessory, with the reason. bt: connects for a moment to each paired device with the service of an accessory, because
       only a connection shows whether the device is there and speaks iAP2. Addresses are quoted where a shell needs it. The
       exit code is 3 when there is no usable accessory.
       """,
-    examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
+    examples: ["easim list", "easim list --json local:/tmp/local#", "easim list usb:"], run: runList)
 }
 
 private struct ListOptions: CommandOptions {
@@ -31,7 +31,7 @@ private struct ListOptions: CommandOptions {
 }
 
 private func runList(_ options: ListOptions, _ console: Console) throws -> ExitCode {
-  let addresses = options.addresses.orStandardBench
+  let addresses = options.addresses.orStandardLocal
   var found: [FoundAccessory] = []
   var runtime: CommandRuntime?
   for address in addresses {
@@ -65,7 +65,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
   guard found.allSatisfy({ $0.trouble != nil }) else { return .done }
   let unpermitted = found.compactMap(\.trouble).first { if case .notPermitted = $0 { true } else { false } }
   if let unpermitted { console.err("easim: \(unpermitted)") }
-  console.err("No Accessories Connected (looked on \(addresses.map(\.place).joined(separator: ", ")))")
+  console.err("No Accessories Connected (looked at \(addresses.map(\.place).joined(separator: ", ")))")
   if let hint = addresses.lazy.compactMap(\.hintWhereNothingIs).first { console.err("easim: \(hint)") }
   return .unreachable
 }

@@ -22,7 +22,7 @@ extension CommandSpec {
 }
 
 private struct PlugOptions: CommandOptions {
-  var address = Address.standardBench
+  var address = Address.standardLocal
   var limit: Duration?
   var takesAnyDevice = false
   var takesAnyUser = false

@@ -9,8 +9,8 @@ extension CommandSpec {
   static let watch = CommandSpec(
     name: "watch", summary: "report accessories as they connect and disconnect",
     details: """
-      Print a line for each accessory that connects or disconnects at ADDR (default: bench:) until Ctrl-C, starting with
-      those that are connected already. On a bench and on USB it connects to nothing. At any other address it connects as
+      Print a line for each accessory that connects or disconnects at ADDR (default: local:) until Ctrl-C, starting with
+      those that are connected already. Locally and on USB it connects to nothing. At any other address it connects as
       an Apple device would, and prints connects and disconnects as an app sees them; an accessory that is refused ends it
       with exit code 6 when ADDR is the only one.
       """,
@@ -40,7 +40,7 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
   }
   let cables = CableOptions(options.shared, on: runtime.loop, report: show)
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
-  let addresses = options.addresses.orStandardBench
+  let addresses = options.addresses.orStandardLocal
   settings.tellsMessages = true
   try options.shared.conduct.apply(to: &settings, on: runtime.loop, console)
   let line = addresses.first { $0.interByteTimeout != nil }

@@ -12,7 +12,7 @@ enum Machine {
   /// All questions, in the order in which they are answered.
   static func examine() -> [Examination] {
     [
-      kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
+      kernel, local, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
       gadgets, functionFS,
     ]
   }
@@ -44,7 +44,7 @@ enum Machine {
       let limits = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=65536"
       finding = .fails("\(error)", remedy: "sudo sysctl \(limits)")
     }
-    return Examination(name: "inotify", purpose: "detecting accessories on the bench", finding: finding)
+    return Examination(name: "inotify", purpose: "detecting local accessories", finding: finding)
   }
 
   private static var processes: Examination {
@@ -77,28 +77,29 @@ enum Machine {
 
   // MARK: Where accessories appear
 
-  private static var bench: Examination {
-    let bench = BenchDirectory.standard()
+  private static var local: Examination {
+    let local = LocalDirectory.standard()
     let finding: Examination.Finding
-    do throws(BenchError) {
-      let isThere = try bench.check()
-      let place = isThere ? bench.path : String(bench.path[..<(bench.path.lastIndex(of: "/") ?? bench.path.startIndex)])
-      if bench.path.utf8.count > BenchDirectory.longestPath { throw .pathTooLong(bench.path) }
+    do throws(LocalError) {
+      let isThere = try local.check()
+      let place = isThere ? local.path : String(local.path[..<(local.path.lastIndex(of: "/") ?? local.path.startIndex)])
+      if local.path.utf8.count > LocalDirectory.longestPath { throw .pathTooLong(local.path) }
       if access(place.isEmpty ? "/" : place, W_OK | X_OK) != 0 {
-        throw errno == ENOENT ? .noParent(bench.path) : .system(SystemError("write to \(place)", code: errno))
+        throw errno == ENOENT ? .noParent(local.path) : .system(SystemError("write to \(place)", code: errno))
       }
-      finding = .works(isThere ? bench.path : "\(bench) (created when the first accessory is plugged in)")
+      finding = .works(isThere ? local.path : "\(local) (created when the first accessory is plugged in)")
     } catch {
       finding = .fails("\(error)", remedy: remedy(for: error))
     }
-    return Examination(name: "bench", purpose: "finding the accessories of other processes", finding: finding)
+    return Examination(name: "local", purpose: "finding the accessories of other processes", finding: finding)
   }
 
-  private static func remedy(for error: BenchError) -> String {
+  private static func remedy(for error: LocalError) -> String {
     switch error {
-    case .writable(let path, by: _, isBench: true): "chmod 700 \(path.shellWord)"
+    case .writable(let path, by: _, holdsOnlyOwnFiles: true): "chmod 700 \(path.shellWord)"
     case .noParent(let path): "mkdir -p \(path.shellWord) && chmod 700 \(path.shellWord)"
-    case .writable, .notADirectory, .notOwned, .pathTooLong, .system: #"export EASIM_BENCH="$(mktemp -d)""#
+    case .oldVariable, .writable, .notADirectory, .notOwned, .pathTooLong, .system:
+      #"export EASIM_LOCAL="$(mktemp -d)""#
     }
   }
 

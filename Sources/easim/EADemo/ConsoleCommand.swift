@@ -9,7 +9,7 @@ extension CommandSpec {
   static let console = CommandSpec(
     name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
     details: """
-      Show the accessories at ADDR (default: all on the bench), open sessions with them, send text, hex or 10,000 bytes,
+      Show the accessories at ADDR (default: all local ones), open sessions with them, send text, hex or 10,000 bytes,
       and count the bytes that come back. On a terminal, press the keys that the last line lists. When stdin is not a
       terminal, it reads commands, one per line, and with --time prints the time before each line:
 
@@ -25,7 +25,7 @@ extension CommandSpec {
 }
 
 private struct ConsoleOptions: CommandOptions {
-  var address = Address.standardBench
+  var address = Address.standardLocal
   var isTimed = false
   var shared = SharedOptions()
 

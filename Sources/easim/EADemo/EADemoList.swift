@@ -57,7 +57,7 @@ enum EADemoList {
 enum EADemoChoice: Equatable {
   /// These.
   case one(PublishedAccessory, String)
-  /// It is not there, and may come: with the next half of a flicker, or from elsewhere on a bench.
+  /// It is not there, and may come: with the next half of a flicker, or from elsewhere in a local directory.
   case notYet
   /// The selection is wrong or incomplete; the text explains it.
   case wrong(String)

@@ -50,7 +50,7 @@ private struct ExtcapOptions: CommandOptions {
 }
 
 private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> ExitCode {
-  let found = { try ExtcapInterface.all(in: BenchDirectory.standard()) }
+  let found = { try ExtcapInterface.all(in: LocalDirectory.standard()) }
   if options.lists {
     console.out("extcap {version=\(Version.current)}{display=easim}")
     for interface in try found() { console.out(interface.line) }
@@ -87,17 +87,17 @@ struct ExtcapInterface {
   /// The line of Wireshark's list.
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// What all running programs offer that use this bench.
-  static func all(in bench: BenchDirectory) throws -> [ExtcapInterface] {
-    guard try bench.check() else { return [] }
-    return doors(in: bench).flatMap { of($0.process, $0.line, bench.captureSocket(of: $0.process)) }
+  /// What all running programs offer that use this local directory.
+  static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
+    guard try local.check() else { return [] }
+    return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
-  /// Connections to all running programs that use this bench. The sockets of those that are gone are removed.
-  static func doors(in bench: BenchDirectory) -> [(process: Int32, line: ControlLine)] {
-    bench.sweep()
-    return bench.capturingProcesses.compactMap { process in
-      ControlLine(path: bench.captureSocket(of: process), seconds: 2).map { (process, $0) }
+  /// Connections to all running programs that use this local directory. The sockets of those that are gone are removed.
+  static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
+    local.sweep()
+    return local.capturingProcesses.compactMap { process in
+      ControlLine(path: local.captureSocket(of: process), seconds: 2).map { (process, $0) }
     }
   }
 

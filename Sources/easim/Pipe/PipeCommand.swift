@@ -9,7 +9,7 @@ extension CommandSpec {
   static let pipe = CommandSpec(
     name: "pipe", summary: "connect stdin and stdout, or sockets, to a session, as netcat does",
     details: """
-      Connect to the accessory at ADDR (default: the only one on the bench that offers the protocol) as an Apple device
+      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device
       would, wait for its protocol (through a flicker, if there is one) and open a session. Stdin is sent, and what the
       accessory sends is written to stdout; everything else goes to stderr.
 
@@ -37,7 +37,7 @@ struct PipeOptions: CommandOptions {
   var address: Address?
   var listen: Address?
   var profile: String?
-  var place = "bench:"
+  var place = "local:"
   var reconnects = false
   var linger = Duration.seconds(1)
   var isVerbose = false
@@ -60,7 +60,7 @@ struct PipeOptions: CommandOptions {
       "act as this accessory instead of as the "
         + "device"),
     Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
-      .standard("bench:"),
+      .standard("local:"),
     Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),
     Option("--linger", \.linger, .duration, "after the end of input, close the session once nothing arrives for TIME"),
     .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .allowExec,
@@ -86,7 +86,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   let host = PipeHost(options, on: runtime.loop) { console.err("easim: \($0)") }
   let cables = CableOptions(options.shared, on: runtime.loop, report: report.show)
   let context = try HostCommandContext(
-    options.shared, at: options.address ?? .standardBench, for: host, on: runtime, cables, console,
+    options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
       // Each connection of a listener has a session of its own, which iAP2 allows and an app of Apple's would not get.

@@ -66,7 +66,7 @@ private struct ReplayOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in there, as for easim run",
-      standard: "bench:"),
+      standard: "local:"),
     Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
       $0 = try Address(typed: $1)
     },
@@ -174,7 +174,7 @@ private func playAccessory(
     throw UsageError("\(options.path): \(RecordingError.noIdentification.text)")
   }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
-  let place = options.place ?? "bench:"
+  let place = options.place ?? "local:"
   let ports = try RunPorts(on: place, options.shared, accessories: 1, on: runtime.loop, console)
   let accessory = ReplayedAccessory(
     recording, settings, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
@@ -232,7 +232,7 @@ private func playApp(
   let app = ReplayedApp(recording, settings, on: runtime.loop)
   let cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
   let host = try HostCommandContext(
-    options.shared, at: options.address ?? .standardBench, for: app, on: runtime, cables, console,
+    options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
       // The declarations of the app that made the recording are not in it.

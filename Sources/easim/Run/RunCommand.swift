@@ -11,7 +11,7 @@ extension CommandSpec {
     name: "run", summary: "run a simulated accessory until Ctrl-C",
     details: """
       Run one accessory for each PROFILE (a name, or a path to a file). Any host can connect to it. By default accessories
-      are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
+      are plugged in locally, where list, send and the other commands find them. --on plugs them in at an address
       instead; {index} in it is replaced by the accessory's number.
 
       At usbip:HOST:PORT the accessory is a USB device for 'easim plug' to attach to a kernel; several share one port. At
@@ -42,7 +42,7 @@ extension CommandSpec {
 
 private struct RunOptions: CommandOptions {
   var profiles: [String] = []
-  var place = "bench:"
+  var place = "local:"
   var count = 1
   var behavior: Behavior?
   var quirks: [Quirk] = []
@@ -56,7 +56,7 @@ private struct RunOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--on", \.place, .text, as: "ADDR",
-      "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget:UDC or bt:"
+      "plug in at local:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget:UDC or bt:"
     ).standard(nil),
     Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
       nil),

@@ -83,7 +83,7 @@ final class ScenarioAtAddress {
   }
 }
 
-/// Where the accessories of a scenario are: all on one bench, or each at an address of its own.
+/// Where the accessories of a scenario are: all in one local directory, or each at an address of its own.
 enum ScenarioAddresses {
   /// The address of each accessory, from a pattern in which `{index}` is its number.
   static func addresses(
@@ -109,7 +109,7 @@ enum ScenarioAddresses {
     for case .pull(_, unnoticed: true) in scenario.steps.map(\.action) {
       throw UsageError(
         "\(option) cannot play \(scenario.name): a cable is pulled and the device must not notice, but on USB it always "
-          + "does; use unix:PATH, tcp:HOST:PORT or bench:")
+          + "does; use unix:PATH, tcp:HOST:PORT or local:")
     }
   }
 }

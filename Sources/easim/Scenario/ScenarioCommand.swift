@@ -23,7 +23,7 @@ extension CommandSpec {
       (docs/scenarios.md).
 
       With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
-      plays the device and the app, in real time. {index} in ADDR is replaced by the accessory's number; on a bench
+      plays the device and the app, in real time. {index} in ADDR is replaced by the accessory's number; local
       accessories are found by their serial numbers.
 
       With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N

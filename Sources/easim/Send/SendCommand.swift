@@ -10,7 +10,7 @@ extension CommandSpec {
   static let send = CommandSpec(
     name: "send", summary: "open a session with an accessory, send bytes and check the reply",
     details: """
-      Connect to the accessory at ADDR (default: the only one on the bench that offers the protocol) as an Apple device
+      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device
       would, identify and authenticate it, wait for its protocol (through a flicker, if there is one), open a session,
       send, and print what comes back.
 
@@ -38,7 +38,7 @@ extension CommandSpec {
 }
 
 struct SendOptions: CommandOptions {
-  var address = Address.standardBench
+  var address = Address.standardLocal
   var script = SendScript()
   var scriptFile: String?
   var isTenThousand = false

@@ -68,7 +68,7 @@ extension AccessoryChange {
       return [event(it.trouble.map { .warning($0.description) } ?? .note("\(it.address) can be used now"), it)]
     case .passed(let it):
       return [
-        event(.attach(it.map { "\($0.address)" } ?? "the bench, unplugged before easim could identify it"), it),
+        event(.attach(it.map { "\($0.address)" } ?? "a local accessory, unplugged before easim could identify it"), it),
         event(.detach("it was plugged in too briefly"), it),
       ]
     case .warning(let text): return [event(.warning(text), nil)]

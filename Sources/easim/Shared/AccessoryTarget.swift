@@ -72,8 +72,8 @@ final class AccessoryTarget {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
 
-      One serial number cannot be told from itself: unplug one, or play several with easim run --count N, or each on a \
-      bench of its own with --on bench:DIR#
+      One serial number cannot be told from itself: unplug one, or play several with easim run --count N, or each in a \
+      local directory of its own with --on local:DIR#
       """
   }
 
@@ -84,12 +84,12 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// How to get an accessory where there is none: on the bench of this user one is a command away.
+  /// How to get an accessory where there is none: a local one is a command away.
   var hintWhereNothingIs: String? {
-    guard case .bench(nil, _) = self else { return nil }
+    guard case .local(nil, _) = self else { return nil }
     return """
-      'easim run lawk-view' in another terminal plugs a simulated accessory in; a process with another EASIM_BENCH, \
-      XDG_RUNTIME_DIR or TMPDIR has another bench
+      'easim run lawk-view' in another terminal plugs a simulated accessory in; a process with another EASIM_LOCAL, \
+      XDG_RUNTIME_DIR or TMPDIR has another local directory
       """
   }
 

@@ -46,8 +46,8 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the files of the transcript and the capture, if there are to be any. Called when everything else about the command line is known
-  /// to be right, so that a wrong one destroys nothing.
+  /// Empties the files of the transcript and the capture, if there are to be any. Called when everything else about the
+  /// command line is known to be right, so that a wrong one destroys nothing.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
@@ -70,8 +70,8 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables from now on. Where the bench cannot be used, it does not, and the command works as
-  /// before; 'easim extcap' reports why.
+  /// Lets Wireshark record the cables from now on. Where the local directory cannot be used, it does not, and the
+  /// command works as before; 'easim extcap' reports why.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }

@@ -6,10 +6,11 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// Where Wireshark gets the cables of a running easim: a unix socket in the standard bench, for processes of the same user.
+/// Where Wireshark gets the cables of a running easim: a unix socket in the standard local directory, for processes of
+/// the same user.
 ///
-/// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng file of
-/// its cables that goes on until either end closes the connection.
+/// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng
+/// file of its cables that goes on until either end closes the connection.
 ///
 /// A reader that is too slow never holds up a cable: with too many bytes unread, its connection is closed.
 final class CaptureDoor {
@@ -22,7 +23,7 @@ final class CaptureDoor {
     let epoch: Int64
     let taps: CableTaps
 
-    /// "Lawk View at bench:"; the address alone while it is unknown what is there.
+    /// "Lawk View at local:"; the address alone while it is unknown what is there.
     var title: String { name.isEmpty ? place : "\(name) at \(place)" }
   }
 
@@ -42,14 +43,14 @@ final class CaptureDoor {
     on loop: any PollingLoop, offers: @escaping () -> [Offer], warn: @escaping (String) -> Void
   ) throws {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
-    let bench = BenchDirectory.standard()
-    try bench.make()
+    let local = LocalDirectory.standard()
+    try local.make()
     // A process that was killed leaves its own.
-    bench.sweep()
+    local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
     listener = try Transports.listen(
-      at: .unix(path: bench.captureSocket(of: getpid())), on: loop, options: options
+      at: .unix(path: local.captureSocket(of: getpid())), on: loop, options: options
     ) { [weak self] event in self?.handle(event) }
   }
 
@@ -105,7 +106,7 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// The accessories of a server; nil where the bench cannot be used.
+  /// The accessories of a server; nil where the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     let offers = {
       server.recordables.map {

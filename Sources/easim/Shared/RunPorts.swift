@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 
-/// Where the accessories of `easim run` appear: all on one bench or bus, or each at its own address.
+/// Where the accessories of `easim run` appear: all in one local directory or bus, or each at its own address.
 struct RunPorts {
   private let console: Console
   private let pattern: String

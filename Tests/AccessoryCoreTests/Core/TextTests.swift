@@ -92,7 +92,7 @@ import Testing
 
 @Suite struct ShellTextTests {
   @Test(arguments: [
-    ("/tmp/bench", "/tmp/bench"), ("bench:EW1-0001", "bench:EW1-0001"), ("a=b,c@d+e%f", "a=b,c@d+e%f"),
+    ("/tmp/local", "/tmp/local"), ("local:EW1-0001", "local:EW1-0001"), ("a=b,c@d+e%f", "a=b,c@d+e%f"),
     ("李未可", "李未可"), ("", "''"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("'", #"''\'''"#),
     ("$(touch x)", "'$(touch x)'"), ("`x`", "'`x`'"), ("~", "'~'"), ("*", "'*'"), ("{a,b}", "'{a,b}'"),
     ("a!b", "'a!b'"), ("#", "'#'"), ("=x", "'=x'"), ("\\", #"'\'"#), ("two\nlines", #"$'two\nlines'"#),

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test mutating func nothingConnectedIsSaidWithThePlaceThatWasLookedAt() {
-    #expect(demo.type("list") == ["No Accessories Connected (looked at the bench /b)"])
+    #expect(demo.type("list") == ["No Accessories Connected (looked at the local directory /b)"])
     #expect(demo.type("show") == ["! no accessory 1: 0 connected"])
     #expect(demo.app.failure == .checkFailed)
   }
@@ -41,7 +41,8 @@ import Testing
     _ = demo.type("open com.example.echo")
     #expect(demo.pass(.seconds(9)) == [])
     #expect(
-      demo.pass(.seconds(1)) == ["! no session within 10s: No Accessories Connected (looked at the bench /b)"])
+      demo.pass(.seconds(1)) == ["! no session within 10s: No Accessories Connected (looked at the local directory /b)"]
+    )
     #expect(demo.app.failure == .unreachable)
     _ = demo.handle(.appeared(empty))
     _ = demo.type("open")

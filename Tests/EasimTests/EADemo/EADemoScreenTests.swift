@@ -29,7 +29,8 @@ import Testing
   @Test func nothingConnectedNamesThePlace() {
     #expect(
       drawn() == [
-        "Accessories", "", "  No Accessories Connected", "  looked at the bench /b", "", "", "", "", "", "", "",
+        "Accessories", "", "  No Accessories Connected", "  looked at the local directory /b", "", "", "", "", "", "",
+        "",
         "up/down choose   enter details   b background   q quit",
       ])
   }

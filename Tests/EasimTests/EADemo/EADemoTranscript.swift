@@ -6,7 +6,7 @@ import IAP2
 
 /// EADemo's machine with a clock: each input gives a list of short lines.
 struct EADemoTranscript {
-  var app = EADemoApp(lookingAt: "the bench /b", patience: .seconds(10))
+  var app = EADemoApp(lookingAt: "the local directory /b", patience: .seconds(10))
   var now = Instant.origin
 
   static func accessory(_ id: Int, _ name: String, _ protocols: String...) -> PublishedAccessory {

@@ -42,7 +42,7 @@ import Testing
 
   @Test func ctrlCPrintsTheTableSoFar() throws {
     let err = Pipe()
-    let run = try start("600", "--media", "bench", err: err)
+    let run = try start("600", "--media", "local", err: err)
     // It says so when it is at work.
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()

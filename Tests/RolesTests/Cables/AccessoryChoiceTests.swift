@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct AccessoryChoiceTests {
   func accessory(_ name: String, _ serial: String, _ protocols: [String]) throws -> FoundAccessory {
-    let entry = try #require(BenchEntry("\(name)-1", in: BenchDirectory("/bench")))
+    let entry = try #require(LocalEntry("\(name)-1", in: LocalDirectory("/local")))
     return FoundAccessory(
-      BenchAccessory(
+      LocalAccessory(
         entry: entry,
-        card: BenchCard(
+        card: LocalCard(
           name: "n", serial: serial, manufacturer: "m", model: "o", protocols: protocols,
           process: ProcessIdentity(pid: 1, startTime: 1), attachedAt: 0)))
   }

@@ -131,7 +131,7 @@ private final class DialerRig {
     try dialer.start()
   }
 
-  static func address(_ key: String) -> Address { .bench(directory: nil, serial: key) }
+  static func address(_ key: String) -> Address { .local(directory: nil, serial: key) }
 
   var cable: OpenedCable {
     OpenedCable(Cable(main: LoopbackChannel.makePair(on: loop).left)) { [unowned self] in released += 1 }

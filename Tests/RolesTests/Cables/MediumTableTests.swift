@@ -19,7 +19,7 @@ import Testing
     kind: Address.Kind
   ) throws {
     let example = [
-      Address.Kind.bench: "bench:", .unix: "unix:/a", .tcp: "tcp:[::1]:7", .pty: "pty:/a", .serial: "serial:/a",
+      Address.Kind.local: "local:", .unix: "unix:/a", .tcp: "tcp:[::1]:7", .pty: "pty:/a", .serial: "serial:/a",
       .usb: "usb:", .usbip: "usbip:[::1]:7", .gadget: "gadget:", .bt: "bt:",
     ]
     let address = try Address(parsing: try #require(example[kind]))
@@ -69,25 +69,25 @@ import Testing
 
   private static let nearestRates = "there is no baud rate 115201; supported rates near it: 115200 and 230400"
 
-  @Test func anAccessoryOnABenchHasTheSerialNumberOfItsProfile() throws {
+  @Test func anAccessoryInALocalDirectoryHasTheSerialNumberOfItsProfile() throws {
     let maker = PortMaker(.standard, PortContext(on: try EpollLoop()))
     let profile = try ProfileLibrary().profile("echo")
     let error = #expect(throws: TransportError.self) {
-      try maker.makePort(at: .bench(directory: "/b", serial: "S1"), for: profile)
+      try maker.makePort(at: .local(directory: "/b", serial: "S1"), for: profile)
     }
-    #expect("\(try #require(error))".contains("did you mean bench:/b#?"))
+    #expect("\(try #require(error))".contains("did you mean local:/b#?"))
   }
 
-  @Test func accessoriesOfOneProgramShareTheirBench() throws {
+  @Test func accessoriesOfOneProgramShareTheirLocalDirectory() throws {
     let folder = TemporaryFolder()
     let maker = PortMaker(.standard, PortContext(on: try EpollLoop()))
-    let bench = Address.bench(directory: folder.file("bench"), serial: nil)
+    let local = Address.local(directory: folder.file("local"), serial: nil)
     for number in 1...3 {
       var profile = try ProfileLibrary().profile("echo")
       profile.identity.serialNumber = "S\(number)"
-      let port = try maker.makePort(at: bench, for: profile, number: number)
+      let port = try maker.makePort(at: local, for: profile, number: number)
       port.show(PortAppearance(profile, offering: []))
-      #expect(port.place == "bench:\(folder.file("bench"))#S\(number)")
+      #expect(port.place == "local:\(folder.file("local"))#S\(number)")
     }
   }
 

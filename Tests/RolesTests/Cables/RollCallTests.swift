@@ -92,7 +92,7 @@ private final class RollCallRig {
   private(set) var remote: [String: LoopbackChannel] = [:]
   private let sink = ChannelRecorder()
 
-  static func address(_ key: String) -> Address { .bench(directory: nil, serial: key) }
+  static func address(_ key: String) -> Address { .local(directory: nil, serial: key) }
 
   func accessory(_ key: String) -> FoundAccessory {
     FoundAccessory(key: key, identity: key, address: Self.address(key))

@@ -9,15 +9,15 @@ import Testing
   private let loop = VirtualLoop()
 
   @Test func aSinkThatChecksTellsWrongBytesOnTheTimeline() throws {
-    let bench = try BehaviorBench(.sink(check: true), on: loop)
+    let rig = try BehaviorRig(.sink(check: true), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     recorder.send((0..<300).map { UInt8(truncatingIfNeeded: $0) })
     recorder.send([44, 45, 0xFF, 0, 1])
     recorder.send([9, 10, 11])
     try loop.advance(by: .seconds(1))
     #expect(
-      bench.said == [
+      rig.said == [
         .warning(
           "session 1: byte 302 is ff and should be 2e to go on counting"),
         .warning("session 1: byte 305 is 09 and should be 02 to go on counting"),
@@ -26,11 +26,11 @@ import Testing
   }
 
   @Test func aSinkThatDoesNotCheckSaysNothing() throws {
-    let bench = try BehaviorBench(.sink(check: false), on: loop)
+    let rig = try BehaviorRig(.sink(check: false), on: loop)
     try loop.advance(by: .seconds(1))
-    try bench.open().send([9, 8, 7])
+    try rig.open().send([9, 8, 7])
     try loop.advance(by: .seconds(1))
-    #expect(bench.said == [])
+    #expect(rig.said == [])
   }
 
   @Test func aBehaviorOfClosuresHearsOpeningBytesAndEnd() throws {
@@ -45,16 +45,16 @@ import Testing
         let answer = bytes.withUnsafeBytes { $0.map { $0 & 0xDF } }
         session.write(answer.span.bytes)
       })
-    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in shout })
+    let rig = try BehaviorRig(.echo, on: loop, playing: { _ in shout })
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     recorder.send("loud")
     try loop.advance(by: .seconds(1))
     #expect(recorder.text == "hi LOUD")
     recorder.session.close()
     try loop.advance(by: .seconds(1))
     #expect(ends == ["the device closed it"])
-    #expect(bench.said == [.note("session 1: over after 4")])
+    #expect(rig.said == [.note("session 1: over after 4")])
   }
 
   @Test func theReasonOfAnAccessoryThatClosesIsOnItsTimeline() throws {
@@ -62,12 +62,12 @@ import Testing
       session.write(bytes)
       session.close("it has had enough")
     }
-    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in closer })
+    let rig = try BehaviorRig(.echo, on: loop, playing: { _ in closer })
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     recorder.send("x")
     try loop.advance(by: .seconds(1))
     #expect(recorder.end == .closedByAccessory)
-    #expect(bench.endings == ["the accessory closed it: it has had enough"])
+    #expect(rig.endings == ["the accessory closed it: it has had enough"])
   }
 }

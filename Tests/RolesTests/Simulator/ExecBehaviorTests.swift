@@ -25,76 +25,76 @@ import Testing
   /// A session with an accessory that runs `script` in a shell.
   private func open(
     _ script: String, grace: Duration = ExecBehavior.grace
-  ) throws -> (BehaviorBench, SessionEar) {
-    let bench = try BehaviorBench(
+  ) throws -> (BehaviorRig, SessionEar) {
+    let rig = try BehaviorRig(
       .echo, on: loop, playing: { _ in ExecBehavior(.init("/bin/sh", ["-c", script]), grace: grace) })
-    wait("the accessory is shown") { bench.shown != nil }
-    return (bench, try bench.open())
+    wait("the accessory is shown") { rig.shown != nil }
+    return (rig, try rig.open())
   }
 
   /// The open descriptors of this process. Tests run in parallel, so they are searched, not compared.
   private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
-    let (bench, recorder) = try open("exec cat")
+    let (rig, recorder) = try open("exec cat")
     let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     recorder.send(payload)
     wait("everything comes back") { recorder.heard.count >= payload.count || recorder.end != nil }
     #expect(recorder.heard == payload)
-    #expect(bench.accessory.runningPrograms == 1)
+    #expect(rig.accessory.runningPrograms == 1)
     recorder.session.close()
-    wait("the program ends") { bench.accessory.runningPrograms == 0 }
-    #expect(bench.said == [])
+    wait("the program ends") { rig.accessory.runningPrograms == 0 }
+    #expect(rig.said == [])
   }
 
   @Test func aNameIsSoughtOnThePathAndTheSessionIsInTheEnvironment() throws {
-    let bench = try BehaviorBench(
+    let rig = try BehaviorRig(
       .exec(.init("sh", ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"])), on: loop)
-    wait("the accessory is shown") { bench.shown != nil }
-    let recorder = try bench.open()
+    wait("the accessory is shown") { rig.shown != nil }
+    let recorder = try rig.open()
     wait("the session ends") { recorder.end != nil }
-    #expect(recorder.text == "com.example.bench 1\n")
+    #expect(recorder.text == "com.example.rig 1\n")
   }
 
   @Test func theEndOfAProgramClosesTheSessionWithItsStatusAndAfterItsLastByte() throws {
-    let (bench, recorder) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
+    let (rig, recorder) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
     recorder.isDeaf = true
-    wait("the program is on its way") { bench.said == [.note("session 1: on")] }
+    wait("the program is on its way") { rig.said == [.note("session 1: on")] }
     recorder.isDeaf = false
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     #expect(recorder.heard.count == 1_000_000)
     #expect(recorder.end == .closedByAccessory)
-    #expect(bench.endings == ["the accessory closed it: the program ended with status 3"])
-    #expect(bench.accessory.runningPrograms == 0)
+    #expect(rig.endings == ["the accessory closed it: the program ended with status 3"])
+    #expect(rig.accessory.runningPrograms == 0)
   }
 
   @Test func aProgramEndedByASignalSaysSo() throws {
-    let (bench, recorder) = try open("echo x; kill -KILL $$")
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
-    #expect(bench.endings == ["the accessory closed it: the program was ended by signal 9 (SIGKILL)"])
+    let (rig, recorder) = try open("echo x; kill -KILL $$")
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
+    #expect(rig.endings == ["the accessory closed it: the program was ended by signal 9 (SIGKILL)"])
   }
 
   @Test func whatAProgramComplainsOfIsNotedLineByLine() throws {
-    let (bench, recorder) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
-    #expect(bench.said == [.note("session 1: one"), .note("session 1: two"), .note("session 1: three")])
+    let (rig, recorder) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
+    #expect(rig.said == [.note("session 1: one"), .note("session 1: two"), .note("session 1: three")])
     #expect(recorder.text == "out\n")
   }
 
   @Test func aProgramThatCannotBeStartedIsAWarningAndTheEndOfTheSession() throws {
-    let bench = try BehaviorBench(.exec(.init("/nowhere/at-all")), on: loop)
-    wait("the accessory is shown") { bench.shown != nil }
-    let recorder = try bench.open()
+    let rig = try BehaviorRig(.exec(.init("/nowhere/at-all")), on: loop)
+    wait("the accessory is shown") { rig.shown != nil }
+    let recorder = try rig.open()
     recorder.send("x")
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     #expect(
-      bench.said == [
+      rig.said == [
         .warning("session 1: /nowhere/at-all is not run: cannot start /nowhere/at-all: No such file or directory")
       ])
-    #expect(bench.endings == ["the accessory closed it: its program could not be run"])
+    #expect(rig.endings == ["the accessory closed it: its program could not be run"])
     let before = descriptors().count
-    for _ in 0..<100 { _ = try bench.open() }
-    wait("all sessions end") { bench.endings.count == 101 }
+    for _ in 0..<100 { _ = try rig.open() }
+    wait("all sessions end") { rig.endings.count == 101 }
     // Each would leave three pipes.
     #expect(descriptors().count < before + 100)
   }
@@ -104,60 +104,60 @@ import Testing
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
     // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
-    let (bench, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
+    let (rig, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     recorder.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
     recorder.session.close()
-    wait("the session is over") { bench.endings.count == 1 }
+    wait("the session is over") { rig.endings.count == 1 }
     let gate = Glibc.open(path, O_RDWR)
     #expect(write(gate, "\n", 1) == 1)
-    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    wait("the program ends") { rig.accessory.runningPrograms == 0 }
     close(gate)
-    #expect(bench.said == [.note("session 1: 200000")])
+    #expect(rig.said == [.note("session 1: 200000")])
   }
 
   @Test func aProgramThatDoesNotEndByItselfIsAskedToAndThenMadeTo() throws {
-    let (bench, recorder) = try open(
+    let (rig, recorder) = try open(
       "trap 'echo asked >&2' TERM; echo ready; while :; do :; done", grace: .milliseconds(100))
     wait("the program runs") { recorder.text == "ready\n" }
     recorder.session.close()
-    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    wait("the program ends") { rig.accessory.runningPrograms == 0 }
     #expect(
-      bench.said == [
+      rig.said == [
         .note("session 1: asked"), .note("session 1: the program was ended by signal 9 (SIGKILL)"),
       ])
   }
 
   @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
-    let (bench, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
+    let (rig, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
     recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
     // Nothing but a full pipe and full buffers: the program waits for the end of a line.
     wait("the session takes no more") {
-      bench.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
+      rig.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
     }
     recorder.send("\n")
     wait("the line is read") { recorder.heard.count > 2_000_000 }
     #expect(recorder.session.bytesWritten == 2_000_001)
-    withExtendedLifetime(bench) {}
+    withExtendedLifetime(rig) {}
   }
 
   @Test func aProgramThatPrintsWithoutEndIsHeldBackByAReaderThatSleeps() throws {
-    let (bench, recorder) = try open(
+    let (rig, recorder) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
     recorder.isDeaf = true
     // Two buffers of a quarter of a megabyte, a pipe and one read: far less than its four megabytes.
-    #expect(!loop.run(until: { bench.said.count >= 20 }, limit: .milliseconds(300)))
+    #expect(!loop.run(until: { rig.said.count >= 20 }, limit: .milliseconds(300)))
     recorder.isDeaf = false
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     #expect(recorder.heard.count == 4_000_000)
   }
 
   @Test func bytesThatAProgramDoesNotReadAreCounted() throws {
-    let (bench, recorder) = try open("exec <&-; echo closed; sleep 0.2")
+    let (rig, recorder) = try open("exec <&-; echo closed; sleep 0.2")
     wait("the program reads no more") { recorder.text == "closed\n" }
     recorder.send([UInt8](repeating: 1, count: 1_000))
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
-    #expect(bench.said == [.note("session 1: 1000 bytes arrived that the program did not read")])
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
+    #expect(rig.said == [.note("session 1: 1000 bytes arrived that the program did not read")])
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
@@ -172,8 +172,8 @@ import Testing
     }
     let inherited = Glibc.open("/dev/null", O_RDONLY)
     defer { close(inherited) }
-    let (bench, recorder) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    let (rig, recorder) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     let lines = recorder.text.split(separator: "\n").map(String.init)
     #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
     // The two signals above 31 are the C library's own.
@@ -186,8 +186,8 @@ import Testing
     var processes: [Int32] = []
     var pipes: [String] = []
     for _ in 0..<5 {
-      let (bench, first) = try open("echo $$; readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2; exec cat")
-      let recorders = [first] + (try (0..<4).map { _ in try bench.open() })
+      let (rig, first) = try open("echo $$; readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2; exec cat")
+      let recorders = [first] + (try (0..<4).map { _ in try rig.open() })
       for recorder in recorders { recorder.send("x") }
       wait("all echo") { recorders.allSatisfy { $0.text.hasSuffix("\nx") } }
       for recorder in recorders {
@@ -197,9 +197,9 @@ import Testing
       }
       let known = descriptors()
       #expect(pipes.suffix(15).allSatisfy(known.contains), "this process has the other ends")
-      #expect(bench.accessory.runningPrograms == 5)
-      bench.accessory.unplug()
-      wait("all programs end") { bench.accessory.runningPrograms == 0 }
+      #expect(rig.accessory.runningPrograms == 5)
+      rig.accessory.unplug()
+      wait("all programs end") { rig.accessory.runningPrograms == 0 }
     }
     let left = descriptors()
     #expect(Set(pipes).count == 75 && !left.contains(where: pipes.contains))
@@ -209,28 +209,28 @@ import Testing
   @Test func anAccessoryThatIsDroppedTakesItsProgramsWithIt() throws {
     var processID: Int32 = 0
     do {
-      let (bench, recorder) = try open("echo $$; exec sleep 1000")
+      let (rig, recorder) = try open("echo $$; exec sleep 1000")
       wait("the program runs") { !recorder.heard.isEmpty }
       processID = try #require(Int32(recorder.text.dropLast()))
-      bench.accessory.unplug()
-      #expect(bench.accessory.runningPrograms == 1)
+      rig.accessory.unplug()
+      #expect(rig.accessory.runningPrograms == 1)
       #expect(kill(processID, 0) == 0)
-      bench.close()
+      rig.close()
     }
     #expect(kill(processID, 0) == -1 && errno == ESRCH)
   }
 
   @Test func onlySoManyProgramsRunAtATime() throws {
     let places = ProgramPlaces(2)
-    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in ExecBehavior(.init("cat"), places: places) })
-    wait("the accessory is shown") { bench.shown != nil }
-    let recorders = try (0..<3).map { _ in try bench.open() }
-    wait("the third is refused") { bench.endings.count == 1 }
+    let rig = try BehaviorRig(.echo, on: loop, playing: { _ in ExecBehavior(.init("cat"), places: places) })
+    wait("the accessory is shown") { rig.shown != nil }
+    let recorders = try (0..<3).map { _ in try rig.open() }
+    wait("the third is refused") { rig.endings.count == 1 }
     #expect(recorders[2].end == .closedByAccessory)
-    #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the maximum")])
+    #expect(rig.said == [.warning("session 3: cat is not run: 2 programs are running already, the maximum")])
     recorders[0].session.close()
-    wait("the first program ends") { bench.accessory.runningPrograms == 1 }
-    let next = try bench.open()
+    wait("the first program ends") { rig.accessory.runningPrograms == 1 }
+    let next = try rig.open()
     next.send("x")
     wait("there is room again") { next.text == "x" }
   }
@@ -238,12 +238,12 @@ import Testing
   @Test func aProgramThatOthersCouldHaveWrittenIsNotRun() throws {
     var program = Behavior.Program("cat")
     program.origin.objection = "/tmp/x.json5 belongs to another user"
-    let bench = try BehaviorBench(.exec(program), on: loop)
-    wait("the accessory is shown") { bench.shown != nil }
-    let recorder = try bench.open()
-    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    let rig = try BehaviorRig(.exec(program), on: loop)
+    wait("the accessory is shown") { rig.shown != nil }
+    let recorder = try rig.open()
+    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     #expect(
-      bench.said == [
+      rig.said == [
         .warning(
           "session 1: cat is not run: /tmp/x.json5 belongs to another user, so its programs run only if allowed")
       ])
@@ -251,12 +251,12 @@ import Testing
 
   @Test func inInventedTimeThereAreNoPrograms() throws {
     let loop = VirtualLoop()
-    let bench = try BehaviorBench(.exec(.init("cat")), on: loop)
+    let rig = try BehaviorRig(.exec(.init("cat")), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     try loop.advance(by: .seconds(1))
     #expect(
-      bench.said == [
+      rig.said == [
         .warning("session 1: cat is not run: a program needs real time, but this world has virtual time")
       ])
     #expect(recorder.end != nil)

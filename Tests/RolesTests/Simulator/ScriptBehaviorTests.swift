@@ -8,10 +8,10 @@ import Testing
 @Suite struct ScriptBehaviorTests {
   private let loop = VirtualLoop()
 
-  private func open(_ script: Script) throws -> (BehaviorBench, SessionEar) {
-    let bench = try BehaviorBench(.script(script), on: loop)
+  private func open(_ script: Script) throws -> (BehaviorRig, SessionEar) {
+    let rig = try BehaviorRig(.script(script), on: loop)
     try loop.advance(by: .seconds(1))
-    return (bench, try bench.open())
+    return (rig, try rig.open())
   }
 
   private func rule(_ request: String, _ response: String, after delay: Duration = .zero) -> Script.Rule {
@@ -22,14 +22,14 @@ import Testing
     let script = Script(
       framing: .delimiter([0x0A]), rules: [rule("HELLO", "1.0\n"), rule("BATTERY?", "87\n"), rule("QUIET", "")],
       otherwise: Array("ERROR\n".utf8))
-    let (bench, recorder) = try open(script)
+    let (rig, recorder) = try open(script)
     recorder.send("HELLO\nBATT")
     try loop.advance(by: .seconds(1))
     #expect(recorder.text == "1.0\n")
     recorder.send("ERY?\nQUIET\nWHAT\n")
     try loop.advance(by: .seconds(1))
     #expect(recorder.text == "1.0\n87\nERROR\n")
-    #expect(bench.said == [])
+    #expect(rig.said == [])
   }
 
   @Test func aLateAnswerKeepsTheOnesBehindItWaiting() throws {
@@ -52,28 +52,28 @@ import Testing
   }
 
   @Test func aRequestWithoutAnAnswerIsToldAndManyAreCounted() throws {
-    let (bench, recorder) = try open(Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")]))
+    let (rig, recorder) = try open(Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")]))
     recorder.send("B\n")
     try loop.advance(by: .seconds(1))
-    #expect(bench.said == [.note("session 1: no rule answers the 1-byte request 42")])
+    #expect(rig.said == [.note("session 1: no rule answers the 1-byte request 42")])
     for _ in 0..<20 { recorder.send("CC\n") }
     try loop.advance(by: .seconds(1))
-    #expect(bench.said.count == 11)
-    #expect(bench.said.last == .note("session 1: further requests without an answer are only counted"))
+    #expect(rig.said.count == 11)
+    #expect(rig.said.last == .note("session 1: further requests without an answer are only counted"))
     recorder.session.close()
     try loop.advance(by: .seconds(1))
-    #expect(bench.said.last == .note("session 1: 21 requests without an answer"))
+    #expect(rig.said.last == .note("session 1: 21 requests without an answer"))
   }
 
   @Test func anEndlessRequestIsAWarningAndGetsTheDefaultAnswer() throws {
-    let (bench, recorder) = try open(
+    let (rig, recorder) = try open(
       Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")], otherwise: Array("?".utf8)))
     recorder.send([UInt8](repeating: 0x41, count: 500_000))
     recorder.send("\nA\n")
     try loop.advance(by: .seconds(10))
     #expect(recorder.text == "?a")
     #expect(
-      bench.said == [
+      rig.said == [
         .warning(
           "session 1: a request passed 65536 bytes without its delimiter: everything up to the next delimiter was "
             + "dropped")
@@ -81,12 +81,12 @@ import Testing
   }
 
   @Test func answersThatAreNotSentWhenTheSessionEndsAreTold() throws {
-    let (bench, recorder) = try open(Script(framing: .any, rules: [rule("A", "a", after: .seconds(60))]))
+    let (rig, recorder) = try open(Script(framing: .any, rules: [rule("A", "a", after: .seconds(60))]))
     recorder.send("AA")
     try loop.advance(by: .seconds(1))
     recorder.session.close()
     try loop.advance(by: .seconds(1))
-    #expect(bench.said == [.note("session 1: 2 answers were not sent")])
+    #expect(rig.said == [.note("session 1: 2 answers were not sent")])
   }
 
   /// A device that sends endless requests with late answers is stopped by its own session, and gets every answer at

@@ -12,19 +12,19 @@ import Testing
   private let loop = VirtualLoop()
 
   /// An accessory with these scripts, the first of com.example.a, the second of com.example.b.
-  private func bench(_ scripts: String...) throws -> BehaviorBench {
+  private func rig(_ scripts: String...) throws -> BehaviorRig {
     let protocols = zip(["a", "b"], scripts).map { name, script in
       "{ name: 'com.example.\(name)', behavior: { type: 'script', \(script) } }"
     }
     let text = """
-      { version: 1, accessory: { name: 'Bench', manufacturer: 'M', modelNumber: 'B', serialNumber: '1',
+      { version: 1, accessory: { name: 'Rig', manufacturer: 'M', modelNumber: 'B', serialNumber: '1',
         firmwareRevision: '1', hardwareRevision: '1', protocols: [\(protocols.joined(separator: ", "))] } }
       """
-    let template = try ProfileLibrary().template(text: Array(text.utf8), file: "bench.json5", name: "bench")
+    let template = try ProfileLibrary().template(text: Array(text.utf8), file: "rig.json5", name: "rig")
     #expect(template.warnings.isEmpty)
-    let bench = try BehaviorBench(template.profile, on: loop)
+    let rig = try BehaviorRig(template.profile, on: loop)
     try loop.advance(by: .seconds(1))
-    return bench
+    return rig
   }
 
   private let lines = "framing: { delimiter: '\\n' }"
@@ -32,7 +32,7 @@ import Testing
   // MARK: Requests and inserted values
 
   @Test func aPrefixAndARegexHaveGroups() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), rules: [
         { request: 'SET a=1', response: 'one' },
@@ -40,15 +40,15 @@ import Testing
         { prefix: 'SET ', answers: ['no ${1};'] },
       ]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("SET a=1\nSET b=22\nSET b=x\nGET\n")
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "oneb is 22;no b=x;")
-    #expect(bench.said == [.note("session 1: no rule answers the 3-byte request 47 45 54")])
+    #expect(rig.said == [.note("session 1: no rule answers the 3-byte request 47 45 54")])
   }
 
   @Test func countersTimeAndChanceAreInserted() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), states: ['only'], rules: [
         { request: 'N', answers: ['${next:n:04},${last:n},${next:n:02X},${last:other};'] },
@@ -56,7 +56,7 @@ import Testing
         { request: 'R', answers: ['${random:5-5},${state},${hex:24}{1},${hex:c3 a9};'] },
       ]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("N\nN\nT\nR\n")
     try loop.advance(by: .seconds(1))
     let time = Array("0001,1,02,0;0003,3,04,0;2026-05-03T03:09:38Z,030526 03:09:38.".utf8)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func lengthsAndChecksumsAreComputedOverTheMarkedPart() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), rules: [
         { request: 'G', answers: ['$${begin}GPTXT,01${end}*${checksum:xor-8:02X};'] },
@@ -75,7 +75,7 @@ import Testing
         { request: 'O', answers: ['${length:01}0123456789'] },
       ]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     func answer(_ request: String) throws -> [UInt8] {
       let before = ear.heard.count
       ear.send(request + "\n")
@@ -90,15 +90,15 @@ import Testing
     #expect(modbus.prefix(2) == [2, 12])
     #expect(try answer("X") == Array("123456789".utf8) + [0x31, 0xC3])
     #expect(try answer("O") == Array("10123456789".utf8))
-    #expect(bench.said == [.warning("session 1: the number 11 does not fit its field in an answer")])
+    #expect(rig.said == [.warning("session 1: the number 11 does not fit its field in an answer")])
   }
 
   // MARK: Several answers, timers, states
 
   @Test func severalAnswersHavePauses() throws {
-    let bench = try bench(
+    let rig = try rig(
       "\(lines), rules: [{ request: 'GO', answers: ['1', { send: '2', after: '2s' }, { send: '3', after: '1s' }] }]")
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("GO\n")
     try loop.advance(by: .milliseconds(1_900))
     #expect(ear.text == "1")
@@ -109,27 +109,27 @@ import Testing
   }
 
   @Test func timersPushFromTheOpeningOfASessionOn() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), rules: [], timers: [
         { after: '0ms', answers: ['hello '] }, { every: '1s', answers: ['${next:n} '] },
         { after: '2500ms', every: '10s', answers: ['late '] },
       ]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     try loop.advance(by: .milliseconds(500))
     #expect(ear.text == "hello ")
     try loop.advance(by: .seconds(4))
     #expect(ear.text == "hello 1 2 late 3 4 ")
     ear.session.close()
     try loop.advance(by: .seconds(100))
-    let second = try bench.open("com.example.a")
+    let second = try rig.open("com.example.a")
     try loop.advance(by: .milliseconds(1_500))
     #expect(second.text == "hello 5 ")
   }
 
   @Test func statesChooseTheRulesAndStartTheTimers() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), states: ['idle', 'armed'], rules: [
         { in: 'idle', request: 'ARM', goto: 'armed', response: 'armed ' },
@@ -138,7 +138,7 @@ import Testing
         { request: 'FIRE', response: 'no ' },
       ], timers: [{ in: 'armed', after: '5s', goto: 'idle', answers: ['timeout '] }]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("FIRE\nARM\nFIRE\nFIRE\nARM\n")
     try loop.advance(by: .seconds(4))
     #expect(ear.text == "no armed bang no armed ")
@@ -155,28 +155,28 @@ import Testing
   }
 
   @Test func aRuleCanAnswerSoManyTimesUntilTheStateIsEnteredAgain() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), states: ['ready', 'out'], rules: [
         { in: 'ready', prefix: 'P', times: 2, answers: ['ok '] }, { in: 'ready', prefix: 'P', goto: 'out', answers: ['out '] },
         { in: 'out', request: 'LOAD', goto: 'ready', response: 'loaded ' }, { in: 'out', prefix: 'P', answers: ['none '] },
       ]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("P\nP\nP\nP\nLOAD\nP\n")
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "ok ok out none loaded ok ")
   }
 
   @Test func theSessionsOfAnAccessoryShareItsStateAlsoLaterOnes() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), states: ['locked', 'open'],
       rules: [{ request: 'OPEN', goto: 'open' }, { request: '?', answers: ['${state} '] }],
       timers: [{ in: 'open', after: '1s', answers: ['push '] }]
       """)
-    let one = try bench.open("com.example.a")
-    let two = try bench.open("com.example.a")
+    let one = try rig.open("com.example.a")
+    let two = try rig.open("com.example.a")
     two.send("?\n")
     try loop.advance(by: .milliseconds(100))
     one.send("OPEN\n")
@@ -187,7 +187,7 @@ import Testing
     one.session.close()
     two.session.close()
     try loop.advance(by: .seconds(1))
-    let three = try bench.open("com.example.a")
+    let three = try rig.open("com.example.a")
     three.send("?\n")
     try loop.advance(by: .milliseconds(500))
     #expect(three.text == "open ")
@@ -206,13 +206,13 @@ import Testing
   // MARK: Frames
 
   @Test func requestsAndAnswersAreFrames() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       framing: { frame: { header: { hex: '02' }, lengthWidth: 1, counts: 'payload', checksum: 'xor-8', checksumFrom: 1 } },
       rules: [{ request: 'A', response: 'B' }, { prefix: 'C', answers: ['${1}!', { send: '${hex:06}', unframed: true }] }],
       otherwise: '?', wrongChecksum: [{ send: { hex: '15' }, unframed: true }]
       """)
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     func answer(_ bytes: [UInt8]) throws -> [UInt8] {
       let before = ear.heard.count
       ear.send(bytes)
@@ -225,7 +225,7 @@ import Testing
     #expect(try answer([2, 1, 0x41, 0x00]) == [0x15])
     #expect(try answer([9, 9, 2, 1, 0x41, 0x40]) == [2, 1, 0x42, 0x43])
     #expect(
-      bench.said == [
+      rig.said == [
         .warning("session 1: dropped a frame with the checksum 00 instead of 40"),
         .note("session 1: skipped 2 bytes before the header of a frame"),
       ])
@@ -234,17 +234,17 @@ import Testing
   // MARK: Beyond the session
 
   @Test func anAnswerGoesOutOnAnotherProtocolInItsFrames() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), rules: [{ request: 'SCAN', answers: ['OK ', { to: 'com.example.b', send: 'code', after: '1s' }, 'DONE '] }]
       """, "framing: { frame: { lengthWidth: 1 } }, rules: []")
-    let control = try bench.open("com.example.a")
+    let control = try rig.open("com.example.a")
     control.send("SCAN\n")
     try loop.advance(by: .seconds(2))
     #expect(control.text == "OK DONE ")
     #expect(
-      bench.said == [.warning("session 1: no session of com.example.b is open: an answer of 4 bytes is not sent")])
-    let data = [try bench.open("com.example.b"), try bench.open("com.example.b")]
+      rig.said == [.warning("session 1: no session of com.example.b is open: an answer of 4 bytes is not sent")])
+    let data = [try rig.open("com.example.b"), try rig.open("com.example.b")]
     control.send("SCAN\n")
     try loop.advance(by: .milliseconds(900))
     #expect(data[0].text == "")
@@ -253,76 +253,76 @@ import Testing
   }
 
   @Test func anAnswerClosesTheSession() throws {
-    let bench = try bench("\(lines), rules: [{ request: 'BYE', answers: ['bye', { close: 'the app said BYE' }] }]")
-    let ear = try bench.open("com.example.a")
+    let rig = try rig("\(lines), rules: [{ request: 'BYE', answers: ['bye', { close: 'the app said BYE' }] }]")
+    let ear = try rig.open("com.example.a")
     ear.send("BYE\n")
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "bye")
     #expect(ear.end != nil)
-    #expect(bench.endings.first?.contains("the app said BYE") ?? false)
+    #expect(rig.endings.first?.contains("the app said BYE") ?? false)
   }
 
   @Test func anAnswerUnplugsTheAccessoryForATimeOrForGood() throws {
-    let bench = try bench(
+    let rig = try rig(
       "\(lines), rules: [{ request: 'REBOOT', answers: [{ unplug: '3s' }] }, { request: 'OFF', answers: [{ unplug: 'stay' }] }]"
     )
-    try bench.open("com.example.a").send("REBOOT\n")
+    try rig.open("com.example.a").send("REBOOT\n")
     try loop.advance(by: .seconds(2))
-    #expect(!bench.accessory.isAttached)
+    #expect(!rig.accessory.isAttached)
     try loop.advance(by: .seconds(3))
-    #expect(bench.accessory.isAttached)
-    try bench.open("com.example.a").send("OFF\n")
+    #expect(rig.accessory.isAttached)
+    try rig.open("com.example.a").send("OFF\n")
     try loop.advance(by: .seconds(60))
-    #expect(!bench.accessory.isAttached)
-    try bench.accessory.plugIn()
+    #expect(!rig.accessory.isAttached)
+    try rig.accessory.plugIn()
     try loop.advance(by: .seconds(1))
-    #expect(bench.shown != nil)
+    #expect(rig.shown != nil)
   }
 
   @Test func anAnswerMayCloseTheSessionAndUnplug() throws {
-    let bench = try bench("\(lines), rules: [{ request: 'END', answers: [{ close: 'the end', unplug: '2s' }] }]")
-    let ear = try bench.open("com.example.a")
+    let rig = try rig("\(lines), rules: [{ request: 'END', answers: [{ close: 'the end', unplug: '2s' }] }]")
+    let ear = try rig.open("com.example.a")
     ear.send("END\n")
     try loop.advance(by: .seconds(1))
-    #expect(bench.endings.first?.contains("the end") ?? false)
-    #expect(!bench.accessory.isAttached)
+    #expect(rig.endings.first?.contains("the end") ?? false)
+    #expect(!rig.accessory.isAttached)
     try loop.advance(by: .seconds(2))
-    #expect(bench.accessory.isAttached)
+    #expect(rig.accessory.isAttached)
   }
 
   @Test func anUnplugByHandIsNotUndoneByTheScript() throws {
-    let bench = try bench("\(lines), rules: [{ request: 'REBOOT', answers: [{ unplug: '3s' }] }]")
-    try bench.open("com.example.a").send("REBOOT\n")
+    let rig = try rig("\(lines), rules: [{ request: 'REBOOT', answers: [{ unplug: '3s' }] }]")
+    try rig.open("com.example.a").send("REBOOT\n")
     try loop.advance(by: .seconds(1))
-    bench.accessory.unplug()
+    rig.accessory.unplug()
     try loop.advance(by: .seconds(60))
-    #expect(!bench.accessory.isAttached)
+    #expect(!rig.accessory.isAttached)
   }
 
   @Test func anAnswerGivesTheAccessoryAQuirk() throws {
-    let bench = try bench(
+    let rig = try rig(
       "\(lines), rules: [{ request: 'BREAK', answers: [{ quirk: 'session,refuse,times=1' }] }, { request: 'A', response: 'a' }]"
     )
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.send("BREAK\nA\n")
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "a")
-    let refused = try bench.open("com.example.a")
+    let refused = try rig.open("com.example.a")
     try loop.advance(by: .seconds(1))
     #expect(refused.end != nil)
-    let served = try bench.open("com.example.a")
+    let served = try rig.open("com.example.a")
     served.send("A\n")
     try loop.advance(by: .seconds(1))
     #expect(served.text == "a")
   }
 
   @Test func anAnswerGivesTheAccessoryAQuirkThatEndsItsSessions() throws {
-    let bench = try bench(
+    let rig = try rig(
       """
       \(lines), rules: [{ request: 'BREAK', answers: ['ok', { quirk: 'ends-sessions,min=1s,max=1s,episode=1h' }] },
         { request: 'A', response: 'a' }]
       """)
-    let before = try bench.open("com.example.a")
+    let before = try rig.open("com.example.a")
     before.send("A\n")
     try loop.advance(by: .seconds(30))
     #expect(before.text == "a" && before.end == nil)
@@ -330,7 +330,7 @@ import Testing
     try loop.advance(by: .milliseconds(100))
     #expect(before.text == "aok")
     for _ in 0..<3 {
-      let after = try bench.open("com.example.a")
+      let after = try rig.open("com.example.a")
       after.send("A\n")
       try loop.advance(by: .milliseconds(900))
       #expect(after.text == "a" && after.end == nil)
@@ -342,8 +342,8 @@ import Testing
   // MARK: Limits
 
   @Test func aSlowReaderReadsAtItsSpeed() throws {
-    let bench = try bench("framing: { fixed: 1 }, bytesPerSecond: 100, rules: [{ request: 'x', response: 'y' }]")
-    let ear = try bench.open("com.example.a")
+    let rig = try rig("framing: { fixed: 1 }, bytesPerSecond: 100, rules: [{ request: 'x', response: 'y' }]")
+    let ear = try rig.open("com.example.a")
     ear.send([UInt8](repeating: 0x78, count: 1_000))
     try loop.advance(by: .seconds(5))
     #expect((480...530).contains(ear.heard.count))
@@ -352,14 +352,14 @@ import Testing
   }
 
   @Test func pushesToAReaderThatSleepsAreDroppedBeforeTheyFillTheMemory() throws {
-    let bench = try bench(
+    let rig = try rig(
       "\(lines), rules: [], timers: [{ every: '1ms', answers: ['${length:u32be}\(String(repeating: "x", count: 4_000))'] }]"
     )
-    let ear = try bench.open("com.example.a")
+    let ear = try rig.open("com.example.a")
     ear.isDeaf = true
     try loop.advance(by: .seconds(3))
-    #expect(bench.said.contains(.warning("session 1: too many answers are waiting: a timer's are not sent")))
-    #expect(bench.said.count < 20)
+    #expect(rig.said.contains(.warning("session 1: too many answers are waiting: a timer's are not sent")))
+    #expect(rig.said.count < 20)
   }
 
   @Test(arguments: 0..<6) func anyBytesGiveTheSameAnswersHoweverTheyAreSplit(seed: Int) throws {

@@ -9,16 +9,16 @@ import Testing
 
 /// Quirks about the bytes of sessions, as an app sees them.
 @Suite struct SessionByteTests {
-  private func bench(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorBench {
-    let bench = try BehaviorBench(behavior, quirks: quirks, on: loop)
+  private func rig(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorRig {
+    let rig = try BehaviorRig(behavior, quirks: quirks, on: loop)
     try loop.advance(by: .seconds(1))
-    return bench
+    return rig
   }
 
-  private func replug(_ bench: BehaviorBench, _ loop: VirtualLoop) throws {
-    bench.accessory.unplug()
+  private func replug(_ rig: BehaviorRig, _ loop: VirtualLoop) throws {
+    rig.accessory.unplug()
     try loop.advance(by: .milliseconds(500))
-    try bench.accessory.plugIn()
+    try rig.accessory.plugIn()
     try loop.advance(by: .seconds(1))
   }
 
@@ -26,8 +26,8 @@ import Testing
 
   @Test func aReplyWaitsForTheTouch() throws {
     let loop = VirtualLoop()
-    let bench = try bench("busy-after-cancel,touch=4s", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("busy-after-cancel,touch=4s", on: loop)
+    let ear = try rig.open()
     let beginning = loop.now
     ear.send("one")
     try loop.advance(by: .seconds(10))
@@ -39,13 +39,13 @@ import Testing
 
   @Test func aCancelledRequestKeepsItBusyAndIsAnsweredInTheNextSession() throws {
     let loop = VirtualLoop()
-    let bench = try bench("busy-after-cancel,touch=4s,busy=20s", on: loop)
-    let first = try bench.open()
+    let rig = try rig("busy-after-cancel,touch=4s,busy=20s", on: loop)
+    let first = try rig.open()
     let beginning = loop.now
     first.send("one")
     try loop.advance(by: .seconds(2))
     first.session.close()
-    let second = try bench.open()
+    let second = try rig.open()
     second.send("two")
     try loop.advance(by: .seconds(17))
     #expect(second.heard == [])
@@ -61,13 +61,13 @@ import Testing
   @Test func aLateReplyWaitsForASessionAndALostOneIsLost() throws {
     for (reply, expected) in [("late", "one"), ("none", "")] {
       let loop = VirtualLoop()
-      let bench = try bench("busy-after-cancel,touch=4s,busy=20s,\(reply)", on: loop)
-      let first = try bench.open()
+      let rig = try rig("busy-after-cancel,touch=4s,busy=20s,\(reply)", on: loop)
+      let first = try rig.open()
       first.send("one")
       try loop.advance(by: .seconds(2))
       first.session.close()
       try loop.advance(by: .seconds(60))
-      let second = try bench.open()
+      let second = try rig.open()
       try loop.advance(by: .seconds(1))
       #expect(second.text == expected)
       second.send("two")
@@ -78,11 +78,11 @@ import Testing
 
   @Test func unpluggingMakesItFree() throws {
     let loop = VirtualLoop()
-    let bench = try bench("busy-after-cancel,touch=4s,busy=20s", on: loop)
-    try bench.open().send("one")
+    let rig = try rig("busy-after-cancel,touch=4s,busy=20s", on: loop)
+    try rig.open().send("one")
     try loop.advance(by: .seconds(1))
-    try replug(bench, loop)
-    let second = try bench.open()
+    try replug(rig, loop)
+    let second = try rig.open()
     second.send("two")
     try loop.advance(by: .seconds(4))
     #expect(second.text == "two")
@@ -94,8 +94,8 @@ import Testing
 
   @Test func whatDoesNotFitIsDroppedWithoutAWord() throws {
     let loop = VirtualLoop()
-    let bench = try bench("drops-beyond,bytes=100,rate=1000", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("drops-beyond,bytes=100,rate=1000", on: loop)
+    let ear = try rig.open()
     let sent = (0..<150).map { UInt8($0) }
     ear.send(sent)
     try loop.advance(by: .seconds(5))
@@ -109,14 +109,14 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(ear.heard == Array(sent.prefix(100)) + sent)
     #expect(
-      bench.said
+      rig.said
         == [.warning("session 1: drops 50 bytes beyond its buffer because of the drops-beyond quirk")])
   }
 
   @Test func aDeviceThatDoesNotReadTheEchoOnlyLosesWhatItSends() throws {
     let loop = VirtualLoop()
-    let bench = try bench("drops-beyond,bytes=1000,rate=1000000", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("drops-beyond,bytes=1000,rate=1000000", on: loop)
+    let ear = try rig.open()
     ear.isDeaf = true
     for _ in 0..<2_000 {
       ear.send([UInt8](repeating: 7, count: 1_000))
@@ -136,8 +136,8 @@ import Testing
 
   private func arrivals(_ quirk: String, _ writes: [(String, Duration)]) throws -> (text: String, counts: [Int]) {
     let loop = VirtualLoop()
-    let bench = try bench(quirk, on: loop)
-    let ear = try bench.open()
+    let rig = try rig(quirk, on: loop)
+    let ear = try rig.open()
     for (text, pause) in writes {
       ear.send(text)
       try loop.advance(by: pause)
@@ -168,8 +168,8 @@ import Testing
 
   @Test func cuttingUpKeepsTheOrderOfMoreThanFits() throws {
     let loop = VirtualLoop()
-    let bench = try bench("reply-chunking,split,size=4000,gap=1ms", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("reply-chunking,split,size=4000,gap=1ms", on: loop)
+    let ear = try rig.open()
     let sent = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
     ear.send(sent)
     try loop.advance(by: .seconds(30))
@@ -178,12 +178,12 @@ import Testing
 
   @Test func theRestOfAReplyGoesOutWhenTheAccessoryClosesTheSession() throws {
     let loop = VirtualLoop()
-    let bench = try bench("reply-chunking,gap=1s", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("reply-chunking,gap=1s", on: loop)
+    let ear = try rig.open()
     ear.send("hello")
     try loop.advance(by: .milliseconds(1_500))
     #expect(ear.text == "he")
-    bench.accessory.closeSessions()
+    rig.accessory.closeSessions()
     try loop.advance(by: .milliseconds(100))
     #expect(ear.text == "hello" && ear.end == .closedByAccessory)
   }
@@ -192,8 +192,8 @@ import Testing
 
   @Test func onlyTheFirstSettingsOfASessionAreObeyed() throws {
     let loop = VirtualLoop()
-    let bench = try bench("obeys-first-settings-only,prefix=SET,end=lf", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("obeys-first-settings-only,prefix=SET,end=lf", on: loop)
+    let ear = try rig.open()
     ear.send("GET a\nSET a=1\nSE\nSET a=2\nGET")
     try loop.advance(by: .seconds(1))
     ear.send(" a\nS")
@@ -202,12 +202,12 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "GET a\nSET a=1\nSE\nGET a\nSTATUS\n")
     ear.session.close()
-    let next = try bench.open()
+    let next = try rig.open()
     next.send("SET a=4\n")
     try loop.advance(by: .seconds(1))
     #expect(next.text == "SET a=4\n")
-    try replug(bench, loop)
-    let replugged = try bench.open()
+    try replug(rig, loop)
+    let replugged = try rig.open()
     replugged.send("SET a=5\n")
     try loop.advance(by: .seconds(1))
     #expect(replugged.text == "SET a=5\n")
@@ -215,8 +215,8 @@ import Testing
 
   @Test func withoutAPrefixEveryCommandIsOneAndAPauseEndsIt() throws {
     let loop = VirtualLoop()
-    let bench = try bench("obeys-first-settings-only", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("obeys-first-settings-only", on: loop)
+    let ear = try rig.open()
     ear.send("on")
     try loop.advance(by: .milliseconds(150))
     ear.send("e")
@@ -227,7 +227,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "one")
     #expect(
-      bench.said == [
+      rig.said == [
         .warning("session 1: drops 3 bytes of later settings because of the obeys-first-settings-only quirk")
       ])
   }
@@ -236,8 +236,8 @@ import Testing
 
   @Test func everyTransactionButTheFirstFailsUntilItIsReplugged() throws {
     let loop = VirtualLoop()
-    let bench = try bench("fails-after-first-transaction", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("fails-after-first-transaction", on: loop)
+    let ear = try rig.open()
     ear.send("o")
     try loop.advance(by: .milliseconds(300))
     ear.send("ne")
@@ -246,12 +246,12 @@ import Testing
     try loop.advance(by: .seconds(2))
     #expect(ear.text == "one" && ear.end == nil)
     ear.session.close()
-    let second = try bench.open()
+    let second = try rig.open()
     second.send("three")
     try loop.advance(by: .seconds(3_600))
     #expect(second.heard == [])
-    try replug(bench, loop)
-    let third = try bench.open()
+    try replug(rig, loop)
+    let third = try rig.open()
     third.send("four")
     try loop.advance(by: .seconds(1))
     #expect(third.text == "four")
@@ -259,29 +259,29 @@ import Testing
 
   @Test func aTransactionInAnotherSessionIsAnotherOneAndMayEndIt() throws {
     let loop = VirtualLoop()
-    let bench = try bench("fails-after-first-transaction,close,transactions=2", on: loop)
+    let rig = try rig("fails-after-first-transaction,close,transactions=2", on: loop)
     for text in ["one", "two"] {
-      let ear = try bench.open()
+      let ear = try rig.open()
       ear.send(text)
       try loop.advance(by: .milliseconds(100))
       #expect(ear.text == text)
       ear.session.close()
     }
-    let third = try bench.open()
+    let third = try rig.open()
     third.send("three")
     try loop.advance(by: .milliseconds(100))
     #expect(third.heard == [] && third.end == .closedByAccessory)
-    #expect(bench.endings.last == "the accessory closed it: because of the fails-after-first-transaction quirk")
+    #expect(rig.endings.last == "the accessory closed it: because of the fails-after-first-transaction quirk")
   }
 
   // MARK: Several
 
   @Test func quirksOfSessionsActTogether() throws {
     let loop = VirtualLoop()
-    let bench = try bench(
+    let rig = try rig(
       "drops-beyond,bytes=6,rate=1000000", "reply-chunking,glued,gap=100ms", "stale-bytes,count=2",
       "goes-silent,after=5s,restart=1h", on: loop)
-    let ear = try bench.open()
+    let ear = try rig.open()
     ear.send("hello, world")
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "hello," && ear.arrivals.count == 1)
@@ -290,7 +290,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(ear.text == "hello,")
     ear.session.close()
-    let next = try bench.open()
+    let next = try rig.open()
     next.send("abc")
     try loop.advance(by: .seconds(1))
     #expect(next.text == "o,abc")
@@ -299,33 +299,33 @@ import Testing
   @Test func nothingWaitsForAnAccessoryThatIsUnplugged() throws {
     let loop = VirtualLoop()
     let quirks = Quirk.format.examples.filter { $0.name != "flicker" && $0.name != "session" }
-    let bench = try BehaviorBench(.echo, on: loop)
+    let rig = try BehaviorRig(.echo, on: loop)
     try loop.advance(by: .seconds(1))
-    bench.accessory.unplug()
-    var profile = bench.accessory.profile
+    rig.accessory.unplug()
+    var profile = rig.accessory.profile
     for quirk in quirks where ["authentication", "identification"].contains(quirk.name) == false {
       profile.apply(quirk)
     }
-    let odd = bench.world.add(profile)
+    let odd = rig.world.add(profile)
     try odd.plugIn()
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
+    let ear = try rig.open()
     ear.send([UInt8](repeating: 1, count: 5_000))
     try loop.advance(by: .milliseconds(50))
     odd.unplug()
-    bench.close()
-    bench.world.tearDown()
+    rig.close()
+    rig.world.tearDown()
     try loop.runUntilQuiet()
     #expect(loop.nextDeadline == nil)
   }
 
   @Test func aForgottenSessionMayBeOdd() throws {
     let loop = VirtualLoop()
-    let bench = try bench("reply-chunking,gap=1s", "drops-beyond", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("reply-chunking,gap=1s", "drops-beyond", on: loop)
+    let ear = try rig.open()
     ear.send("hello")
     try loop.advance(by: .milliseconds(1_500))
-    bench.accessory.forgetSessions()
+    rig.accessory.forgetSessions()
     ear.send("again")
     try loop.advance(by: .seconds(60))
     #expect(ear.text == "hello" && ear.end == nil)

@@ -9,10 +9,10 @@ import Testing
 
 /// Quirks about how long sessions live, as an app sees them.
 @Suite struct SessionLifeTests {
-  private func bench(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorBench {
-    let bench = try BehaviorBench(.echo, quirks: [quirk], on: loop)
+  private func rig(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorRig {
+    let rig = try BehaviorRig(.echo, quirks: [quirk], on: loop)
     try loop.advance(by: .seconds(1))
-    return bench
+    return rig
   }
 
   /// Sends something and gives what came back within a tenth of a second.
@@ -23,10 +23,10 @@ import Testing
     return String(decoding: ear.heard[before...], as: UTF8.self)
   }
 
-  private func replug(_ bench: BehaviorBench, _ loop: VirtualLoop, after rest: Duration) throws {
-    bench.accessory.unplug()
+  private func replug(_ rig: BehaviorRig, _ loop: VirtualLoop, after rest: Duration) throws {
+    rig.accessory.unplug()
     try loop.advance(by: rest)
-    try bench.accessory.plugIn()
+    try rig.accessory.plugIn()
     try loop.advance(by: .seconds(1))
   }
 
@@ -35,9 +35,9 @@ import Testing
   /// How long sessions last that are opened one after the other; nil for more than a minute.
   private func lives(_ quirk: String, count: Int, seed: UInt64 = 1) throws -> [Duration?] {
     let loop = VirtualLoop(seed: seed)
-    let bench = try bench(quirk, on: loop)
+    let rig = try rig(quirk, on: loop)
     return try (0..<count).map { _ in
-      let ear = try bench.open()
+      let ear = try rig.open()
       let beginning = loop.now
       while ear.end == nil, loop.now < beginning + .seconds(60) { try loop.advance(by: .milliseconds(100)) }
       if ear.end == nil { return nil }
@@ -76,14 +76,14 @@ import Testing
 
   @Test func anEpisodeGoesOnWhileTheAccessoryIsReplugged() throws {
     let loop = VirtualLoop()
-    let bench = try bench("ends-sessions,min=1s,max=1s,episode=20s", on: loop)
-    _ = try bench.open()
-    try replug(bench, loop, after: .seconds(5))
-    let second = try bench.open()
+    let rig = try rig("ends-sessions,min=1s,max=1s,episode=20s", on: loop)
+    _ = try rig.open()
+    try replug(rig, loop, after: .seconds(5))
+    let second = try rig.open()
     try loop.advance(by: .seconds(2))
     #expect(second.end == .closedByAccessory)
     try loop.advance(by: .seconds(20))
-    let third = try bench.open()
+    let third = try rig.open()
     try loop.advance(by: .seconds(60))
     #expect(third.end == nil)
     #expect(try reply(third, loop) == "hello")
@@ -93,27 +93,27 @@ import Testing
 
   @Test func theEighthOpenInThirtySecondsWedgesItUntilAPowerCycle() throws {
     let loop = VirtualLoop()
-    let bench = try bench("wedges-after", on: loop)
-    let first = try bench.open()
+    let rig = try rig("wedges-after", on: loop)
+    let first = try rig.open()
     for _ in 2...7 {
-      let ear = try bench.open()
+      let ear = try rig.open()
       #expect(try reply(ear, loop) == "hello")
       ear.session.close()
       try loop.advance(by: .seconds(1))
     }
     #expect(try reply(first, loop) == "hello")
-    let eighth = try bench.open()
+    let eighth = try rig.open()
     #expect(try reply(eighth, loop) == "" && eighth.end == nil)
     #expect(try reply(first, loop) == "" && first.end == nil)
     // A quick replug does not help, and no length of time does.
-    try replug(bench, loop, after: .seconds(9))
+    try replug(rig, loop, after: .seconds(9))
     try loop.advance(by: .seconds(3_600))
-    let replugged = try bench.open()
+    let replugged = try rig.open()
     #expect(try reply(replugged, loop) == "" && replugged.end == nil)
-    try replug(bench, loop, after: .seconds(10))
-    for _ in 1...7 { #expect(try reply(try bench.open(), loop) == "hello") }
+    try replug(rig, loop, after: .seconds(10))
+    for _ in 1...7 { #expect(try reply(try rig.open(), loop) == "hello") }
     #expect(
-      bench.said.filter {
+      rig.said.filter {
         if case .warning(let text) = $0 { text.hasPrefix("wedged by 8 opens within 30s") } else { false }
       }
       .count == 1)
@@ -121,9 +121,9 @@ import Testing
 
   @Test func slowOpensDoNotWedgeIt() throws {
     let loop = VirtualLoop()
-    let bench = try bench("wedges-after,opens=3,within=10s", on: loop)
+    let rig = try rig("wedges-after,opens=3,within=10s", on: loop)
     for _ in 0..<20 {
-      let ear = try bench.open()
+      let ear = try rig.open()
       #expect(try reply(ear, loop) == "hello")
       ear.session.close()
       try loop.advance(by: .seconds(5))
@@ -133,8 +133,8 @@ import Testing
   // MARK: goes-silent
 
   /// For how many seconds a new session answers.
-  private func seconds(_ bench: BehaviorBench, _ loop: VirtualLoop) throws -> Int {
-    let ear = try bench.open()
+  private func seconds(_ rig: BehaviorRig, _ loop: VirtualLoop) throws -> Int {
+    let ear = try rig.open()
     var seconds = 0
     while seconds < 60, try reply(ear, loop) == "hello" {
       seconds += 1
@@ -147,21 +147,21 @@ import Testing
 
   @Test func aRestartHelpsForAWhileAndLaterOnesForLess() throws {
     let loop = VirtualLoop()
-    let bench = try bench("goes-silent,after=5s,restart=20s,later=2s,rest=10s", on: loop)
-    #expect(try (1...4).map { _ in try seconds(bench, loop) } == [5, 20, 2, 2])
-    try replug(bench, loop, after: .seconds(9))
-    #expect(try seconds(bench, loop) == 2)
-    try replug(bench, loop, after: .seconds(10))
-    #expect(try seconds(bench, loop) == 5)
+    let rig = try rig("goes-silent,after=5s,restart=20s,later=2s,rest=10s", on: loop)
+    #expect(try (1...4).map { _ in try seconds(rig, loop) } == [5, 20, 2, 2])
+    try replug(rig, loop, after: .seconds(9))
+    #expect(try seconds(rig, loop) == 2)
+    try replug(rig, loop, after: .seconds(10))
+    #expect(try seconds(rig, loop) == 5)
     #expect(
-      bench.said.first == .warning("session 1: sends nothing from now on because of the goes-silent quirk"))
+      rig.said.first == .warning("session 1: sends nothing from now on because of the goes-silent quirk"))
   }
 
   @Test func theJitterOfItsTimesFollowsFromTheSeed() throws {
     func times(_ seed: Int) throws -> [Int] {
       let loop = VirtualLoop()
-      let bench = try bench("goes-silent,after=20s,restart=20s,later=20s,jitter=10s,seed=\(seed)", on: loop)
-      return try (1...5).map { _ in try seconds(bench, loop) }
+      let rig = try rig("goes-silent,after=20s,restart=20s,later=20s,jitter=10s,seed=\(seed)", on: loop)
+      return try (1...5).map { _ in try seconds(rig, loop) }
     }
     let first = try times(3)
     #expect(first.allSatisfy { (10...30).contains($0) } && Set(first).count > 1)
@@ -173,22 +173,22 @@ import Testing
 
   @Test func aSessionThatIsCutOffEndsEveryNewOneUntilItWasUnpluggedForLong() throws {
     let loop = VirtualLoop()
-    let bench = try bench("phantom-session", on: loop)
-    let first = try bench.open()
+    let rig = try rig("phantom-session", on: loop)
+    let first = try rig.open()
     #expect(try reply(first, loop) == "hello")
     first.session.close()
     for _ in 1...5 {
-      let ear = try bench.open()
+      let ear = try rig.open()
       try loop.advance(by: .milliseconds(1_100))
       #expect(ear.end == .closedByAccessory)
       try loop.advance(by: .seconds(30))
     }
-    try replug(bench, loop, after: .seconds(29))
-    let haunted = try bench.open()
+    try replug(rig, loop, after: .seconds(29))
+    let haunted = try rig.open()
     try loop.advance(by: .milliseconds(1_100))
     #expect(haunted.end == .closedByAccessory)
-    try replug(bench, loop, after: .seconds(30))
-    let last = try bench.open()
+    try replug(rig, loop, after: .seconds(30))
+    let last = try rig.open()
     try loop.advance(by: .seconds(60))
     #expect(last.end == nil)
     #expect(try reply(last, loop) == "hello")
@@ -196,31 +196,31 @@ import Testing
 
   @Test func aSessionThatIsQuietBeforeItsEndLeavesNoPhantom() throws {
     let loop = VirtualLoop()
-    let bench = try bench("phantom-session,within=500ms", on: loop)
+    let rig = try rig("phantom-session,within=500ms", on: loop)
     for _ in 1...3 {
-      let ear = try bench.open()
+      let ear = try rig.open()
       #expect(try reply(ear, loop) == "hello")
       try loop.advance(by: .seconds(2))
       #expect(ear.end == nil)
       ear.session.close()
       try loop.advance(by: .seconds(1))
     }
-    #expect(bench.said == [])
+    #expect(rig.said == [])
   }
 
   @Test func aCableThatIsPulledInTheMiddleLeavesAPhantom() throws {
     let loop = VirtualLoop()
-    let bench = try bench("phantom-session", on: loop)
-    let ear = try bench.open()
+    let rig = try rig("phantom-session", on: loop)
+    let ear = try rig.open()
     ear.send("hello")
     try loop.advance(by: .milliseconds(100))
-    bench.world.pull(bench.accessory)
+    rig.world.pull(rig.accessory)
     try loop.advance(by: .seconds(2))
-    try bench.accessory.plugIn()
+    try rig.accessory.plugIn()
     try loop.advance(by: .seconds(1))
-    let next = try bench.open()
+    let next = try rig.open()
     try loop.advance(by: .milliseconds(1_100))
     #expect(next.end == .closedByAccessory)
-    #expect(bench.endings.last == "the accessory closed it: the phantom-session quirk")
+    #expect(rig.endings.last == "the accessory closed it: the phantom-session quirk")
   }
 }

@@ -10,24 +10,24 @@ import Testing
 @Suite struct SessionRelayTests {
   private let loop = VirtualLoop(seed: 3)
   private let stream = FakeStream()
-  private let bench: BehaviorBench
+  private let rig: BehaviorRig
 
   init() throws {
-    let bench = try BehaviorBench(.echo, on: loop)
-    let came = try loop.run(until: { bench.shown != nil })
+    let rig = try BehaviorRig(.echo, on: loop)
+    let came = try loop.run(until: { rig.shown != nil })
     #expect(came)
-    self.bench = bench
+    self.rig = rig
   }
 
-  /// A relay in the device's role, whose accessory does what `bench` does.
+  /// A relay in the device's role, whose accessory does what `rig` does.
   private func relay(
-    _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in bench: BehaviorBench? = nil
+    _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in rig: BehaviorRig? = nil
   ) throws -> (SessionRelay, Endings) {
     let endings = Endings()
     let relay = SessionRelay(
       stream, linger: .seconds(1), whenReaderLeaves: whenReaderLeaves, on: loop
     ) { endings.list.append($1) }
-    relay.attach(try (bench ?? self.bench).open().session)
+    relay.attach(try (rig ?? self.rig).open().session)
     return (relay, endings)
   }
 
@@ -45,11 +45,11 @@ import Testing
     #expect(loop.now - began >= .seconds(1) && loop.now - began < .seconds(2))
     #expect(relay.counts == SessionRelay.Counts(sent: 8, received: 8, lost: 0))
     try loop.advance(by: .milliseconds(100))
-    #expect(bench.endings == ["the device closed it"])
+    #expect(rig.endings == ["the device closed it"])
   }
 
   @Test func anOutputThatTakesNothingStopsTheOtherEnd() throws {
-    let source = try BehaviorBench(try Behavior("source,rate=1000000000,chunk=1000"), on: loop)
+    let source = try BehaviorRig(try Behavior("source,rate=1000000000,chunk=1000"), on: loop)
     #expect(try loop.run(until: { source.shown != nil }))
     stream.room = 1_000
     let (relay, _) = try relay(in: source)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func aSessionThatTakesNoMoreStopsTheInput() throws {
-    let slow = try BehaviorBench(.echo, on: loop)
+    let slow = try BehaviorRig(.echo, on: loop)
     #expect(try loop.run(until: { slow.shown != nil }))
     stream.room = 0
     let (relay, _) = try relay(in: slow)
@@ -83,7 +83,7 @@ import Testing
     stream.room = 3
     stream.give("hello")
     try loop.advance(by: .milliseconds(100))
-    bench.accessory.closeSessions()
+    rig.accessory.closeSessions()
     try loop.advance(by: .milliseconds(100))
     #expect(stream.text == "hel" && endings.list.isEmpty)
     stream.room = 10
@@ -120,14 +120,14 @@ import Testing
     let (relay, endings) = try relay()
     stream.give("one ")
     try loop.advance(by: .milliseconds(100))
-    bench.accessory.unplug()
+    rig.accessory.unplug()
     try loop.advance(by: .milliseconds(100))
     #expect(endings.list.count == 1)
     stream.give("two")
     #expect(relay.unsent == 3)
-    try bench.accessory.plugIn()
-    #expect(try loop.run(until: { bench.shown != nil }))
-    relay.attach(try bench.open().session)
+    try rig.accessory.plugIn()
+    #expect(try loop.run(until: { rig.shown != nil }))
+    relay.attach(try rig.open().session)
     try loop.advance(by: .milliseconds(100))
     #expect(stream.text == "one two" && relay.unsent == 0)
   }

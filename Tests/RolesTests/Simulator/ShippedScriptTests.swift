@@ -10,10 +10,10 @@ import Testing
 @Suite struct ShippedScriptTests {
   private let loop = VirtualLoop()
 
-  private func bench(_ name: String) throws -> BehaviorBench {
-    let bench = try BehaviorBench(try ProfileLibrary().profile(name), on: loop)
+  private func rig(_ name: String) throws -> BehaviorRig {
+    let rig = try BehaviorRig(try ProfileLibrary().profile(name), on: loop)
     try loop.advance(by: .seconds(1))
-    return bench
+    return rig
   }
 
   /// What comes back within a time.
@@ -30,9 +30,9 @@ import Testing
   }
 
   @Test func aTriggerOfTheScannerSendsACodeOnTheOtherProtocol() throws {
-    let bench = try bench("scanner")
-    let control = try bench.open("com.example.scanner.control")
-    let data = try bench.open("com.example.scanner.data")
+    let rig = try rig("scanner")
+    let control = try rig.open("com.example.scanner.control")
+    let data = try rig.open("com.example.scanner.data")
     #expect(try answer(control, "TRIGGER\r\nTRIGGER\r\n", within: .milliseconds(300)) == "OK\r\n")
     #expect(data.text == "")
     try loop.advance(by: .seconds(1))
@@ -46,23 +46,23 @@ import Testing
   }
 
   @Test func aSessionThatEndsDuringAScanLeavesNoScannerThatIsBusyForEver() throws {
-    let bench = try bench("scanner")
-    let control = try bench.open("com.example.scanner.control")
+    let rig = try rig("scanner")
+    let control = try rig.open("com.example.scanner.control")
     _ = try answer(control, "TRIGGER\r\n", within: .milliseconds(100))
     control.session.close()
     try loop.advance(by: .seconds(1))
-    let next = try bench.open("com.example.scanner.control")
+    let next = try rig.open("com.example.scanner.control")
     try loop.advance(by: .seconds(2))
     #expect(try answer(next, "STATE?\r\n") == "STATE ready\r\n")
   }
 
   @Test func thePrinterRunsOutOfPaperAndPrintsSlowly() throws {
-    let bench = try bench("printer")
-    guard case .script(let script) = bench.accessory.profile.behavior, case .frame(let frame) = script.framing else {
+    let rig = try rig("printer")
+    guard case .script(let script) = rig.accessory.profile.behavior, case .frame(let frame) = script.framing else {
       Issue.record("the printer has no frames")
       return
     }
-    let ear = try bench.open("com.example.printer")
+    let ear = try rig.open("com.example.printer")
     func send(_ text: String, within time: Duration = .milliseconds(700)) throws -> [UInt8] {
       try answer(ear, try frame.encode(Array(text.utf8)), within: time)
     }
@@ -82,8 +82,8 @@ import Testing
   }
 
   @Test func theReceiverSendsSentencesWithRightChecksumsAndTheTime() throws {
-    let bench = try bench("gps")
-    let ear = try bench.open("com.example.gps")
+    let rig = try rig("gps")
+    let ear = try rig.open("com.example.gps")
     try loop.advance(by: .milliseconds(9_500))
     let sentences = ear.text.split(separator: "\r\n")
     #expect(
@@ -103,8 +103,8 @@ import Testing
   }
 
   @Test func theTerminalIsPairedBeforeItTakesPayments() throws {
-    let bench = try bench("terminal")
-    var ear = try bench.open("com.example.terminal")
+    let rig = try rig("terminal")
+    var ear = try rig.open("com.example.terminal")
     #expect(try answer(ear, "{\"pay\":5}\n") == "{\"error\":\"not paired, or no amount\"}\n")
     #expect(try answer(ear, "{\"do\":\"pair\"}\n") == "{\"event\":\"code\",\"digits\":6}\n")
     #expect(
@@ -112,7 +112,7 @@ import Testing
         == "{\"event\":\"wrong code\"}\n{\"event\":\"wrong code\"}\n")
     #expect(try answer(ear, "{\"code\":\"333333\"}\n") == "{\"event\":\"locked\"}\n")
     #expect(ear.end != nil)
-    ear = try bench.open("com.example.terminal")
+    ear = try rig.open("com.example.terminal")
     #expect(try answer(ear, "{\"do\":\"pair\"}\n", within: .seconds(70)).hasSuffix("{\"event\":\"code expired\"}\n"))
     #expect(
       try answer(ear, "{\"do\":\"pair\"}\n{\"code\":\"246810\"}\n").hasSuffix(
@@ -122,13 +122,13 @@ import Testing
         "{\"event\":\"paid\",\"cents\":1250,\"receipt\":1}\n{\"error\":\"busy\"}\n"))
     #expect(try answer(ear, "{\"do\":\"reset\"}\n", within: .seconds(10)) == "{\"event\":\"restarting\"}\n")
     #expect(ear.end != nil)
-    ear = try bench.open("com.example.terminal")
+    ear = try rig.open("com.example.terminal")
     #expect(try answer(ear, "{\"pay\":5}\n") == "{\"error\":\"not paired, or no amount\"}\n")
   }
 
   @Test func theCardWantsItsPINAndBlocksAfterThreeWrongOnes() throws {
-    let bench = try bench("card-reader")
-    let ear = try bench.open("com.example.cardreader")
+    let rig = try rig("card-reader")
+    let ear = try rig.open("com.example.cardreader")
     func apdu(_ text: String) throws -> String {
       let bytes = try Hex.parse(text)
       return Hex.spaced(try answer(ear, [0, UInt8(bytes.count)] + bytes).dropFirst(2))
@@ -146,8 +146,8 @@ import Testing
   }
 
   @Test func theStrapMeasuresAndLosesContact() throws {
-    let bench = try bench("heart-rate")
-    let ear = try bench.open("com.example.heartrate")
+    let rig = try rig("heart-rate")
+    let ear = try rig.open("com.example.heartrate")
     try loop.advance(by: .milliseconds(19_500))
     #expect(ear.heard.count == 19 * 4)
     for start in stride(from: 0, to: ear.heard.count, by: 4) {

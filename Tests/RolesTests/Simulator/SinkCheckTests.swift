@@ -80,15 +80,15 @@ import Testing
 
   @Test func anAccessoryTellsAMistakeOnceNothingFollows() throws {
     let loop = VirtualLoop()
-    let bench = try BehaviorBench(.sink(check: true), on: loop)
+    let rig = try BehaviorRig(.sink(check: true), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     recorder.send(Self.stream.bytes(0..<1_000) + Self.stream.bytes(1_016..<2_000))
     try loop.advance(by: .seconds(1))
-    #expect(bench.said == [.warning("session 1: lost: 16 bytes from byte 1000 on never came")])
+    #expect(rig.said == [.warning("session 1: lost: 16 bytes from byte 1000 on never came")])
     recorder.send(Self.stream.bytes(2_000..<3_000))
     recorder.session.close()
     try loop.advance(by: .seconds(1))
-    #expect(bench.said.count == 1)
+    #expect(rig.said.count == 1)
   }
 }

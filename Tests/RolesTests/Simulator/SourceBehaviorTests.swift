@@ -10,11 +10,11 @@ import Testing
     _ source: Behavior.Source, for time: Duration, seed: UInt64 = 1
   ) throws -> (SessionEar, VirtualLoop) {
     let loop = VirtualLoop(seed: seed)
-    let bench = try BehaviorBench(.source(source), on: loop)
+    let rig = try BehaviorRig(.source(source), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     try loop.advance(by: time)
-    withExtendedLifetime(bench) {}
+    withExtendedLifetime(rig) {}
     return (recorder, loop)
   }
 
@@ -42,9 +42,9 @@ import Testing
     #expect(try listen(source, for: .seconds(5), seed: 2).0.heard != first)
 
     let loop = VirtualLoop()
-    let bench = try BehaviorBench(.source(source), on: loop)
+    let rig = try BehaviorRig(.source(source), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorders = [try bench.open(), try bench.open()]
+    let recorders = [try rig.open(), try rig.open()]
     try loop.advance(by: .seconds(5))
     #expect(recorders[0].heard.count == 2_000 && recorders[1].heard.count == 2_000)
     #expect(recorders[0].heard != recorders[1].heard)
@@ -59,9 +59,9 @@ import Testing
 
   @Test func whatASourceIsSentIsTakenAndDropped() throws {
     let loop = VirtualLoop()
-    let bench = try BehaviorBench(.source(.init(rate: 10, chunk: 1)), on: loop)
+    let rig = try BehaviorRig(.source(.init(rate: 10, chunk: 1)), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     recorder.send([UInt8](repeating: 7, count: 2_000_000))
     try loop.advance(by: .seconds(30))
     #expect(recorder.session.bytesWritten == 2_000_000)
@@ -74,9 +74,9 @@ import Testing
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000
-    let bench = try BehaviorBench(.source(.init(rate: rate, chunk: 1_000)), on: loop)
+    let rig = try BehaviorRig(.source(.init(rate: rate, chunk: 1_000)), on: loop)
     try loop.advance(by: .seconds(1))
-    let recorder = try bench.open()
+    let recorder = try rig.open()
     try loop.advance(by: .seconds(1))
     recorder.isDeaf = true
     try loop.advance(by: .seconds(5))

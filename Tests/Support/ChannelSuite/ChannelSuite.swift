@@ -30,7 +30,7 @@ public enum ChannelSuite {
         left.forget()
         right.forget()
       }
-      try check.body(Bench(rig: rig, left: left, right: right, traits: factory.traits))
+      try check.body(ConnectedPair(rig: rig, left: left, right: right, traits: factory.traits))
       for probe in [left, right] {
         if let violation = probe.violation { throw CheckFailure(violation) }
       }
@@ -54,10 +54,10 @@ public struct ChannelCheck: Sendable {
   public let name: String
   /// What the medium must promise for it.
   public let needs: ChannelFactory.Traits
-  let body: @Sendable (Bench) throws -> Void
+  let body: @Sendable (ConnectedPair) throws -> Void
 
   init(
-    _ name: String, needs: ChannelFactory.Traits = [], _ body: @escaping @Sendable (Bench) throws -> Void
+    _ name: String, needs: ChannelFactory.Traits = [], _ body: @escaping @Sendable (ConnectedPair) throws -> Void
   ) {
     self.name = name
     self.needs = needs
@@ -66,7 +66,7 @@ public struct ChannelCheck: Sendable {
 }
 
 /// What a check works on.
-struct Bench {
+struct ConnectedPair {
   let rig: ChannelRig
   let left: Probe
   let right: Probe

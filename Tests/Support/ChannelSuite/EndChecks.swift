@@ -3,109 +3,109 @@ import AccessoryCore
 extension ChannelSuite {
   /// Every way a channel can be over.
   static let endChecks: [ChannelCheck] = [
-    ChannelCheck("whatTheLeftSentBeforeItClosedArrives", needs: .leftCloseDelivers) { bench in
-      try closeDelivers(bench, closer: bench.left, other: bench.right)
+    ChannelCheck("whatTheLeftSentBeforeItClosedArrives", needs: .leftCloseDelivers) { pair in
+      try closeDelivers(pair, closer: pair.left, other: pair.right)
     },
 
-    ChannelCheck("whatTheRightSentBeforeItClosedArrives", needs: .rightCloseDelivers) { bench in
-      try closeDelivers(bench, closer: bench.right, other: bench.left)
+    ChannelCheck("whatTheRightSentBeforeItClosedArrives", needs: .rightCloseDelivers) { pair in
+      try closeDelivers(pair, closer: pair.right, other: pair.left)
     },
 
-    ChannelCheck("aPausedReaderStillGetsWhatWasSentBeforeTheClose", needs: .leftCloseDelivers) { bench in
-      bench.right.pause()
-      bench.start()
-      bench.left.stream(3_000, chunk: 1_000)
-      bench.left.close()
-      bench.right.resume()
-      try bench.rig.run("the end was heard") { bench.right.end != nil }
-      try require(bench.right.received == 3_000, "only \(bench.right.received) of 3000 bytes came before the end")
+    ChannelCheck("aPausedReaderStillGetsWhatWasSentBeforeTheClose", needs: .leftCloseDelivers) { pair in
+      pair.right.pause()
+      pair.start()
+      pair.left.stream(3_000, chunk: 1_000)
+      pair.left.close()
+      pair.right.resume()
+      try pair.rig.run("the end was heard") { pair.right.end != nil }
+      try require(pair.right.received == 3_000, "only \(pair.right.received) of 3000 bytes came before the end")
     },
 
-    ChannelCheck("aCloseOfTheLeftIsHeardAsOne") { bench in
-      try closeIsHeard(bench, closer: bench.left, other: bench.right)
+    ChannelCheck("aCloseOfTheLeftIsHeardAsOne") { pair in
+      try closeIsHeard(pair, closer: pair.left, other: pair.right)
     },
 
-    ChannelCheck("aCloseOfTheRightIsHeardAsOne") { bench in
-      try closeIsHeard(bench, closer: bench.right, other: bench.left)
+    ChannelCheck("aCloseOfTheRightIsHeardAsOne") { pair in
+      try closeIsHeard(pair, closer: pair.right, other: pair.left)
     },
 
-    ChannelCheck("aCloseWithBytesUnreadIsStillHeardAsAClose", needs: .closesInOrderUnread) { bench in
-      bench.right.pause()
-      bench.start()
-      bench.left.stream(5_000, chunk: 5_000)
-      bench.right.close()
-      try bench.rig.run("the close was heard") { bench.left.end != nil }
-      try bench.requireClose(heardBy: bench.left)
+    ChannelCheck("aCloseWithBytesUnreadIsStillHeardAsAClose", needs: .closesInOrderUnread) { pair in
+      pair.right.pause()
+      pair.start()
+      pair.left.stream(5_000, chunk: 5_000)
+      pair.right.close()
+      try pair.rig.run("the close was heard") { pair.left.end != nil }
+      try pair.requireClose(heardBy: pair.left)
     },
 
-    ChannelCheck("aCutIsHeardByBothEnds", needs: .canBeCut) { bench in
-      bench.start()
-      bench.left.stream(100, chunk: 100)
-      try bench.rig.run("the channel works") { bench.right.received == 100 }
-      bench.rig.cut?()
-      try bench.rig.run("both ends heard of the cut") { bench.left.end != nil && bench.right.end != nil }
-      for end in [bench.left.end, bench.right.end] {
+    ChannelCheck("aCutIsHeardByBothEnds", needs: .canBeCut) { pair in
+      pair.start()
+      pair.left.stream(100, chunk: 100)
+      try pair.rig.run("the channel works") { pair.right.received == 100 }
+      pair.rig.cut?()
+      try pair.rig.run("both ends heard of the cut") { pair.left.end != nil && pair.right.end != nil }
+      for end in [pair.left.end, pair.right.end] {
         guard case .lost = end else { throw CheckFailure("a cut was heard as '\(String(describing: end))'") }
       }
     },
 
-    ChannelCheck("aSendAfterTheEndTakesNothing") { bench in
-      bench.start()
-      bench.left.close()
-      try require(bench.left.send(10) == 0, "a closed channel took bytes")
-      try bench.rig.run("the close was heard") { bench.right.end != nil }
-      try require(bench.right.send(10) == 0, "an ended channel took bytes")
+    ChannelCheck("aSendAfterTheEndTakesNothing") { pair in
+      pair.start()
+      pair.left.close()
+      try require(pair.left.send(10) == 0, "a closed channel took bytes")
+      try pair.rig.run("the close was heard") { pair.right.end != nil }
+      try require(pair.right.send(10) == 0, "an ended channel took bytes")
     },
 
-    ChannelCheck("noCallComesAfterAClose") { bench in
-      bench.start()
-      bench.right.onReceived = { _ in bench.right.close() }
-      bench.left.stream(1_000_000, chunk: 50_000)
+    ChannelCheck("noCallComesAfterAClose") { pair in
+      pair.start()
+      pair.right.onReceived = { _ in pair.right.close() }
+      pair.left.stream(1_000_000, chunk: 50_000)
       // The probe itself reports calls after its close.
-      try bench.rig.run("the other end heard of the close") { bench.left.end != nil }
+      try pair.rig.run("the other end heard of the close") { pair.left.end != nil }
     },
 
-    ChannelCheck("callsFromInsideCallbacksAreHarmless") { bench in
-      bench.start()
-      bench.right.onReceived = { _ in
-        bench.right.pause()
-        bench.right.resume()
-        bench.right.send(7)
+    ChannelCheck("callsFromInsideCallbacksAreHarmless") { pair in
+      pair.start()
+      pair.right.onReceived = { _ in
+        pair.right.pause()
+        pair.right.resume()
+        pair.right.send(7)
       }
-      bench.left.onReceived = { _ in bench.left.close() }
-      bench.right.onEnd = {
-        bench.right.send(1)
-        bench.right.resume()
-        bench.right.channel.close()
+      pair.left.onReceived = { _ in pair.left.close() }
+      pair.right.onEnd = {
+        pair.right.send(1)
+        pair.right.resume()
+        pair.right.channel.close()
       }
-      bench.left.stream(10, chunk: 10)
-      try bench.rig.run("the end was heard") { bench.right.end != nil }
+      pair.left.stream(10, chunk: 10)
+      try pair.rig.run("the end was heard") { pair.right.end != nil }
     },
 
-    ChannelCheck("closingTwiceDoesNothing") { bench in
-      bench.start()
-      bench.left.close()
-      bench.left.close()
-      try bench.rig.run("the close was heard") { bench.right.end != nil }
-      bench.right.channel.close()
-      bench.right.channel.close()
+    ChannelCheck("closingTwiceDoesNothing") { pair in
+      pair.start()
+      pair.left.close()
+      pair.left.close()
+      try pair.rig.run("the close was heard") { pair.right.end != nil }
+      pair.right.channel.close()
+      pair.right.channel.close()
     },
 
-    ChannelCheck("bothEndsMayCloseAtOnce") { bench in
-      bench.start()
-      bench.left.stream(1_000, chunk: 1_000)
-      bench.right.stream(1_000, chunk: 1_000)
-      bench.left.close()
-      bench.right.close()
-      try require(bench.left.send(1) == 0 && bench.right.send(1) == 0, "a closed channel took bytes")
+    ChannelCheck("bothEndsMayCloseAtOnce") { pair in
+      pair.start()
+      pair.left.stream(1_000, chunk: 1_000)
+      pair.right.stream(1_000, chunk: 1_000)
+      pair.left.close()
+      pair.right.close()
+      try require(pair.left.send(1) == 0 && pair.right.send(1) == 0, "a closed channel took bytes")
     },
 
-    ChannelCheck("aHandlerIsLetGoAtTheEnd") { bench in
+    ChannelCheck("aHandlerIsLetGoAtTheEnd") { pair in
       let guardian = CallGuardian()
       weak var left: Probe?
       weak var right: Probe?
       do {
-        let probes = (Probe("left", bench.rig.left, guardian), Probe("right", bench.rig.right, guardian))
+        let probes = (Probe("left", pair.rig.left, guardian), Probe("right", pair.rig.right, guardian))
         (left, right) = probes
         probes.0.start()
         probes.1.start()
@@ -113,27 +113,27 @@ extension ChannelSuite {
       try require(left != nil && right != nil, "a started channel does not hold its handler")
       left?.close()
       try require(left == nil, "a closed channel holds its handler")
-      try bench.rig.run("the ended channel let its handler go") { right == nil }
+      try pair.rig.run("the ended channel let its handler go") { right == nil }
     },
   ]
 
-  private static func closeDelivers(_ bench: Bench, closer: Probe, other: Probe) throws {
-    bench.start()
+  private static func closeDelivers(_ pair: ConnectedPair, closer: Probe, other: Probe) throws {
+    pair.start()
     closer.stream(300_000, chunk: 30_000)
-    try bench.rig.run("all was taken") { closer.hasStreamed }
+    try pair.rig.run("all was taken") { closer.hasStreamed }
     closer.close()
-    try bench.rig.run("the close was heard") { other.end != nil }
+    try pair.rig.run("the close was heard") { other.end != nil }
     try require(other.received == 300_000, "only \(other.received) of 300000 bytes came before the end")
-    try bench.requireClose(heardBy: other)
+    try pair.requireClose(heardBy: other)
   }
 
-  private static func closeIsHeard(_ bench: Bench, closer: Probe, other: Probe) throws {
-    bench.start()
+  private static func closeIsHeard(_ pair: ConnectedPair, closer: Probe, other: Probe) throws {
+    pair.start()
     closer.stream(100, chunk: 100)
     other.stream(100, chunk: 100)
-    try bench.rig.run("the channel works") { closer.received == 100 && other.received == 100 }
+    try pair.rig.run("the channel works") { closer.received == 100 && other.received == 100 }
     closer.close()
-    try bench.rig.run("the close was heard") { other.end != nil }
-    try bench.requireClose(heardBy: other)
+    try pair.rig.run("the close was heard") { other.end != nil }
+    try pair.requireClose(heardBy: other)
   }
 }

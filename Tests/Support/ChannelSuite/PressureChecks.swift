@@ -3,66 +3,66 @@ import AccessoryCore
 extension ChannelSuite {
   /// Sends that fall short, and readers that do not want to read now.
   static let pressureChecks: [ChannelCheck] = [
-    ChannelCheck("aFullChannelTakesLessAndTellsWhenThereIsRoom") { bench in
-      bench.right.pause()
-      bench.start()
-      try fill(bench)
-      let held = bench.left.sent
-      bench.right.resume()
-      try bench.rig.run("the sender was told of room") { bench.left.writableCalls > 0 }
-      bench.left.stream(100_000, chunk: 10_000)
-      try bench.rig.run("all that was taken arrived") { bench.right.received == held + 100_000 }
+    ChannelCheck("aFullChannelTakesLessAndTellsWhenThereIsRoom") { pair in
+      pair.right.pause()
+      pair.start()
+      try fill(pair)
+      let held = pair.left.sent
+      pair.right.resume()
+      try pair.rig.run("the sender was told of room") { pair.left.writableCalls > 0 }
+      pair.left.stream(100_000, chunk: 10_000)
+      try pair.rig.run("all that was taken arrived") { pair.right.received == held + 100_000 }
     },
 
-    ChannelCheck("aPausedReaderHearsNothingUntilItResumes") { bench in
-      bench.start()
-      bench.left.stream(100, chunk: 100)
-      try bench.rig.run("the first bytes arrived") { bench.right.received == 100 }
-      bench.right.pause()
-      try fill(bench)
-      try require(bench.right.received == 100, "a paused end received \(bench.right.received - 100) bytes")
-      bench.right.resume()
-      try bench.rig.run("the rest arrived") { bench.right.received == bench.left.sent }
+    ChannelCheck("aPausedReaderHearsNothingUntilItResumes") { pair in
+      pair.start()
+      pair.left.stream(100, chunk: 100)
+      try pair.rig.run("the first bytes arrived") { pair.right.received == 100 }
+      pair.right.pause()
+      try fill(pair)
+      try require(pair.right.received == 100, "a paused end received \(pair.right.received - 100) bytes")
+      pair.right.resume()
+      try pair.rig.run("the rest arrived") { pair.right.received == pair.left.sent }
     },
 
-    ChannelCheck("aReaderMayPauseInTheMiddleOfAReception") { bench in
-      bench.start()
+    ChannelCheck("aReaderMayPauseInTheMiddleOfAReception") { pair in
+      pair.start()
       var pauses = 0
-      bench.right.onReceived = { _ in
-        bench.right.pause()
+      pair.right.onReceived = { _ in
+        pair.right.pause()
         pauses += 1
       }
-      bench.left.stream(500_000, chunk: 50_000)
-      while bench.right.received < 500_000 {
+      pair.left.stream(500_000, chunk: 50_000)
+      while pair.right.received < 500_000 {
         let seen = pauses
-        try bench.rig.run("bytes came after a resumption") { pauses > seen }
-        bench.right.resume()
+        try pair.rig.run("bytes came after a resumption") { pauses > seen }
+        pair.right.resume()
       }
-      try require(pauses == bench.right.receptions, "a paused end received something")
+      try require(pauses == pair.right.receptions, "a paused end received something")
     },
 
-    ChannelCheck("oneDirectionFlowsWhileTheOtherIsFull") { bench in
-      bench.right.pause()
-      bench.start()
-      try fill(bench)
-      let before = bench.left.received
-      bench.right.stream(200_000, chunk: 20_000)
-      try bench.rig.run("the free direction delivered") { bench.left.received == before + 200_000 }
-      try require(bench.right.received == 0, "a paused end received something")
+    ChannelCheck("oneDirectionFlowsWhileTheOtherIsFull") { pair in
+      pair.right.pause()
+      pair.start()
+      try fill(pair)
+      let before = pair.left.received
+      pair.right.stream(200_000, chunk: 20_000)
+      try pair.rig.run("the free direction delivered") { pair.left.received == before + 200_000 }
+      try require(pair.right.received == 0, "a paused end received something")
     },
   ]
 
   /// Sends from the left until a send falls short, and lets the loop turn a few times.
-  private static func fill(_ bench: Bench) throws(CheckFailure) {
+  private static func fill(_ pair: ConnectedPair) throws(CheckFailure) {
     let most = 64 << 20
-    while bench.left.send(65_536) == 65_536 {
-      try require(bench.left.sent < most, "a channel whose reader is paused took \(most) bytes")
+    while pair.left.send(65_536) == 65_536 {
+      try require(pair.left.sent < most, "a channel whose reader is paused took \(most) bytes")
     }
     // Bytes the other way are the clock here: when they have arrived, the loop has looked at everything else, too.
     for _ in 0..<3 {
-      let seen = bench.left.received
-      bench.right.stream(1, chunk: 1)
-      try bench.rig.run("a byte came the other way") { bench.left.received == seen + 1 }
+      let seen = pair.left.received
+      pair.right.stream(1, chunk: 1)
+      try pair.rig.run("a byte came the other way") { pair.left.received == seen + 1 }
     }
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// What two processes meet over.
 enum Medium: String, CaseIterable {
-  case unix, tcp, pty, bench
+  case unix, tcp, pty, local
 }
 
 /// Where a couple meets: what its accessory is given with `--on`, and its host as an address.
@@ -15,12 +15,12 @@ struct MeetingPlace {
     switch medium {
     case .unix: (on, address) = (["--on", "unix:\(folder)/\(name).sock"], ["unix:\(folder)/\(name).sock"])
     case .pty: (on, address) = (["--on", "pty:\(folder)/\(name).tty"], ["pty:\(folder)/\(name).tty"])
-    case .bench: (on, address) = ([], [])
+    case .local: (on, address) = ([], [])
     case .tcp:
       let port = try Self.freePort()
       (on, address) = (["--on", "tcp:127.0.0.1:\(port)"], ["tcp:127.0.0.1:\(port)"])
     }
-    environment = ["EASIM_BENCH": "\(folder)/bench-\(name)"]
+    environment = ["EASIM_LOCAL": "\(folder)/local-\(name)"]
   }
 
   /// A port that is free now. An accessory that starts again must find it free.

@@ -4,7 +4,7 @@
 import Glibc
 
 private let usage = """
-  usage: Scripts/soak MINUTES [--seed N] [--media unix,tcp,pty,bench] [--json] [--keep] [--easim PATH]
+  usage: Scripts/soak MINUTES [--seed N] [--media unix,tcp,pty,local] [--json] [--keep] [--easim PATH]
   """
 
 func options(_ words: [String]) throws -> Soaker.Options {

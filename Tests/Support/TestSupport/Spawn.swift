@@ -43,9 +43,9 @@ public struct Spawn {
     self.pid = pid
   }
 
-  /// The user's own profiles, bench and colours must not reach a test; a sanitizer's settings must.
+  /// The user's own profiles, local directory and colours must not reach a test; a sanitizer's settings must.
   private static var environment: [String: String] {
-    var out = ["HOME": "/nonexistent", "EASIM_BENCH": "/nonexistent/bench", "LC_ALL": "C.UTF-8"]
+    var out = ["HOME": "/nonexistent", "EASIM_LOCAL": "/nonexistent/local", "LC_ALL": "C.UTF-8"]
     for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
       if let value = getenv(name) { out[name] = String(cString: value) }
     }

@@ -152,7 +152,7 @@ import Testing
     #expect(!report.passed)
     #expect(
       report.errors[.different]?.first
-        == "the bench: burst 0: byte 2 is 03 and should be 09: expected … 01 02 09 04 …, got … 01 02 03 04 …")
+        == "this machine: burst 0: byte 2 is 03 and should be 09: expected … 01 02 09 04 …, got … 01 02 03 04 …")
     #expect(rig.warnings.count == 1)
   }
 
@@ -160,7 +160,7 @@ import Testing
     let rig = try LoadRig(Self.plan { $0.timeout = .seconds(2) }, behavior: "sink")
     let report = try rig.finish()
     #expect(rig.runner.outcome == .timedOut)
-    #expect(report.errors[.timedOut]?.first == "the bench: burst 0 took longer than 2s")
+    #expect(report.errors[.timedOut]?.first == "this machine: burst 0 took longer than 2s")
     #expect(report.lost == 1)
   }
 
@@ -235,7 +235,7 @@ import Testing
     rig.world.pull(rig.accessory)
     let report = try rig.finish(limit: .seconds(20))
     #expect(rig.runner.outcome == .gone)
-    #expect(report.errors[.gone]?.first == "the bench: the accessory did not come back within 4s")
+    #expect(report.errors[.gone]?.first == "this machine: the accessory did not come back within 4s")
   }
 
   @Test func theTimeLeftFollowsFromWhatIsDone() {

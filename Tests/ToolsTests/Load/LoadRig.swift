@@ -44,7 +44,7 @@ final class LoadRig {
     runner = BurstRunner(plan, on: loop) { event in
       if case .warning(let text) = event.kind { log.warnings.append(text) }
     }
-    site = runner.addSite("the bench")
+    site = runner.addSite("this machine")
     log.site = site
     let device = world.device
     site.linkCounters = { device.linkCounters }

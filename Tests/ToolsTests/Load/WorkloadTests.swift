@@ -78,7 +78,7 @@ import Testing
     let plan = try Self.plan("{ count: 9, size: { kind: 'list', values: [{ value: 40 }, { value: 90 }] } }")
     let report = try LoadRig(plan, playing: wrong).finish()
     #expect(
-      report.errors[.different]?.first.hasPrefix("the bench: corrupted: 1 byte from byte 5 of burst 2 on") == true,
+      report.errors[.different]?.first.hasPrefix("this machine: corrupted: 1 byte from byte 5 of burst 2 on") == true,
       "\(report.errors)")
   }
 
@@ -152,7 +152,7 @@ import Testing
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
     // A match that never comes may still come.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
-    #expect(error.hasPrefix("the bench: burst 0 (ask): "), "\(error)")
+    #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
   }
 
@@ -187,7 +187,7 @@ import Testing
     let plan = try Self.plan("{ count: 3, script: [{ send: 'STATUS?\\n', expect: 'prefix:OK', read: 2 }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
     #expect(
-      report.errors[.unexpected]?.first == "the bench: 4 bytes arrived that no burst asked for", "\(report.errors)")
+      report.errors[.unexpected]?.first == "this machine: 4 bytes arrived that no burst asked for", "\(report.errors)")
   }
 
   // MARK: Think times

@@ -62,7 +62,7 @@ import Testing
     #expect(rig.runner.outcome == .timedOut)
     #expect(
       report.errors[.timedOut]?.first
-        == "the bench: burst 0 took longer than 2s: 304 of 320 bytes came back, then nothing")
+        == "this machine: burst 0 took longer than 2s: 304 of 320 bytes came back, then nothing")
     let two = try LoadRig(
       Self.plan {
         $0.payload = .unique(size: 5_000)

@@ -42,7 +42,7 @@ __all__ = [
 class EasimAccessory(Resource):
     """An accessory that easim simulates at an address while it is in use.
 
-    ``address`` is what ``easim run --on`` takes: tcp:HOST:PORT, unix:PATH, bench:, gadget:UDC, bt:. With
+    ``address`` is what ``easim run --on`` takes: tcp:HOST:PORT, unix:PATH, local:, gadget:UDC, bt:. With
     ``allow_remote`` hosts of other machines may connect to it.
     """
 

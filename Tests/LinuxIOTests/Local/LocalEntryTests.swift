@@ -5,13 +5,13 @@ import LinuxIO
 import TestSupport
 import Testing
 
-@Suite(.waits) struct BenchEntryTests {
+@Suite(.waits) struct LocalEntryTests {
   let temporary = TemporaryFolder()
-  var bench: BenchDirectory { BenchDirectory(temporary.path) }
+  var local: LocalDirectory { LocalDirectory(temporary.path) }
 
   /// An entry whose process died: its socket exists, and nothing listens on it.
-  func leaveBehind(_ name: String, _ suffixes: [String]) throws -> BenchEntry {
-    let entry = try #require(BenchEntry(name, in: bench))
+  func leaveBehind(_ name: String, _ suffixes: [String]) throws -> LocalEntry {
+    let entry = try #require(LocalEntry(name, in: local))
     for suffix in suffixes where suffix != "sock" { touch("\(temporary.path)/\(name).\(suffix)") }
     if suffixes.contains("sock") {
       // A listener that is taken down without ceremony leaves what a killed process leaves.
@@ -31,9 +31,9 @@ import Testing
 
   @Test(arguments: ["k3x9qa-2", "aaaaaa-123456789"])
   func aNameIsSixLettersAndACount(name: String) {
-    #expect(BenchEntry(name, in: bench)?.name == name)
-    #expect(BenchEntry(card: name + ".json", in: bench)?.name == name)
-    #expect(BenchEntry(name, in: bench)?.accessoryName == name.prefix(6))
+    #expect(LocalEntry(name, in: local)?.name == name)
+    #expect(LocalEntry(card: name + ".json", in: local)?.name == name)
+    #expect(LocalEntry(name, in: local)?.accessoryName == name.prefix(6))
   }
 
   @Test(arguments: [
@@ -41,32 +41,32 @@ import Testing
     "k3x9qa-1234567890", "k3x9qa-1\n", "k3x9qa-١",
   ])
   func anotherNameIsSomebodyElses(name: String) {
-    #expect(BenchEntry(name, in: bench) == nil)
-    #expect(BenchEntry(card: "k3x9qa-1.sock", in: bench) == nil)
+    #expect(LocalEntry(name, in: local) == nil)
+    #expect(LocalEntry(card: "k3x9qa-1.sock", in: local) == nil)
   }
 
   @Test func freshNamesAreNames() {
-    for _ in 0..<100 { #expect(BenchEntry(BenchEntry.freshAccessoryName() + "-1", in: bench) != nil) }
+    for _ in 0..<100 { #expect(LocalEntry(LocalEntry.freshAccessoryName() + "-1", in: local) != nil) }
   }
 
   @Test(arguments: [["sock", "lock", "json"], ["sock", "lock", "json", "tmp"], ["lock", "json"], ["json"], ["tmp"]])
   func whatADeadProcessLeftIsSwept(suffixes: [String]) throws {
     let entry = try leaveBehind("k3x9qa-2", suffixes)
     #expect(!entry.isAlive)
-    #expect(bench.sweep() == [entry])
+    #expect(local.sweep() == [entry])
     #expect(temporary.names == [])
   }
 
   @Test func aSocketThatIsListenedOnKeepsItsFiles() throws {
-    let entry = try #require(BenchEntry("k3x9qa-2", in: bench))
+    let entry = try #require(LocalEntry("k3x9qa-2", in: local))
     let loop = try EpollLoop()
     let listener = try Transports.listen(at: .unix(path: entry.socketPath), on: loop) { _ in }
     try entry.makeLock()
     touch(entry.cardPath)
     #expect(entry.isAlive)
-    #expect(bench.sweep() == [])
+    #expect(local.sweep() == [])
     #expect(temporary.names.count == 4, "socket, its lock, the claim's lock, card")
-    #expect(bench.entries() == [entry])
+    #expect(local.entries() == [entry])
     entry.remove()
     listener.close()
     #expect(temporary.names == [])
@@ -74,21 +74,21 @@ import Testing
 
   @Test func aSocketThatWasJustMadeMayBeAboutToBeListenedOn() throws {
     let entry = try leaveBehind("k3x9qa-2", ["sock"])
-    #expect(bench.sweep() == [])
+    #expect(local.sweep() == [])
     #expect(temporary.names == [entry.socketFile])
   }
 
   @Test func filesOfOtherNamesAreLeftAlone() {
     let names = ["package.json", "yarn.lock", "notes.tmp", "k3x9qa-1.txt", "server.sock", "k3x9qa-1.json.bak"]
     for name in names { touch("\(temporary.path)/\(name)") }
-    #expect(bench.sweep() == [])
-    #expect(bench.entries() == [])
+    #expect(local.sweep() == [])
+    #expect(local.entries() == [])
     #expect(temporary.names == names.sorted())
   }
 
   @Test func aCardIsReplacedWhole() throws {
-    let entry = try #require(BenchEntry("k3x9qa-2", in: bench))
-    var card = BenchCard(
+    let entry = try #require(LocalEntry("k3x9qa-2", in: local))
+    var card = LocalCard(
       name: "李未可", serial: "S\"1", manufacturer: "M", model: "L", protocols: [],
       process: ProcessIdentity(pid: 7, startTime: 8), attachedAt: 1_763_691_954_123_456)
     try entry.write(card)
@@ -107,14 +107,14 @@ import Testing
   }
 
   @Test func oneHostHasTheCableAndTheOthersHearWhichProcess() throws {
-    let entry = try #require(BenchEntry("k3x9qa-2", in: bench))
-    guard case .gone = try BenchClaim.make(for: entry) else { return #expect(Bool(false), "nothing is there to claim") }
+    let entry = try #require(LocalEntry("k3x9qa-2", in: local))
+    guard case .gone = try LocalClaim.make(for: entry) else { return #expect(Bool(false), "nothing is there to claim") }
     try entry.makeLock()
-    guard case .granted(let first) = try BenchClaim.make(for: entry) else {
+    guard case .granted(let first) = try LocalClaim.make(for: entry) else {
       return #expect(Bool(false), "nobody else has it")
     }
-    guard case .inUse(getpid()) = try BenchClaim.make(for: entry) else { return #expect(Bool(false), "it is taken") }
+    guard case .inUse(getpid()) = try LocalClaim.make(for: entry) else { return #expect(Bool(false), "it is taken") }
     first.release()
-    guard case .granted = try BenchClaim.make(for: entry) else { return #expect(Bool(false), "it was released") }
+    guard case .granted = try LocalClaim.make(for: entry) else { return #expect(Bool(false), "it was released") }
   }
 }

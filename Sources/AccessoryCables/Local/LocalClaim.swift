@@ -1,14 +1,15 @@
 import Glibc
 import LinuxIO
 
-/// The right of one host to the cable of one accessory on the bench: a locked file with the host's process id in it.
+/// The right of one host to the cable of one accessory in the local directory: a locked file with the host's process id
+/// in it.
 ///
 /// The kernel releases the lock when the host ends for any reason.
-public final class BenchClaim {
+public final class LocalClaim {
   /// The result of asking for a cable.
   public enum Outcome {
     /// It is ours until the claim is released.
-    case granted(BenchClaim)
+    case granted(LocalClaim)
     /// Another host has it; its process id, if known.
     case inUse(pid: Int32?)
     /// The accessory is not attached any more.
@@ -24,7 +25,7 @@ public final class BenchClaim {
   deinit { release() }
 
   /// Asks for the cable.
-  public static func make(for entry: BenchEntry) throws(SystemError) -> Outcome {
+  public static func make(for entry: LocalEntry) throws(SystemError) -> Outcome {
     let number = open(entry.lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     if number < 0, errno == ENOENT { return .gone }
     let file = try OwnedDescriptor(number, "open \(entry.lockPath)")
@@ -37,7 +38,7 @@ public final class BenchClaim {
     ftruncate(file.number, 0)
     // What cannot be written is only missing from another host's message.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
-    return .granted(BenchClaim(file.release()))
+    return .granted(LocalClaim(file.release()))
   }
 
   /// Lets another host have the cable.
@@ -48,7 +49,7 @@ public final class BenchClaim {
   }
 }
 
-extension BenchEntry {
+extension LocalEntry {
   /// Makes the file that hosts lock; part of attaching, after the socket and before the card.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")

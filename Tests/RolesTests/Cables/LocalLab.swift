@@ -13,28 +13,28 @@ import Testing
 /// How long a test waits before it calls a thing hung.
 let hangLimit = Duration.seconds(30)
 
-/// A bench of its own for one test, with a loop that both roles run on.
-final class BenchLab {
+/// A local directory of its own for one test, with a loop that both roles run on.
+final class LocalLab {
   private let folder = TemporaryFolder()
-  let directory: BenchDirectory
+  let directory: LocalDirectory
   let loop: EpollLoop
   var changes: [String] = []
 
-  /// `depth` directories above the bench are not there yet.
+  /// `depth` directories above the local directory are not there yet.
   init(depth: Int = 0) throws {
-    directory = BenchDirectory(folder.path + String(repeating: "/d", count: depth) + "/bench")
+    directory = LocalDirectory(folder.path + String(repeating: "/d", count: depth) + "/local")
     loop = try EpollLoop(seed: 7)
   }
 
-  /// Where the bench is.
+  /// Where the local directory is.
   var root: String { folder.path }
 
-  /// The files on the bench.
+  /// The files in the local directory.
   var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
   /// A watcher whose changes are kept as words: "arrived S1 [p]".
-  func watcher() -> BenchWatcher {
-    BenchWatcher(directory, on: loop) { [unowned self] change in
+  func watcher() -> LocalWatcher {
+    LocalWatcher(directory, on: loop) { [unowned self] change in
       switch change {
       case .arrived(let it): changes.append("arrived \(it.card.serial) \(it.card.protocols)")
       case .changed(let it, let before):
@@ -46,12 +46,12 @@ final class BenchLab {
     }
   }
 
-  /// A simulated accessory on the bench, with stubbed authentication.
+  /// A simulated accessory in the local directory, with stubbed authentication.
   func accessory(
-    _ profile: Profile, on bench: Bench, report: @escaping (TimelineEvent) -> Void = { _ in }
+    _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
   ) -> SimulatedAccessory {
     SimulatedAccessory(
-      profile, at: bench.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
+      profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
       report: report)
   }
 

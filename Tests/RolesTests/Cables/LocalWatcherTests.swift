@@ -7,20 +7,20 @@ import Testing
 
 @testable import AccessoryCables
 
-@Suite(.waits) struct BenchWatcherTests {
-  /// A bench with S1 on it, whose arrival a watcher has reported.
+@Suite(.waits) struct LocalWatcherTests {
+  /// A local directory with S1 on it, whose arrival a watcher has reported.
   struct Scene {
-    let lab: BenchLab
-    let bench: Bench
-    let watcher: BenchWatcher
+    let lab: LocalLab
+    let local: LocalPorts
+    let watcher: LocalWatcher
     let accessory: SimulatedAccessory
 
     init() throws {
-      lab = try BenchLab()
-      bench = try Bench(lab.directory)
+      lab = try LocalLab()
+      local = try LocalPorts(lab.directory)
       watcher = lab.watcher()
       try watcher.start()
-      accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+      accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
       try accessory.plugIn()
       lab.run(until: { lab.changes.count == 1 })
     }
@@ -31,16 +31,16 @@ import Testing
     let (lab, accessory) = (scene.lab, scene.accessory)
     accessory.unplug()
     lab.run(until: { lab.changes.count == 2 })
-    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench"])
+    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: taken from the local directory"])
     #expect(scene.watcher.accessories.isEmpty)
     #expect(lab.files == [])
   }
 
   @Test func whatIsThereAlreadyIsToldAtOnceAndOnce() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
     for serial in ["S1", "S2", "S3"] {
-      let accessory = lab.accessory(try lab.profile(serial: serial), on: bench)
+      let accessory = lab.accessory(try lab.profile(serial: serial), on: local)
       try accessory.plugIn()
       defer { accessory.unplug() }
       // Each is kept until the watcher has seen it.
@@ -55,27 +55,27 @@ import Testing
   }
 
   @Test(arguments: [0, 3])
-  func aBenchThatIsNotThereYetIsWaitedFor(depth: Int) throws {
-    let lab = try BenchLab(depth: depth)
+  func aLocalDirectoryThatIsNotThereYetIsWaitedFor(depth: Int) throws {
+    let lab = try LocalLab(depth: depth)
     let watcher = lab.watcher()
     try watcher.start()
     lab.settle()
     #expect(lab.changes == [])
     for level in 1...(depth + 1) where level <= depth { mkdir(lab.root + String(repeating: "/d", count: level), 0o700) }
-    let bench = try Bench(lab.directory)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    let local = try LocalPorts(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     lab.run(until: { !lab.changes.isEmpty })
     #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]"])
     accessory.unplug()
   }
 
-  @Test func aBenchThatIsRemovedAndComesBackIsFollowed() throws {
+  @Test func aLocalDirectoryThatIsRemovedAndComesBackIsFollowed() throws {
     let scene = try Scene()
     let (lab, accessory) = (scene.lab, scene.accessory)
     rename(lab.directory.path, lab.root + "/away")
     lab.run(until: { lab.changes.count == 2 })
-    #expect(lab.changes.last == "left S1: the bench was removed")
+    #expect(lab.changes.last == "left S1: the local directory was removed")
     rename(lab.root + "/away", lab.directory.path)
     lab.run(until: { lab.changes.count == 3 })
     #expect(lab.changes.last == "arrived S1 [\"com.example.echo\"]")
@@ -84,11 +84,11 @@ import Testing
   }
 
   @Test func anAccessoryThatIsGoneBeforeItsCardIsReadIsToldAllTheSame() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
     let watcher = lab.watcher()
     try watcher.start()
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     // Without a turn of the loop in between, so the watcher is too late for every card.
     for _ in 0..<3 {
       try accessory.plugIn()
@@ -117,12 +117,12 @@ import Testing
       rename(to, from)
     }
     unlink(from)
-    let late = lab.accessory(try lab.profile(serial: "S2"), on: scene.bench)
+    let late = lab.accessory(try lab.profile(serial: "S2"), on: scene.local)
     try late.plugIn()
     staying.unplug()
     lab.run(until: { lab.changes.count == 4 })
-    #expect(lab.changes[1].hasPrefix("warning the bench"))
-    #expect(Set(lab.changes[2...]) == ["left S1: taken from the bench", "arrived S2 [\"com.example.echo\"]"])
+    #expect(lab.changes[1].hasPrefix("warning the local directory"))
+    #expect(Set(lab.changes[2...]) == ["left S1: taken from the local directory", "arrived S2 [\"com.example.echo\"]"])
     late.unplug()
   }
 
@@ -141,11 +141,11 @@ import Testing
     lab.run(until: { lab.changes.count == 3 })
   }
 
-  @Test func aBenchThatCannotBeTrustedIsRefusedAtTheStart() throws {
-    let lab = try BenchLab()
+  @Test func aLocalDirectoryThatCannotBeTrustedIsRefusedAtTheStart() throws {
+    let lab = try LocalLab()
     try lab.directory.make()
     chmod(lab.directory.path, 0o777)
-    let error = BenchError.writable(lab.directory.path, by: .everybody, isBench: true)
+    let error = LocalError.writable(lab.directory.path, by: .everybody, holdsOnlyOwnFiles: true)
     #expect(throws: error) { try lab.watcher().start() }
   }
 

@@ -11,9 +11,9 @@ import TestSupport
 import Testing
 
 /// In its own process, so that its descriptors can be counted.
-@Suite(.waits) struct BenchCyclesTests {
+@Suite(.waits) struct LocalCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
-    await #expect(processExitsWith: .success) { try BenchCycles().play() }
+    await #expect(processExitsWith: .success) { try LocalCycles().play() }
   }
 
   @Test func aThousandAccessoriesAreListedAndGoWithoutATrace() async {
@@ -22,9 +22,9 @@ import Testing
       getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       limit.rlim_cur = limit.rlim_max
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      let lab = try BenchLab()
-      let bench = try Bench(lab.directory)
-      let accessories = try ProfileLibrary().template("echo").instances(1_000).map { lab.accessory($0, on: bench) }
+      let lab = try LocalLab()
+      let local = try LocalPorts(lab.directory)
+      let accessories = try ProfileLibrary().template("echo").instances(1_000).map { lab.accessory($0, on: local) }
       for accessory in accessories { try accessory.plugIn() }
       let serials = Set(try lab.directory.look().accessories.map(\.card.serial))
       for accessory in accessories { accessory.unplug() }
@@ -36,12 +36,12 @@ import Testing
 
 /// Ten accessories that flicker fifty times each, on a loop and thread of their own, and a host and a watcher on
 /// another: as two processes are, but for the crash.
-final class BenchCycles {
+final class LocalCycles {
   private static let accessoryCount = 10
   private static let cycleCount = 50
 
   private let simulatorLoop: EpollLoop
-  private let lab: BenchLab
+  private let lab: LocalLab
   private var descriptorsBefore: [String] = []
   private var accessories: [SimulatedAccessory] = []
   private var cyclesDone: [String: Int] = [:]
@@ -51,13 +51,13 @@ final class BenchCycles {
   private var warnings: [String] = []
 
   init() throws {
-    lab = try BenchLab()
+    lab = try LocalLab()
     simulatorLoop = try EpollLoop(seed: 3)
     descriptorsBefore = openDescriptors
   }
 
-  /// What the process has open of the kinds that a bench opens: "7 → socket:[4711]". Others are the runtime's, which
-  /// opens a timer when it likes.
+  /// What the process has open of the kinds that a local directory opens: "7 → socket:[4711]". Others are the
+  /// runtime's, which opens a timer when it likes.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
@@ -65,16 +65,16 @@ final class BenchCycles {
   }
 
   func play() throws {
-    let bench = try Bench(lab.directory)
+    let local = try LocalPorts(lab.directory)
     for index in 0..<Self.accessoryCount {
-      accessories.append(try accessory("S\(index)", on: bench))
+      accessories.append(try accessory("S\(index)", on: local))
     }
-    let watcher = BenchWatcher(lab.directory, on: lab.loop) { [unowned self] change in note(change) }
+    let watcher = LocalWatcher(lab.directory, on: lab.loop) { [unowned self] change in note(change) }
     let device = Device(
       settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
     ) { [unowned self] event in note(event) }
     let dialer = try MediumTable.standard.makeDialer(
-      to: .bench(directory: lab.directory.path, serial: nil), for: device, on: lab.loop)
+      to: .local(directory: lab.directory.path, serial: nil), for: device, on: lab.loop)
     try watcher.start()
     try dialer.start()
     try simulatorLoop.start()
@@ -98,13 +98,13 @@ final class BenchCycles {
     try check()
   }
 
-  private func accessory(_ serial: String, on bench: Bench) throws -> SimulatedAccessory {
+  private func accessory(_ serial: String, on local: LocalPorts) throws -> SimulatedAccessory {
     let profile = try lab.profile(serial: serial, quirks: "flicker,empty=10ms,gap=10ms")
     let loop = simulatorLoop
     var whole = false
     var made: SimulatedAccessory?
     let accessory = SimulatedAccessory(
-      profile, at: bench.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
+      profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
     ) { [unowned self] event in
       // A cycle is over when the host has the whole accessory.
       guard case .identification = event.kind, event.subject?.protocols.isEmpty == false, !whole else { return }
@@ -131,7 +131,7 @@ final class BenchCycles {
     }
   }
 
-  private func note(_ change: BenchWatcher.Change) {
+  private func note(_ change: LocalWatcher.Change) {
     switch change {
     case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
     case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")

@@ -2,27 +2,27 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The bench with many at it: simulators, hosts and onlookers in processes of their own, some of them killed.
-@Suite(.waits) struct BenchInUseTests {
-  let bench = BenchPlace()
+/// The local directory with many at it: simulators, hosts and onlookers in processes of their own, some of them killed.
+@Suite(.waits) struct LocalInUseTests {
+  let local = LocalPlace()
 
   @Test func whatIsPluggedInIsListedWatchedSentToAndGone() throws {
-    let watch = try bench.start("watch", "--json")
-    let run = try bench.plugIn("echo", "--quirk", "flicker")
+    let watch = try local.start("watch", "--json")
+    let run = try local.plugIn("echo", "--quirk", "flicker")
     try watch.line("\"event\":\"attach\"")
-    let list = try bench.run("list")
+    let list = try local.run("list")
     #expect(list.ending == .exit(0))
     #expect(list.outLines.count == 1)
-    for part in ["bench:EW1-0001", "Echo", "Example Works", "(no protocols)", "pid \(run.number)"] {
+    for part in ["local:EW1-0001", "Echo", "Example Works", "(no protocols)", "pid \(run.number)"] {
       #expect(list.out.contains(part), "\(list.out)")
     }
-    let send = try bench.run("send", "--10k", "--expect", "echo")
+    let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     // Empty, gone, whole, and empty again for the next host, which its card says; then gone.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
-    #expect(bench.files == [])
+    #expect(local.files == [])
     try watch.line("\"event\":\"detach\"")
     watch.send(SIGINT)
     let watched = try watch.wait()
@@ -33,8 +33,8 @@ import Testing
   }
 
   @Test func theListAsJSONHasTheShapeOfAnAttach() throws {
-    let run = try bench.plugIn("echo", "lawk-view", "--count", "2", count: 4)
-    let list = try bench.run("list", "--json")
+    let run = try local.plugIn("echo", "lawk-view", "--count", "2", count: 4)
+    let list = try local.run("list", "--json")
     let events = try EventLines(list.out).events
     #expect(events.count == 4)
     let serials = events.compactMap { $0["accessory"]?["serial"]?.text }
@@ -44,58 +44,60 @@ import Testing
       #expect(event["event"]?.text == "attach")
       #expect(event["accessory"]?["manufacturer"]?.text != nil && event["accessory"]?["model"]?.text != nil)
       #expect(event["pid"]?.number != nil && (event["attachedAt"]?.number ?? 0) > 1e9)
-      #expect(event["on"]?.text?.hasPrefix("bench:\(bench.path)#") == false, "the standard bench has the short form")
+      #expect(
+        event["on"]?.text?.hasPrefix("local:\(local.path)#") == false, "the standard local directory has the short form"
+      )
     }
     run.send(SIGTERM)
     #expect(try run.wait().ending == .exit(0))
-    #expect(bench.files == [])
+    #expect(local.files == [])
   }
 
   @Test(arguments: [["list"], ["send", "--10k", "--timeout", "50ms"], ["info", "--timeout", "50ms"]])
-  func onAnEmptyBenchTheCodeIsThreeAndTheBenchIsNamed(words: [String]) throws {
-    let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.path]).wait()
+  func inAnEmptyLocalDirectoryTheCodeIsThreeAndTheLocalDirectoryIsNamed(words: [String]) throws {
+    let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.path]).wait()
     #expect(easim.ending == .exit(3))
-    #expect(easim.err.contains("No Accessories Connected") && easim.err.contains(bench.path), "\(easim.err)")
-    #expect(!bench.place.has("bench"), "looking makes nothing")
+    #expect(easim.err.contains("No Accessories Connected") && easim.err.contains(local.path), "\(easim.err)")
+    #expect(!local.place.has("local"), "looking makes nothing")
   }
 
   @Test func amongSeveralTheProtocolOrTheSerialNumberChooses() throws {
-    let run = try bench.plugIn("echo", "lawk-view", count: 2)
-    let vague = try bench.run("send", "--text", "hello")
+    let run = try local.plugIn("echo", "lawk-view", count: 2)
+    let vague = try local.run("send", "--text", "hello")
     #expect(vague.ending == .exit(2))
-    for part in ["2 accessories are connected, choose one", "bench:EW1-0001", "bench:040025380108A000608"] {
+    for part in ["2 accessories are connected, choose one", "local:EW1-0001", "local:040025380108A000608"] {
       #expect(vague.err.contains(part), "\(vague.err)")
     }
-    let wrong = try bench.run("send", "--text", "hello", "--protocol", "com.example.ecko")
+    let wrong = try local.run("send", "--text", "hello", "--protocol", "com.example.ecko")
     #expect(wrong.ending == .exit(2))
     #expect(wrong.err.contains("did you mean 'com.example.echo'?"), "\(wrong.err)")
-    let byProtocol = try bench.run(
+    let byProtocol = try local.run(
       "send", "--text", "hello", "--expect", "echo", "--protocol", "com.example.echo")
     #expect(byProtocol.ending == .exit(0), "\(byProtocol.err)")
-    let bySerial = try bench.run("send", "bench:EW1-0001", "--text", "hello", "--expect", "echo")
+    let bySerial = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(bySerial.ending == .exit(0), "\(bySerial.err)")
     let byDirectory = try Program.run(
-      "send", "bench:\(bench.path)#EW1-0001", "--text", "hello", "--expect", "echo")
+      "send", "local:\(local.path)#EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(byDirectory.ending == .exit(0), "\(byDirectory.err)")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }
 
   @Test func aHostWaitsForAnAccessoryThatIsYetToCome() throws {
-    let send = try bench.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
-    let run = try bench.plugIn("echo")
+    let send = try local.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
+    let run = try local.plugIn("echo")
     #expect(try send.wait().ending == .exit(0))
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }
 
   @Test func aSecondHostHearsWhichProcessHasTheCableAndGetsItAfterwards() throws {
-    let run = try bench.plugIn("echo", "--behavior", "sink")
-    let first = try bench.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
+    let run = try local.plugIn("echo", "--behavior", "sink")
+    let first = try local.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
     try first.line("session 1 open")
-    let second = try bench.start("send", "--text", "hello", "--timeout", "60s")
+    let second = try local.start("send", "--text", "hello", "--timeout", "60s")
     let complaint = try second.line("is in use by pid ")
-    #expect(complaint.contains("bench:EW1-0001 is in use by pid \(first.number)"), "\(complaint)")
+    #expect(complaint.contains("local:EW1-0001 is in use by pid \(first.number)"), "\(complaint)")
     first.send(SIGINT)
     _ = try first.wait()
     #expect(try second.wait().ending == .exit(0))
@@ -106,18 +108,18 @@ import Testing
   // MARK: kill -9
 
   @Test func aKilledSimulatorIsNoticedByEverybodyAndSwept() throws {
-    let run = try bench.plugIn("echo", "--behavior", "sink")
-    let watch = try bench.start("watch")
+    let run = try local.plugIn("echo", "--behavior", "sink")
+    let watch = try local.start("watch")
     try watch.line("plugged in")
-    let send = try bench.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
+    let send = try local.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
     try send.line("session 1 open")
     run.send(SIGKILL)
     #expect(try run.wait().ending == .killed(by: SIGKILL))
     #expect(try send.wait().ending == .exit(5))
     let gone = try watch.line("unplugged")
     #expect(gone.contains("its process \(run.number) is gone"), "\(gone)")
-    #expect(bench.files == [])
-    let next = try bench.plugIn("echo")
+    #expect(local.files == [])
+    let next = try local.plugIn("echo")
     try watch.line("plugged in")
     next.send(SIGINT)
     #expect(try next.wait().ending == .exit(0))
@@ -126,16 +128,16 @@ import Testing
   }
 
   /// Fifty of each end; the moment is a number of printed lines.
-  @Test func aHundredKillsOfEitherEndLeaveTheOtherGoingOnAndTheBenchClean() throws {
+  @Test func aHundredKillsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
-    let lasting = try bench.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
+    let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
     for _ in 0..<50 {
-      let host = try bench.start("send", "bench:EW1-0001", "--10k", "--expect", "echo", "--timeout", "60s")
+      let host = try local.start("send", "local:EW1-0001", "--10k", "--expect", "echo", "--timeout", "60s")
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
       _ = try host.wait()
       // Each of the hosts that are killed may have come as far as the session or not; the next one is served.
-      let next = try bench.run("send", "bench:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
+      let next = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
     }
@@ -143,16 +145,16 @@ import Testing
     let said = try lasting.wait()
     #expect(said.ending == .exit(0))
     #expect(said.out.contains("the device left: "), "it says what happened")
-    #expect(bench.files == [])
+    #expect(local.files == [])
 
     for _ in 0..<50 {
-      let simulator = try bench.start("run", "echo", "--quirk", "flicker,empty=1ms,gap=1ms")
-      let host = try bench.start("send", "--10k", "--expect", "echo", "--timeout", "60s")
+      let simulator = try local.start("run", "echo", "--quirk", "flicker,empty=1ms,gap=1ms")
+      let host = try local.start("send", "--10k", "--expect", "echo", "--timeout", "60s")
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
       // A host that had its session says that the accessory went; one that had not waits for the next.
-      let next = try bench.plugIn("echo")
+      let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
@@ -162,17 +164,17 @@ import Testing
       }
       next.send(SIGINT)
       #expect(try next.wait().ending == .exit(0))
-      #expect(bench.files == [])
+      #expect(local.files == [])
     }
   }
 
-  @Test func aBenchThatCannotBeTrustedIsRefusedByBothSides() throws {
-    bench.place.makeFolder("bench", mode: 0o777)
+  @Test func aLocalDirectoryThatCannotBeTrustedIsRefusedByBothSides() throws {
+    local.place.makeFolder("local", mode: 0o777)
     for words in [["run", "echo"], ["list"], ["watch"], ["send", "--10k"]] {
-      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.path]).wait()
+      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.path]).wait()
       #expect(easim.ending == .exit(2))
-      #expect(easim.err.contains("chmod 700 \(bench.path)"), "\(easim.err)")
+      #expect(easim.err.contains("chmod 700 \(local.path)"), "\(easim.err)")
     }
-    #expect(bench.files == [])
+    #expect(local.files == [])
   }
 }

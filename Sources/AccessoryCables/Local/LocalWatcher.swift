@@ -2,55 +2,56 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged on a bench. It reads their cards and takes no cable.
+/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards and takes no
+/// cable.
 ///
-/// While the bench directory does not exist, the nearest existing directory above it is watched. When a simulator
+/// While the local directory does not exist, the nearest existing directory above it is watched. When a simulator
 /// dies without unplugging its accessories, the end of its process is noticed at once and its stale files are
 /// removed.
 ///
 /// ```swift
-/// let watcher = BenchWatcher(.standard(), on: loop) { change in print(change) }
+/// let watcher = LocalWatcher(.standard(), on: loop) { change in print(change) }
 /// try watcher.start()          // reports what is there already before it returns
 /// ```
-public final class BenchWatcher {
-  /// What happened on the bench.
+public final class LocalWatcher {
+  /// What happened in the local directory.
   public enum Change: Equatable, Sendable {
     /// An accessory is plugged in.
-    case arrived(BenchAccessory)
+    case arrived(LocalAccessory)
     /// Its card has changed; the second value is the accessory before the change.
-    case changed(BenchAccessory, from: BenchAccessory)
+    case changed(LocalAccessory, from: LocalAccessory)
     /// It was unplugged.
-    case left(BenchAccessory, reason: String)
+    case left(LocalAccessory, reason: String)
     /// An accessory came and went before its card could be read; the value is the accessory at an earlier attachment,
     /// if it is known.
-    case passed(name: String, BenchAccessory?)
+    case passed(name: String, LocalAccessory?)
     /// A problem that does not stop the watcher.
     case warning(String)
   }
 
-  /// The bench that is watched.
-  public let directory: BenchDirectory
+  /// The local directory that is watched.
+  public let directory: LocalDirectory
   private let loop: any PollingLoop
   private let onEvent: (Change) -> Void
   private var watch: DirectoryWatch?
   private var state = State.idle
 
-  private var attached: [String: BenchAccessory] = [:]
+  private var attached: [String: LocalAccessory] = [:]
   /// Names whose card disappeared before it could be read.
   private var missed: Set<String> = []
   /// How each accessory last looked, by the letters of its names.
-  private var recentCards = RecentCards<BenchAccessory>()
+  private var recentCards = RecentCards<LocalAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
     case idle
-    /// The bench does not exist; a directory above it is watched.
+    /// The local directory does not exist; a directory above it is watched.
     case waiting
     case watching
   }
 
   /// Creates a watcher, not started. `onEvent` is called on the loop.
-  public init(_ directory: BenchDirectory, on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
+  public init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
     self.directory = directory
     self.loop = loop
     self.onEvent = onEvent
@@ -59,13 +60,13 @@ public final class BenchWatcher {
   deinit { stop() }
 
   /// The accessories that are plugged in now, in the order of their arrival.
-  public var accessories: [BenchAccessory] {
+  public var accessories: [LocalAccessory] {
     attached.values.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }
   }
 
   /// Starts, and reports everything that is there already.
   ///
-  /// - Throws: when the bench cannot be trusted, or nothing can be watched.
+  /// - Throws: when the local directory cannot be trusted, or nothing can be watched.
   public func start() throws {
     _ = try directory.check()
     owners = OwnerWatch(on: loop) { [unowned self] process in ownerIsGone(process) }
@@ -85,7 +86,7 @@ public final class BenchWatcher {
 
   // MARK: The directory
 
-  /// Watches the bench, or the nearest directory above it until the bench exists.
+  /// Watches the local directory, or the nearest directory above it until the local directory exists.
   private func settle() throws {
     while let watch {
       if try directory.check() {
@@ -98,7 +99,7 @@ public final class BenchWatcher {
       }
       state = .waiting
       let above = try watchAbove(watch)
-      // The bench may have been created just before the watch began.
+      // The local directory may have been created just before the watch began.
       if try !directory.check(), Self.exists(above) { return }
     }
   }
@@ -147,11 +148,11 @@ public final class BenchWatcher {
     case (.idle, _): break
     case (.waiting, _): settleLater()
     case (.watching, .appeared(let file)):
-      if let entry = BenchEntry(card: file, in: directory) { read(entry, isNew: true) }
+      if let entry = LocalEntry(card: file, in: directory) { read(entry, isNew: true) }
     case (.watching, .vanished(let file)):
-      if let entry = BenchEntry(card: file, in: directory) { vanished(entry) }
+      if let entry = LocalEntry(card: file, in: directory) { vanished(entry) }
     case (.watching, .lost):
-      for accessory in accessories { remove(accessory, "the bench was removed") }
+      for accessory in accessories { remove(accessory, "the local directory was removed") }
       settleLater()
     case (.watching, .overflow): lookAgain()
     }
@@ -159,7 +160,7 @@ public final class BenchWatcher {
 
   /// The kernel's queue overflowed: accessories that came and went meanwhile are unknown.
   private func lookAgain() {
-    tell(.warning("the bench \(directory) changed faster than easim could follow"))
+    tell(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
     for accessory in accessories where !names.contains(accessory.entry.name) { remove(accessory, Self.unplugged) }
     missed.removeAll()
@@ -168,19 +169,19 @@ public final class BenchWatcher {
 
   // MARK: Cards
 
-  private func read(_ entry: BenchEntry, isNew: Bool = false) {
+  private func read(_ entry: LocalEntry, isNew: Bool = false) {
     do {
       guard let bytes = try entry.readCard() else {
         if isNew, attached[entry.name] == nil { missed.insert(entry.name) }
         return
       }
-      note(BenchAccessory(entry: entry, card: try BenchCard(reading: bytes, of: entry)))
+      note(LocalAccessory(entry: entry, card: try LocalCard(reading: bytes, of: entry)))
     } catch {
       tell(.warning("ignoring a card: \(error)"))
     }
   }
 
-  private func note(_ accessory: BenchAccessory) {
+  private func note(_ accessory: LocalAccessory) {
     let before = attached.updateValue(accessory, forKey: accessory.entry.name)
     recentCards.note(accessory, as: accessory.entry.accessoryName, room: max(1_000, attached.count))
     if before == nil { owners?.add(accessory.card.process) }
@@ -191,9 +192,9 @@ public final class BenchWatcher {
     }
   }
 
-  private static let unplugged = "taken from the bench"
+  private static let unplugged = "taken from the local directory"
 
-  private func vanished(_ entry: BenchEntry) {
+  private func vanished(_ entry: LocalEntry) {
     if let accessory = attached[entry.name] {
       let isOrphan = !accessory.card.process.isRunning
       remove(accessory, isOrphan ? "its process \(accessory.card.process.pid) is gone" : Self.unplugged)
@@ -202,7 +203,7 @@ public final class BenchWatcher {
     }
   }
 
-  private func remove(_ accessory: BenchAccessory, _ reason: String) {
+  private func remove(_ accessory: LocalAccessory, _ reason: String) {
     attached[accessory.entry.name] = nil
     owners?.remove(accessory.card.process)
     tell(.left(accessory, reason: reason))
@@ -216,15 +217,15 @@ public final class BenchWatcher {
   private func tell(_ change: Change) { onEvent(change) }
 }
 
-/// An accessory that is plugged in on a bench, as its card says.
-public struct BenchAccessory: Equatable, Sendable {
-  /// Where on the bench.
-  public let entry: BenchEntry
+/// An accessory that is plugged into a local directory, as its card says.
+public struct LocalAccessory: Equatable, Sendable {
+  /// Where in the local directory.
+  public let entry: LocalEntry
   /// What it says of itself.
-  public let card: BenchCard
+  public let card: LocalCard
 
   /// An accessory as it was found.
-  public init(entry: BenchEntry, card: BenchCard) {
+  public init(entry: LocalEntry, card: LocalCard) {
     self.entry = entry
     self.card = card
   }
@@ -233,20 +234,20 @@ public struct BenchAccessory: Equatable, Sendable {
   public var address: Address { entry.directory.address(of: card.serial) }
 }
 
-extension BenchDirectory {
+extension LocalDirectory {
   /// Lists the accessories that are plugged in now, in the order of their arrival, and the cards that cannot be used.
   /// Removes stale files of dead processes first.
   ///
-  /// - Throws: when the bench cannot be trusted. A bench that does not exist is empty.
-  public func look() throws(BenchError) -> (accessories: [BenchAccessory], problems: [String]) {
+  /// - Throws: when the local directory cannot be trusted. A local directory that does not exist is empty.
+  public func look() throws(LocalError) -> (accessories: [LocalAccessory], problems: [String]) {
     guard try check() else { return ([], []) }
     sweep()
-    var found: [BenchAccessory] = []
+    var found: [LocalAccessory] = []
     var problems: [String] = []
     for entry in entries() {
       do {
         guard let bytes = try entry.readCard() else { continue }
-        found.append(BenchAccessory(entry: entry, card: try BenchCard(reading: bytes, of: entry)))
+        found.append(LocalAccessory(entry: entry, card: try LocalCard(reading: bytes, of: entry)))
       } catch {
         problems.append("\(error)")
       }
@@ -255,8 +256,8 @@ extension BenchDirectory {
   }
 }
 
-/// Notices when the processes behind the cards on a bench end: at once where the kernel reports it, otherwise by checking
-/// once a second (old kernels, or processes that are not visible from here).
+/// Notices when the processes behind the cards in a local directory end: at once where the kernel reports it, otherwise
+/// by checking once a second (old kernels, or processes that are not visible from here).
 final class OwnerWatch {
   /// How often to check where the kernel does not report.
   static let period = Duration.seconds(1)

@@ -8,7 +8,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.waits) struct BenchDialerTests {
+@Suite(.waits) struct LocalDialerTests {
   /// A device whose events are kept as words.
   final class Host {
     let device: Device
@@ -20,7 +20,7 @@ import Testing
       var warnings: [String] = []
     }
 
-    init(_ lab: BenchLab, wanting serial: String? = nil) throws {
+    init(_ lab: LocalLab, wanting serial: String? = nil) throws {
       let log = log
       device = Device(
         settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
@@ -33,7 +33,7 @@ import Testing
         }
       }
       dialer = try MediumTable.standard.makeDialer(
-        to: .bench(directory: lab.directory.path, serial: serial), for: device, on: lab.loop)
+        to: .local(directory: lab.directory.path, serial: serial), for: device, on: lab.loop)
     }
 
     func stop() {
@@ -43,14 +43,14 @@ import Testing
   }
 
   @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
     let host = try Host(lab)
     try host.dialer.start()
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(
-      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"), on: bench)
+      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"), on: local)
     try accessory.plugIn()
     lab.run(until: { host.log.appearances.count == 5 })
     #expect(
@@ -62,19 +62,20 @@ import Testing
     lab.run(until: { host.log.appearances.count == 6 && lab.changes.count == 6 })
     #expect(
       lab.changes == [
-        "arrived S1 []", "left S1: taken from the bench", "arrived S1 []", "left S1: taken from the bench",
-        "arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench",
+        "arrived S1 []", "left S1: taken from the local directory", "arrived S1 []",
+        "left S1: taken from the local directory",
+        "arrived S1 [\"com.example.echo\"]", "left S1: taken from the local directory",
       ], "the cards tell the same story")
     #expect(host.log.warnings == [])
     host.stop()
   }
 
   @Test func onlyTheCableThatIsWantedIsTaken() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
     var visitors: [String] = []
     let accessories = try ["S1", "S2", "S3"].map { serial in
-      lab.accessory(try lab.profile(serial: serial), on: bench) { event in
+      lab.accessory(try lab.profile(serial: serial), on: local) { event in
         if case .note(let text) = event.kind, text.hasPrefix("device connected") { visitors.append(serial) }
       }
     }
@@ -89,15 +90,15 @@ import Testing
   }
 
   @Test func aCableThatAnotherHostHasIsWaitedForAndItsOwnerNamed() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     let (first, second) = (try Host(lab), try Host(lab))
     try first.dialer.start()
     lab.run(until: { first.log.appearances.count == 1 })
     try second.dialer.start()
-    #expect(second.log.warnings == ["bench:\(lab.directory)#S1 is in use by pid \(getpid())"])
+    #expect(second.log.warnings == ["local:\(lab.directory)#S1 is in use by pid \(getpid())"])
     #expect(second.dialer.trouble == .inUse(lab.directory.address(of: "S1"), pid: getpid()))
     first.stop()
     lab.run(until: { second.log.appearances.count == 1 })
@@ -108,9 +109,9 @@ import Testing
   }
 
   @Test func whatTheIdentificationContradictsIsAWarning() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     let there = try #require(try lab.directory.look().accessories.first)
     var card = there.card
@@ -123,16 +124,16 @@ import Testing
     #expect(host.log.warnings.count == 2)
     #expect(
       host.log.warnings[0].hasPrefix(
-        "the bench lists its name as 'Somebody else', but it identified itself with 'Echo'"))
-    #expect(host.log.warnings[1].hasPrefix("the bench lists its protocols as 'com.example.other'"))
+        "the local directory lists its name as 'Somebody else', but it identified itself with 'Echo'"))
+    #expect(host.log.warnings[1].hasPrefix("the local directory lists its protocols as 'com.example.other'"))
     host.stop()
     accessory.unplug()
   }
 
   @Test func whenTheDeviceLeavesTheCardShowsTheFlickerThatTheNextOneWillSee() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: bench)
+    let lab = try LocalLab()
+    let local = try LocalPorts(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: local)
     try accessory.plugIn()
     let host = try Host(lab)
     try host.dialer.start()

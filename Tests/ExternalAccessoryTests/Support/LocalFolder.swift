@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A folder for one bench, and the processes that use it.
-final class Bench: @unchecked Sendable {
+/// A folder for local accessories, and the processes that use it.
+final class LocalFolder: @unchecked Sendable {
   let folder = TemporaryFolder()
   private var processes: [Process] = []
 
@@ -21,7 +21,7 @@ final class Bench: @unchecked Sendable {
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
-      .merging(["EASIM_BENCH": folder.path]) { $1 }.merging(environment) { $1 }
+      .merging(["EASIM_LOCAL": folder.path]) { $1 }.merging(environment) { $1 }
     process.standardOutput = Pipe()
     process.standardError = Pipe()
     try process.run()

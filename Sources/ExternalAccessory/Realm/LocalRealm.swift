@@ -9,20 +9,20 @@ import CoreFoundation
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls: the accessories on the bench, and those at the addresses of
+/// The realm of a program that no test controls: the local accessories, and those at the addresses of
 /// `EASIM_ENDPOINTS`, in real time on a thread of their own.
 ///
 /// | variable | meaning |
 /// |---|---|
 /// | `EASIM_ENDPOINTS` | more addresses to connect to, separated by commas |
 /// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses of other machines |
-/// | `EASIM_BENCH` | the directory of another bench |
+/// | `EASIM_LOCAL` | the path of another local directory |
 /// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one beside the program |
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
 /// The reasons for an empty list, for a session that is nil, and for an alert are printed to stderr.
-enum BenchRealm {
+enum LocalRealm {
   /// How long a program waits, at its first use of the manager, for the accessories that are plugged in already. As at
   /// the launch of an app, these are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
@@ -40,22 +40,23 @@ enum BenchRealm {
     var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
-  /// The loop of the one realm of the bench.
+  /// The loop of the one realm of the local accessories.
   private static let loop = Result { try EpollLoop() }
 
   static func make() -> AccessoryRealm {
     do {
+      try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
       // A program that calls exit() takes its libraries down while its other threads run; this one must not be in them.
-      atexit { BenchRealm.stop() }
+      atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
       realm.entrance.sync { start(realm, loop, settings) { isSettled.signal() } }
       isSettled.wait()
       return realm
     } catch {
-      fatalError("ExternalAccessory cannot use the bench: \(error)")
+      fatalError("ExternalAccessory cannot use the local accessories: \(error)")
     }
   }
 
@@ -117,7 +118,7 @@ enum BenchRealm {
 
   private static func addresses() -> [Address] {
     let words = variable("EASIM_ENDPOINTS")?.split(separator: ",") ?? []
-    return [.bench(directory: nil, serial: nil)]
+    return [.local(directory: nil, serial: nil)]
       + words.compactMap { word in
         let text = word.trimmingCharacters(in: .whitespaces)
         do throws(AddressError) { return try Address(parsing: text) } catch {

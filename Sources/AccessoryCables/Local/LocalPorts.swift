@@ -2,58 +2,58 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The bench that the simulators of this process use: created if it does not exist, checked, and cleared of the stale
-/// files of dead processes.
+/// The local directory that the simulators of this process use: created if it does not exist, checked, and cleared of
+/// the stale files of dead processes.
 ///
 /// ```swift
-/// let bench = try Bench(BenchDirectory.standard())
-/// let accessory = SimulatedAccessory(profile, at: bench.makePort(on: loop), …)
+/// let local = try LocalPorts(LocalDirectory.standard())
+/// let accessory = SimulatedAccessory(profile, at: local.makePort(on: loop), …)
 /// ```
-public final class Bench {
+public final class LocalPorts {
   /// Where it is.
-  public let directory: BenchDirectory
+  public let directory: LocalDirectory
   /// The attachments of dead processes that were found and removed.
   public let swept: [String]
 
-  /// Creates and checks the bench.
-  public init(_ directory: BenchDirectory) throws(BenchError) {
+  /// Creates and checks the local directory.
+  public init(_ directory: LocalDirectory) throws(LocalError) {
     self.directory = directory
     try directory.make()
     swept = directory.sweep().map(\.name)
   }
 
   /// Makes a place to plug one accessory in.
-  public func makePort(on loop: any PollingLoop) -> BenchPort {
-    BenchPort(directory, on: loop)
+  public func makePort(on loop: any PollingLoop) -> LocalPort {
+    LocalPort(directory, on: loop)
   }
 }
 
-/// A place on the bench: each attachment is a socket, a lock file and a card that share a new name.
+/// A place in the local directory: each attachment is a socket, a lock file and a card that share a new name.
 ///
-/// The socket is made first and the card last, and they are removed in the opposite order, so that a host that reads a card
-/// finds the socket it names.
-public final class BenchPort: Port {
-  private let directory: BenchDirectory
+/// The socket is made first and the card last, and they are removed in the opposite order, so that a host that reads a
+/// card finds the socket it names.
+public final class LocalPort: Port {
+  private let directory: LocalDirectory
   private let loop: any PollingLoop
   private let process = ProcessIdentity.current
-  private var letters = BenchEntry.freshAccessoryName()
+  private var letters = LocalEntry.freshAccessoryName()
   private var attachments = 0
   private var appearance: PortAppearance?
   private var plugged: Plugged?
 
   private struct Plugged {
-    let entry: BenchEntry
+    let entry: LocalEntry
     let listener: any Listener
     let attachedAt: Int
     let onEvent: (PortEvent) -> Void
   }
 
-  init(_ directory: BenchDirectory, on loop: any PollingLoop) {
+  init(_ directory: LocalDirectory, on loop: any PollingLoop) {
     self.directory = directory
     self.loop = loop
   }
 
-  /// The bench, and the accessory on it.
+  /// The local directory, and the accessory in it.
   public var place: String { directory.address(of: appearance?.serial).description }
 
   /// Rewrites the card, if the accessory is plugged in.
@@ -62,13 +62,13 @@ public final class BenchPort: Port {
     self.appearance = appearance
     guard let plugged else { return }
     do { try plugged.entry.write(card(appearance, since: plugged.attachedAt)) } catch {
-      plugged.onEvent(.warning("cannot update its card on the bench: \(error)"))
+      plugged.onEvent(.warning("cannot update its card in the local directory: \(error)"))
     }
   }
 
-  /// Appears on the bench.
+  /// Appears in the local directory.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
-    guard let appearance else { preconditionFailure("show() must be called before open() on the bench") }
+    guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
     // Again at every attachment: the directory may have been removed during a flicker.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
@@ -83,7 +83,7 @@ public final class BenchPort: Port {
     self.plugged = plugged
   }
 
-  /// Disappears from the bench.
+  /// Disappears from the local directory.
   public func close() {
     guard let plugged else { return }
     self.plugged = nil
@@ -95,14 +95,14 @@ public final class BenchPort: Port {
     plugged.listener.close()
   }
 
-  private func listen(_ onEvent: @escaping (PortEvent) -> Void) throws -> (BenchEntry, any Listener) {
+  private func listen(_ onEvent: @escaping (PortEvent) -> Void) throws -> (LocalEntry, any Listener) {
     attachments += 1
     for _ in 0..<8 {
-      guard let entry = BenchEntry("\(letters)-\(attachments)", in: directory) else {
+      guard let entry = LocalEntry("\(letters)-\(attachments)", in: directory) else {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        // No name on a bench is used twice, so nothing is replaced there.
+        // No name in a local directory is used twice, so nothing is replaced there.
         var options = TransportOptions()
         options.locksUnixPath = false
         return (
@@ -112,14 +112,14 @@ public final class BenchPort: Port {
           }
         )
       } catch TransportError.inUse {
-        letters = BenchEntry.freshAccessoryName()
+        letters = LocalEntry.freshAccessoryName()
       }
     }
     throw TransportError.unusable(directory.address(of: nil), "every name tried is taken")
   }
 
-  private func card(_ appearance: PortAppearance, since attachedAt: Int) -> BenchCard {
-    BenchCard(
+  private func card(_ appearance: PortAppearance, since attachedAt: Int) -> LocalCard {
+    LocalCard(
       name: appearance.name, serial: appearance.serial, manufacturer: appearance.manufacturer,
       model: appearance.model, protocols: appearance.protocols, process: process, attachedAt: attachedAt)
   }

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// What an attached accessory says of itself on the bench, for hosts that look before they take a cable.
+/// What an attached accessory says of itself in the local directory, for hosts that look before they take a cable.
 ///
 /// A hint and no more: what an app sees comes from identification alone.
 ///
@@ -10,7 +10,7 @@ import LinuxIO
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
 ///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 /// ```
-public struct BenchCard: Equatable, Sendable {
+public struct LocalCard: Equatable, Sendable {
   /// The version of the form that ``json`` has.
   public static let version = 1
 
@@ -51,26 +51,26 @@ public struct BenchCard: Equatable, Sendable {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
 
-  /// Reads a card from the bench. Unknown keys are ignored: a later version may have written them.
+  /// Reads a card from the local directory. Unknown keys are ignored: a later version may have written them.
   ///
-  /// - Throws: ``BenchCardError``, which names the card and what is wrong with it.
-  public init(reading bytes: [UInt8], of entry: BenchEntry) throws(BenchCardError) {
+  /// - Throws: ``LocalCardError``, which names the card and what is wrong with it.
+  public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
     let tree: JSON5Value
-    do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw BenchCardError("\(error)") }
+    do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw LocalCardError("\(error)") }
     if case .number(let number)? = tree["v"]?.content, let version = number.integer, version != Self.version {
-      throw BenchCardError("\(entry.cardPath): written by another version of easim (v \(version))")
+      throw LocalCardError("\(entry.cardPath): written by another version of easim (v \(version))")
     }
     let file: CardFile
-    do { file = try CardFile.format.readKnown(tree) } catch { throw BenchCardError("\(error.problems[0])") }
+    do { file = try CardFile.format.readKnown(tree) } catch { throw LocalCardError("\(error.problems[0])") }
     guard file.socket == entry.socketFile else {
-      throw BenchCardError("\(entry.cardPath): its socket must be \(entry.socketFile), next to it")
+      throw LocalCardError("\(entry.cardPath): its socket must be \(entry.socketFile), next to it")
     }
     self = file.card
   }
 }
 
 /// Why a card cannot be used.
-public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertible {
+public struct LocalCardError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The card and what is wrong with it.
   public let description: String
 
@@ -81,16 +81,16 @@ public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// A card with the other fields of its file.
 private struct CardFile: Equatable {
-  var version = BenchCard.version
-  var card: BenchCard
+  var version = LocalCard.version
+  var card: LocalCard
   var socket: String
 
   static let empty = CardFile(
-    card: BenchCard(
+    card: LocalCard(
       name: "", serial: "", manufacturer: "", model: "", protocols: [],
       process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
 
-  static let format = Record("card", "an attached accessory's entry on the bench", empty) {
+  static let format = Record("card", "an attached accessory's entry in the local directory", empty) {
     Field("v", \.version, .integer(1...Int(Int32.max)), "the version of the format", isRequired: true)
     Field("name", \.card.name, .text, "the name people see", isRequired: true)
     Field("serial", \.card.serial, .text, "the serial number", isRequired: true)
@@ -121,9 +121,10 @@ private struct CardFile: Equatable {
   }
 }
 
-extension BenchEntry {
-  /// Puts the card on the bench, or another in its place. Whoever reads it finds the one or the other, never a part.
-  public func write(_ card: BenchCard) throws(SystemError) {
+extension LocalEntry {
+  /// Puts the card in the local directory, or another in its place. Whoever reads it finds the one or the other, never
+  /// a part.
+  public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(
       open(draftPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600), "write \(draftPath)")

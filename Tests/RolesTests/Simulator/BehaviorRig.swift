@@ -8,7 +8,7 @@ import IAP2
 
 /// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it:
 /// what a behaviour looks like from the other end of the wire.
-final class BehaviorBench: AppHandler {
+final class BehaviorRig: AppHandler {
   let loop: any EventLoop
   private(set) var world: World
   let accessory: SimulatedAccessory
@@ -20,8 +20,8 @@ final class BehaviorBench: AppHandler {
     playing: ((Behavior) -> any AccessoryBehavior)? = nil
   ) throws {
     var profile = Profile(
-      name: "bench", identity: .init(name: "Bench", manufacturer: "Example Works", modelNumber: "B", serialNumber: "1"),
-      protocols: [.init("com.example.bench", id: 1)])
+      name: "rig", identity: .init(name: "Rig", manufacturer: "Example Works", modelNumber: "B", serialNumber: "1"),
+      protocols: [.init("com.example.rig", id: 1)])
     profile.behavior = behavior
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
     try self.init(profile, on: loop, playing: playing)
@@ -48,7 +48,7 @@ final class BehaviorBench: AppHandler {
   }
 
   /// Opens a session; the accessory must be shown.
-  func open(_ protocolName: String = "com.example.bench") throws -> SessionEar {
+  func open(_ protocolName: String = "com.example.rig") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
     let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
     return recorder

@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// The bench: accessories that processes of this machine simulate, found by their cards.
-struct BenchMedium: Medium {
-  let kinds = [Address.Kind.bench]
+/// Local accessories, which processes of this machine simulate, found by their cards.
+struct LocalMedium: Medium {
+  let kinds = [Address.Kind.local]
   let capacity = PortCapacity.many
   let knowsSerialNumbers = true
 
   func makeFinder(for address: Address, on loop: any PollingLoop, options: TransportOptions) -> any AccessoryFinder {
     let (directory, serial) = Self.parts(address)
-    return BenchFinder(directory, serial: serial, on: loop, options: options)
+    return LocalFinder(directory, serial: serial, on: loop, options: options)
   }
 
   func look(at address: Address) throws -> Sighting? {
@@ -22,47 +22,49 @@ struct BenchMedium: Medium {
   }
 
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
-    guard case .bench(let path, let serial) = address, let serial else {
-      return BenchHub(try Bench(Self.parts(address).0), on: context.loop)
+    guard case .local(let path, let serial) = address, let serial else {
+      return LocalHub(try LocalPorts(Self.parts(address).0), on: context.loop)
     }
-    let other = path.map { "bench:\($0)#" } ?? "bench: (or, for a folder, bench:\(serial)#)"
+    let other = path.map { "local:\($0)#" } ?? "local: (or, for a folder, local:\(serial)#)"
     throw TransportError.unusable(
       address, "the serial number is set by the profile; did you mean \(other)?")
   }
 
-  private static func parts(_ address: Address) -> (BenchDirectory, serial: String?) {
-    guard case .bench(let path, let serial) = address else { preconditionFailure("\(address) is not on a bench") }
-    return (BenchDirectory(path), serial)
+  private static func parts(_ address: Address) -> (LocalDirectory, serial: String?) {
+    guard case .local(let path, let serial) = address else {
+      preconditionFailure("\(address) is not in a local directory")
+    }
+    return (LocalDirectory(path), serial)
   }
 }
 
-/// Ports on one bench.
-private final class BenchHub: PortHub {
-  private let bench: Bench
+/// Ports in one local directory.
+private final class LocalHub: PortHub {
+  private let local: LocalPorts
   private let loop: any PollingLoop
 
-  init(_ bench: Bench, on loop: any PollingLoop) {
-    self.bench = bench
+  init(_ local: LocalPorts, on loop: any PollingLoop) {
+    self.local = local
     self.loop = loop
   }
 
-  func makePort(for profile: Profile, number: Int) -> any Port { bench.makePort(on: loop) }
+  func makePort(for profile: Profile, number: Int) -> any Port { local.makePort(on: loop) }
 }
 
-/// Follows the cards on a bench and claims cables: an accessory has one host at a time, and the others wait until that
-/// one lets go of its claim.
-final class BenchFinder: AccessoryFinder {
+/// Follows the cards in a local directory and claims cables: an accessory has one host at a time, and the others wait
+/// until that one lets go of its claim.
+final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
   let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))
 
-  private let directory: BenchDirectory
+  private let directory: LocalDirectory
   private let serial: String?
   private let loop: any PollingLoop
   private let options: TransportOptions
-  private var watcher: BenchWatcher?
+  private var watcher: LocalWatcher?
 
-  /// Finds the accessories on a bench, or only the one with this serial number.
-  init(_ directory: BenchDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
+  /// Finds the accessories in a local directory, or only the one with this serial number.
+  init(_ directory: LocalDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
     self.directory = directory
     self.serial = serial
     self.loop = loop
@@ -71,7 +73,7 @@ final class BenchFinder: AccessoryFinder {
 
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws {
     let serial = serial
-    let watcher = BenchWatcher(directory, on: loop) { change in
+    let watcher = LocalWatcher(directory, on: loop) { change in
       if let change = AccessoryChange(change, serial: serial) { onEvent(change) }
     }
     self.watcher = watcher
@@ -84,10 +86,10 @@ final class BenchFinder: AccessoryFinder {
     to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
   ) throws(TransportError) -> any Connecting {
     let address = accessory.address
-    guard let entry = BenchEntry(accessory.key, in: directory) else { throw .left(address) }
-    let outcome: BenchClaim.Outcome
-    do { outcome = try BenchClaim.make(for: entry) } catch { throw .system(address, error) }
-    let claim: BenchClaim
+    guard let entry = LocalEntry(accessory.key, in: directory) else { throw .left(address) }
+    let outcome: LocalClaim.Outcome
+    do { outcome = try LocalClaim.make(for: entry) } catch { throw .system(address, error) }
+    let claim: LocalClaim
     switch outcome {
     case .granted(let granted): claim = granted
     case .inUse(let pid): throw .inUse(address, pid: pid)
@@ -108,8 +110,8 @@ final class BenchFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// An accessory as its card on a bench shows it.
-  init(_ accessory: BenchAccessory) {
+  /// An accessory as its card in a local directory shows it.
+  init(_ accessory: LocalAccessory) {
     let card = accessory.card
     self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)
     name = card.name
@@ -122,9 +124,9 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// A change on a bench; nil for one of an accessory with another serial number, where one is given.
-  fileprivate init?(_ change: BenchWatcher.Change, serial: String?) {
-    let subject: BenchAccessory?
+  /// A change in a local directory; nil for one of an accessory with another serial number, where one is given.
+  fileprivate init?(_ change: LocalWatcher.Change, serial: String?) {
+    let subject: LocalAccessory?
     switch change {
     case .arrived(let it), .changed(let it, _), .left(let it, _): subject = it
     case .passed(_, let it): subject = it

@@ -3,49 +3,49 @@ import TestSupport
 import Testing
 
 /// Two processes: an unchanged app, and the accessory that `easim run` plays.
-@Suite(.waits) struct BenchTests {
+@Suite(.waits) struct LocalTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {
-    let bench = Bench()
-    _ = try bench.start("easim", ["run", "echo"])
-    let result = try bench.run("EADemoClient", ["com.example.echo"] + what)
+    let local = LocalFolder()
+    _ = try local.start("easim", ["run", "echo"])
+    let result = try local.run("EADemoClient", ["com.example.echo"] + what)
     #expect(result.status == 0, "\(result)")
     #expect(result.output.contains("connected: Echo [\"com.example.echo\"]"))
     #expect(result.output.contains("bytes came back as they were sent"))
   }
 
   @Test func whatIsPluggedInBeforeTheProgramStartsIsInItsFirstList() throws {
-    let bench = Bench()
-    _ = try bench.start("easim", ["run", "echo"])
+    let local = LocalFolder()
+    _ = try local.start("easim", ["run", "echo"])
     let limit = Date(timeIntervalSinceNow: 20)
-    while try !bench.run("easim", ["list"]).output.contains("Echo"), Date() < limit {}
-    let result = try bench.run("EADemoClient", ["com.example.echo", "10k"])
+    while try !local.run("easim", ["list"]).output.contains("Echo"), Date() < limit {}
+    let result = try local.run("EADemoClient", ["com.example.echo", "10k"])
     #expect(result.status == 0, "\(result)")
     #expect(!result.output.contains("No Accessories Connected"), "\(result)")
   }
 
   @Test func itSurvivesTheFlickerOfAnotherProcess() throws {
-    let bench = Bench()
-    _ = try bench.start("easim", ["run", "echo", "--quirk", "flicker"])
-    let result = try bench.run("EADemoClient", ["com.example.echo", "10k"])
+    let local = LocalFolder()
+    _ = try local.start("easim", ["run", "echo", "--quirk", "flicker"])
+    let result = try local.run("EADemoClient", ["com.example.echo", "10k"])
     #expect(result.status == 0, "\(result)")
     #expect(result.output.contains("connected: Echo []"))
     #expect(result.output.contains("disconnected: Echo"))
   }
 
-  @Test func endpointsNameAccessoriesThatAreNotOnTheBench() throws {
-    let bench = Bench()
-    let address = "unix:\(bench.folder.file("echo.sock"))"
-    _ = try bench.start("easim", ["run", "echo", "--on", address])
-    let result = try bench.run("EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address])
+  @Test func endpointsNameAccessoriesThatAreNotInTheLocalDirectory() throws {
+    let local = LocalFolder()
+    let address = "unix:\(local.folder.file("echo.sock"))"
+    _ = try local.start("easim", ["run", "echo", "--on", address])
+    let result = try local.run("EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address])
     #expect(result.status == 0, "\(result)")
   }
 
   /// As on Apple's systems, where it is a part of the app: beside the program, or in the folder above it.
   @Test(arguments: ["Info.plist", "../Info.plist"], ["com.example.echo", "com.example.other"])
   func theInfoPlistBesideTheProgramIsTheApps(place: String, declared: String) throws {
-    let bench = Bench()
-    let folder = bench.folder.file("Linux")
+    let local = LocalFolder()
+    let folder = local.folder.file("Linux")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // By another process: a file that this one writes is busy while another test's child holds its descriptor.
     let copy = Process()
@@ -59,9 +59,9 @@ import Testing
       </dict></plist>
       """
     try plist.write(toFile: "\(folder)/\(place)", atomically: true, encoding: .utf8)
-    let address = "unix:\(bench.folder.file("echo.sock"))"
-    _ = try bench.start("easim", ["run", "echo", "--on", address])
-    let app = try bench.start(
+    let address = "unix:\(local.folder.file("echo.sock"))"
+    _ = try local.start("easim", ["run", "echo", "--on", address])
+    let app = try local.start(
       at: "\(folder)/App", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": "nowhere:,\(address)"])
     let isDeclared = declared == "com.example.echo"
     let pipe = (isDeclared ? app.standardOutput : app.standardError) as? Pipe
@@ -72,18 +72,18 @@ import Testing
       said += String(decoding: more, as: UTF8.self)
     }
     #expect(said.contains(expected))
-    if isDeclared { #expect(bench.errors(of: app).contains("ExternalAccessory: EASIM_ENDPOINTS: ")) }
+    if isDeclared { #expect(local.errors(of: app).contains("ExternalAccessory: EASIM_ENDPOINTS: ")) }
     kill(app.processIdentifier, SIGKILL)
     app.waitUntilExit()
   }
 
   @Test func anInfoPlistThatDeclaresNothingHidesTheAccessoryAndSaysSo() throws {
-    let bench = Bench()
-    let plist = bench.folder.write(
+    let local = LocalFolder()
+    let plist = local.folder.write(
       "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict/></plist>", to: "Info.plist")
-    let address = "unix:\(bench.folder.file("echo.sock"))"
-    _ = try bench.start("easim", ["run", "echo", "--on", address])
-    let client = try bench.start(
+    let address = "unix:\(local.folder.file("echo.sock"))"
+    _ = try local.start("easim", ["run", "echo", "--on", address])
+    let client = try local.start(
       "EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist])
     let errors = (client.standardError as? Pipe)?.fileHandleForReading
     var said = ""
@@ -94,7 +94,7 @@ import Testing
     // SIGTERM may be blocked in whoever runs the tests, and is then in the client.
     kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
-    let all = try bench.run(
+    let all = try local.run(
       "EADemoClient", ["com.example.echo", "10k"],
       ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist, "EASIM_ALL_PROTOCOLS": "1"])
     #expect(all.status == 0, "\(all)")

@@ -3,16 +3,16 @@ import AccessoryHost
 import LinuxIO
 import Testing
 
-@Suite struct BenchCardTests {
-  let entry: BenchEntry
+@Suite struct LocalCardTests {
+  let entry: LocalEntry
 
-  init() throws { entry = try #require(BenchEntry("k3x9qa-2", in: BenchDirectory("/bench"))) }
+  init() throws { entry = try #require(LocalEntry("k3x9qa-2", in: LocalDirectory("/local"))) }
 
-  let card = BenchCard(
+  let card = LocalCard(
     name: "李未可 \"View\"", serial: "S1", manufacturer: "李未可", model: "L\\1", protocols: ["com.example.a", "b"],
     process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123_456)
 
-  func read(_ text: String) throws(BenchCardError) -> BenchCard { try BenchCard(reading: Array(text.utf8), of: entry) }
+  func read(_ text: String) throws(LocalCardError) -> LocalCard { try LocalCard(reading: Array(text.utf8), of: entry) }
 
   /// The card as it is written.
   static let card =
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func aCardIsOneObjectOnOneLine() throws {
-    let card = BenchCard(
+    let card = LocalCard(
       name: "Echo", serial: "S1", manufacturer: "m", model: "L", protocols: ["a", "b"],
       process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123_456)
     #expect(card.json(socket: entry.socketFile) == Self.card)
@@ -49,15 +49,15 @@ import Testing
     (Self.card.replacing(#""model""#, with: #""modl""#), "the key 'model' is missing"),
   ])
   func whatIsWrongWithACardIsSaid(text: String, complaint: String) {
-    let error = #expect(throws: BenchCardError.self) { try read(text) }
+    let error = #expect(throws: LocalCardError.self) { try read(text) }
     #expect(error?.description.contains(complaint) == true, "\(error?.description ?? "none")")
-    #expect(error?.description.contains("/bench/k3x9qa-2.json") == true)
+    #expect(error?.description.contains("/local/k3x9qa-2.json") == true)
   }
 
   @Test func aCardCutAnywhereIsAnErrorAndNeverATrap() {
     let bytes = Array(card.json(socket: entry.socketFile).utf8)
     for count in bytes.indices {
-      #expect(throws: BenchCardError.self) { try BenchCard(reading: Array(bytes[..<count]), of: entry) }
+      #expect(throws: LocalCardError.self) { try LocalCard(reading: Array(bytes[..<count]), of: entry) }
     }
   }
 }

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory on the bench: three files of one short random name, all removed when it
-/// detaches.
+/// The files of one attached accessory in the local directory: three files of one short random name, all removed when
+/// it detaches.
 ///
 /// | file | contents |
 /// |---|---|
@@ -16,9 +16,9 @@ import LinuxIO
 ///
 /// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice. Files
 /// with other names are never touched.
-public struct BenchEntry: Hashable, Sendable {
+public struct LocalEntry: Hashable, Sendable {
   /// The directory it is in.
-  public let directory: BenchDirectory
+  public let directory: LocalDirectory
   /// Its name, without a suffix.
   public let name: String
 
@@ -32,7 +32,7 @@ public struct BenchEntry: Hashable, Sendable {
   private static let youth: Int = 2
 
   /// An entry by its name; nil when it can be none.
-  public init?(_ name: String, in directory: BenchDirectory) {
+  public init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
       1...Self.mostDigits ~= parts[1].utf8.count,
@@ -43,7 +43,7 @@ public struct BenchEntry: Hashable, Sendable {
   }
 
   /// The entry whose card has this file name; nil for every other file.
-  public init?(card file: String, in directory: BenchDirectory) {
+  public init?(card file: String, in directory: LocalDirectory) {
     guard file.hasSuffix(".json") else { return nil }
     self.init(String(file.dropLast(".json".count)), in: directory)
   }
@@ -87,27 +87,27 @@ public struct BenchEntry: Hashable, Sendable {
   }
 }
 
-extension BenchDirectory {
+extension LocalDirectory {
   /// Every entry that has a card, by name.
-  public func entries() -> [BenchEntry] {
-    fileNames().compactMap { BenchEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
+  public func entries() -> [LocalEntry] {
+    fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
   /// Removes what processes left that are gone, and returns what that was.
   @discardableResult
-  public func sweep() -> [BenchEntry] {
+  public func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
     for file in fileNames() {
       guard let dot = file.lastIndex(of: ".") else { continue }
       let suffix = file[file.index(after: dot)...]
-      guard BenchEntry.isSuffix(suffix) else { continue }
+      guard LocalEntry.isSuffix(suffix) else { continue }
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     sweepCaptures()
-    return suffixes.compactMap { name, found -> BenchEntry? in
-      guard let entry = BenchEntry(name, in: self), !entry.isAlive else { return nil }
+    return suffixes.compactMap { name, found -> LocalEntry? in
+      guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
       // The socket is listened on before anything else is made, so with another file it is dead for certain.
-      guard found != ["sock"] || !BenchEntry.isYoung(entry.socketPath) else { return nil }
+      guard found != ["sock"] || !LocalEntry.isYoung(entry.socketPath) else { return nil }
       entry.remove()
       return entry
     }.sorted { $0.name < $1.name }
@@ -129,7 +129,7 @@ extension BenchDirectory {
       let socket = captureSocket(of: process)
       // Between making a socket and listening on it the process is there, with another number where it has a namespace.
       let isGone = kill(process, 0) != 0 && errno == ESRCH
-      if !UnixListener.isListened(at: socket), isGone || !BenchEntry.isYoung(socket) { unlink(socket) }
+      if !UnixListener.isListened(at: socket), isGone || !LocalEntry.isYoung(socket) { unlink(socket) }
     }
   }
 

@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A bench of its own for one test, and programs that find it where users' programs find theirs.
-final class BenchPlace {
+/// A local directory of its own for one test, and programs that find it where users' programs find theirs.
+final class LocalPlace {
   let place = TemporaryFolder()
 
-  var path: String { place.file("bench") }
-  private var environment: [String: String] { ["EASIM_BENCH": path] }
+  var path: String { place.file("local") }
+  private var environment: [String: String] { ["EASIM_LOCAL": path] }
 
   /// Starts `easim` with these words.
   func start(_ words: String...) throws -> Program {
@@ -22,7 +22,7 @@ final class BenchPlace {
   /// Plugs accessories in; `count` of them are there when this returns.
   func plugIn(_ words: String..., count: Int = 1) throws -> Program {
     let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
-    for _ in 0..<count { try program.line("plugged in at bench:") }
+    for _ in 0..<count { try program.line("plugged in at local:") }
     return program
   }
 
@@ -33,6 +33,6 @@ final class BenchPlace {
     return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
   }
 
-  /// The files of accessories on the bench; the sockets from which Wireshark records are left out.
-  var files: [String] { place.names("bench").filter { !$0.hasPrefix("capture-") } }
+  /// The files of accessories in the local directory; the sockets from which Wireshark records are left out.
+  var files: [String] { place.names("local").filter { !$0.hasPrefix("capture-") } }
 }

@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes that need no address: the bench is where they meet.
-@Suite(.waits) struct BenchTests {
+/// Two processes that need no address: the local directory is where they meet.
+@Suite(.waits) struct LocalTests {
   let place = TemporaryFolder()
 
   func easim(_ words: String...) throws -> Program {
-    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")])
+    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": place.file("local")])
   }
 
   @Test func whatRunsIsListedAndFoundWithoutAnAddress() throws {
@@ -22,15 +22,22 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
-  /// With another runtime directory the bench is another one: the list says which, and why that may be.
+  /// With another runtime directory the local directory is another one: the list says which, and why that may be.
   @Test func aListOfNothingSaysWhereItLooked() throws {
     place.makeFolder("runtime")
     let list = try Program(
-      path: BuiltProducts.easim, ["list"], environment: ["EASIM_BENCH": "", "XDG_RUNTIME_DIR": place.file("runtime")]
+      path: BuiltProducts.easim, ["list"], environment: ["EASIM_LOCAL": "", "XDG_RUNTIME_DIR": place.file("runtime")]
     ).wait()
     #expect(list.ending == .exit(3))
-    #expect(list.err.contains("looked on the bench \(place.file("runtime"))/easim"), "\(list.err)")
-    #expect(list.err.contains("another EASIM_BENCH, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
+    #expect(list.err.contains("looked at the local directory \(place.file("runtime"))/easim"), "\(list.err)")
+    #expect(list.err.contains("another EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
+  }
+
+  @Test(arguments: [["list"], ["run", "echo"], ["--version"]])
+  func theOldVariableIsRefusedWithTheNewOne(words: [String]) throws {
+    let old = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("local")]).wait()
+    #expect(old.ending == .exit(2) && old.out == "")
+    #expect(old.err.contains("EASIM_BENCH is now EASIM_LOCAL"), "\(old.err)")
   }
 
   @Test func aListOfOneProtocolHasOnlyThoseThatOfferIt() throws {
@@ -55,11 +62,11 @@ import Testing
     _ = try run.wait()
   }
 
-  @Test func anEmptyBenchIsNamedAndEndsWithThree() throws {
+  @Test func anEmptyLocalDirectoryIsNamedAndEndsWithThree() throws {
     let list = try easim("list").wait()
     #expect(list.ending == .exit(3))
     #expect(list.out == "")
-    #expect(list.err.contains("No Accessories Connected") && list.err.contains(place.file("bench")))
+    #expect(list.err.contains("No Accessories Connected") && list.err.contains(place.file("local")))
     let send = try easim("send", "--10k", "--timeout", "50ms").wait()
     #expect(send.ending == .exit(3))
     #expect(send.err.contains("No Accessories Connected"))
@@ -79,9 +86,9 @@ import Testing
   @Test func twoOfOneSerialNumberAreToldWithWhatToDo() throws {
     let runs = [try easim("run", "echo"), try easim("run", "echo")]
     for run in runs { try run.line("plugged in") }
-    for words in [["send", "--10k"], ["send", "bench:EW1-0001", "--10k"], ["burst", "--all"]] {
+    for words in [["send", "--10k"], ["send", "local:EW1-0001", "--10k"], ["burst", "--all"]] {
       let end = try Program(
-        path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")]
+        path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": place.file("local")]
       ).wait()
       #expect(end.ending == .exit(2))
       #expect(end.err.contains("One serial number cannot be told from itself: unplug one, or"), "\(end.err)")
@@ -90,7 +97,7 @@ import Testing
     for run in runs { #expect(try run.wait().ending == .exit(0)) }
   }
 
-  @Test func aFlickerOnTheBenchIsWaitedThrough() throws {
+  @Test func aFlickerInTheLocalDirectoryIsWaitedThrough() throws {
     let run = try easim("run", "lawk-view", "--quirk", "flicker,empty=30ms,gap=30ms")
     try run.line("plugged in")
     let send = try easim("send", "--text", "hello", "--expect", "echo", "--json").wait()

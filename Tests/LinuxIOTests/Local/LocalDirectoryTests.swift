@@ -1,0 +1,133 @@
+import AccessoryCables
+import AccessoryCore
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct LocalDirectoryTests {
+  let temporary = TemporaryFolder()
+
+  func standard(_ variables: [String: String]) -> LocalDirectory {
+    .standard { variables[$0] }
+  }
+
+  @Test func theEnvironmentNamesTheLocalDirectoryBeforeAnythingElse() {
+    let local = standard(["EASIM_LOCAL": "/srv/local/", "XDG_RUNTIME_DIR": temporary.path])
+    #expect(local.path == "/srv/local")
+    #expect(local.origin == .environment)
+  }
+
+  @Test func withoutANameTheLocalDirectoryIsInTheRuntimeDirectory() {
+    let local = standard(["XDG_RUNTIME_DIR": temporary.path, "TMPDIR": "/var/tmp"])
+    #expect(local.path == temporary.path + "/easim")
+    #expect(local.origin == .runtimeDirectory)
+  }
+
+  @Test(arguments: ["", "relative", "/nowhere/at/all"])
+  func aRuntimeDirectoryThatIsNoneGivesWayToTheTemporaryOne(runtime: String) {
+    let local = standard(["XDG_RUNTIME_DIR": runtime, "TMPDIR": temporary.path])
+    #expect(local.path == "\(temporary.path)/easim-\(geteuid())")
+    #expect(local.origin == .temporaryDirectory)
+  }
+
+  @Test func withNothingSetTheLocalDirectoryIsTheUsersInTmp() {
+    #expect(standard([:]).path == "/tmp/easim-\(geteuid())")
+  }
+
+  @Test func aRelativePathIsMeantFromHere() {
+    let here = getcwd(nil, 0).map { pointer in
+      defer { free(pointer) }
+      return String(cString: pointer)
+    }
+    #expect(LocalDirectory("local").path == "\(here ?? "")/local")
+  }
+
+  @Test func anAddressNamesTheDirectoryUnlessItIsTheStandardOne() {
+    let other = LocalDirectory(temporary.path)
+    #expect(other.address(of: "S1").description == "local:\(temporary.path)#S1")
+    #expect(other.address(of: nil).description == "local:\(temporary.path)#")
+    #expect(LocalDirectory(nil).address(of: "S1").description == "local:S1")
+  }
+
+  @Test func aLocalDirectoryIsMadeForItsOwnerAlone() throws {
+    let local = LocalDirectory(temporary.path + "/local")
+    #expect(try !local.check())
+    try local.make()
+    try local.make()
+    var status = stat()
+    #expect(stat(local.path, &status) == 0 && status.st_mode & 0o7777 == 0o700)
+    #expect(try local.check())
+  }
+
+  @Test func aLocalDirectoryThatEverybodyMayWriteToIsRefusedWithTheCommandThatMendsIt() throws {
+    let local = LocalDirectory(temporary.path + "/open")
+    try local.make()
+    chmod(local.path, 0o777)
+    let error = LocalError.writable(local.path, by: .everybody, holdsOnlyOwnFiles: true)
+    #expect(throws: error) { try local.make() }
+    #expect(throws: error) { try local.check() }
+    #expect(error.description.contains("chmod 700 \(local.path)"))
+  }
+
+  /// Nobody is advised to lock everybody out of /tmp, or of a folder with other files.
+  @Test(arguments: [mode_t(0o1777), 0o2775, 0o777])
+  func theModeOfADirectoryThatIsMoreThanALocalDirectoryIsNotChanged(mode: mode_t) throws {
+    let local = LocalDirectory(temporary.path + "/shared")
+    try local.make()
+    if mode == 0o777 { temporary.write("mine", to: "shared/letter.txt") }
+    chmod(local.path, mode)
+    let error = LocalError.writable(local.path, by: mode == 0o2775 ? .group : .everybody, holdsOnlyOwnFiles: false)
+    #expect(throws: error) { try local.check() }
+    #expect(!error.description.contains("chmod") && error.description.contains("EASIM_LOCAL=DIR"))
+  }
+
+  @Test(arguments: [mode_t(0o770), 0o720, 0o775]) func aLocalDirectoryThatItsGroupMayWriteToIsRefusedAsWell(
+    mode: mode_t
+  ) throws {
+    let local = LocalDirectory(temporary.path + "/shared")
+    try local.make()
+    chmod(local.path, mode)
+    let error = LocalError.writable(local.path, by: .group, holdsOnlyOwnFiles: true)
+    #expect(throws: error) { try local.make() }
+    #expect(throws: error) { try local.check() }
+    #expect(error.description.hasPrefix("its group may write to the local directory \(local.path), "))
+    chmod(local.path, 0o755)
+    #expect(try local.check())
+  }
+
+  @Test(.enabled("only root can give a directory away", { geteuid() == 0 }))
+  func aLocalDirectoryOfAnotherUserIsRefused() throws {
+    let local = LocalDirectory(temporary.path + "/theirs")
+    try local.make()
+    chown(local.path, 4_711, 4_711)
+    #expect(throws: LocalError.notOwned(local.path, by: 4_711)) { try local.make() }
+    #expect(LocalError.notOwned(local.path, by: 4_711).description.contains("EASIM_LOCAL=DIR"))
+  }
+
+  @Test func aFileIsNoLocalDirectory() throws {
+    let path = temporary.path + "/file"
+    close(open(path, O_CREAT | O_WRONLY, 0o600))
+    #expect(throws: LocalError.notADirectory(path)) { try LocalDirectory(path).make() }
+  }
+
+  @Test func aLinkInTheTemporaryDirectoryIsNotFollowed() throws {
+    let elsewhere = LocalDirectory(temporary.path + "/elsewhere")
+    try elsewhere.make()
+    let local = standard(["TMPDIR": temporary.path])
+    symlink(elsewhere.path, local.path)
+    #expect(throws: LocalError.notADirectory(local.path)) { try local.make() }
+    symlink(elsewhere.path, temporary.path + "/chosen")
+    #expect(try LocalDirectory(temporary.path + "/chosen").check(), "a link that somebody chose is theirs to follow")
+  }
+
+  @Test func aLocalDirectoryIsNotMadeWhereNothingIs() {
+    let path = temporary.path + "/no/local"
+    #expect(throws: LocalError.noParent(path)) { try LocalDirectory(path).make() }
+  }
+
+  @Test func aPathThatLeavesNoRoomForASocketIsRefused() {
+    let path = "/tmp/" + String(repeating: "x", count: LocalDirectory.longestPath - 4)
+    #expect(throws: LocalError.pathTooLong(path)) { try LocalDirectory(path).make() }
+    #expect(LocalDirectory.longestPath + 1 + "k3x9qa-123456789.sock".utf8.count == Address.longestUnixPath)
+  }
+}
