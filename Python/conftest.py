@@ -26,6 +26,6 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
 def accessory_address(tmp_path: Path) -> Iterator[str]:
     """Plug an accessory in at a socket."""
     address = f"unix:{tmp_path}/lamp.sock"
-    with easim.Simulator() as simulator, simulator.world() as world:
+    with easim.Server() as server, server.world() as world:
         world.add("echo", on=address).plug()
         yield address

@@ -13,10 +13,10 @@ import easim
 PAYLOAD = bytes(i & 0xFF for i in range(10_000))
 
 
-def fixture(simulator: easim.Simulator) -> float:
+def fixture(server: easim.Server) -> float:
     """From the start of a fixture to a connected accessory, in seconds."""
     began = time.perf_counter()
-    with simulator.world() as world:
+    with server.world() as world:
         glasses = world.add("lawk-view")
         app = world.app(protocols=["com.lawaken.iap2"])
         glasses.plug()
@@ -24,9 +24,9 @@ def fixture(simulator: easim.Simulator) -> float:
         return time.perf_counter() - began
 
 
-def echo_of_session(simulator: easim.Simulator, count: int) -> float:
+def echo_of_session(server: easim.Server, count: int) -> float:
     """10K echoes through a session, per second."""
-    with simulator.world() as world:
+    with server.world() as world:
         world.add("echo").plug()
         with world.app().open("com.example.echo") as session:
             session.send(b"x")
@@ -67,9 +67,9 @@ def echo_of_sockets(count: int) -> float:
     return count / took
 
 
-def virtual(simulator: easim.Simulator) -> float:
+def virtual(server: easim.Server) -> float:
     """1,000 virtual seconds with a flickering accessory, in seconds."""
-    with simulator.world(time="virtual") as world:
+    with server.world(time="virtual") as world:
         world.add("lawk-view", quirks=["flicker"]).plug()
         began = time.perf_counter()
         world.advance(seconds=1000)
@@ -78,18 +78,18 @@ def virtual(simulator: easim.Simulator) -> float:
 
 def main() -> None:
     """Print the figures."""
-    with easim.Simulator() as simulator:
-        first = fixture(simulator)
-        later = sorted(fixture(simulator) for _ in range(50))
+    with easim.Server() as server:
+        first = fixture(server)
+        later = sorted(fixture(server) for _ in range(50))
         print(f"fixture to connected accessory: first {first * 1e3:.1f} ms, then median {later[25] * 1e3:.1f} ms,")
         print(f"  the slowest of 50 {later[-1] * 1e3:.1f} ms")
         ratios = []
         for _ in range(5):
-            ours, theirs = echo_of_session(simulator, 3_000), echo_of_sockets(3_000)
+            ours, theirs = echo_of_session(server, 3_000), echo_of_sockets(3_000)
             ratios.append(theirs / ours)
             print(f"10K echo: session {ours:,.0f}/s, sockets {theirs:,.0f}/s, ratio {theirs / ours:.2f}")
         print(f"  median ratio {statistics.median(ratios):.2f}")
-        took = sorted(virtual(simulator) for _ in range(20))
+        took = sorted(virtual(server) for _ in range(20))
         print(f"1,000 virtual seconds: median {took[10] * 1e3:.1f} ms, the slowest of 20 {took[-1] * 1e3:.1f} ms")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import easim as package
+import easim
 from easim import aio
 
 PROTOCOL = "com.lawaken.iap2"
@@ -14,7 +14,7 @@ PROTOCOL = "com.lawaken.iap2"
 @pytest.mark.parametrize("time", ["real", "virtual"])
 def test_the_flicker(time: str) -> None:
     async def main() -> list[str]:
-        async with aio.Simulator() as simulator, await simulator.world(time=time) as world:
+        async with aio.Server() as server, await server.world(time=time) as world:
             glasses = await world.add("lawk-view", quirks=["flicker"])
             app = await world.app(protocols=[PROTOCOL])
             await glasses.plug()
@@ -29,8 +29,8 @@ def test_the_flicker(time: str) -> None:
 
 
 def test_many_worlds_at_once() -> None:
-    async def one(simulator: aio.Simulator, number: int) -> bytes:
-        async with await simulator.world() as world:
+    async def one(server: aio.Server, number: int) -> bytes:
+        async with await server.world() as world:
             lamp = await world.add("echo")
             await lamp.plug()
             async with await (await world.app()).open("com.example.echo") as session:
@@ -40,15 +40,15 @@ def test_many_worlds_at_once() -> None:
                 return await session.recv_until(b"\n")
 
     async def main() -> list[bytes]:
-        async with aio.Simulator() as simulator:
-            return await asyncio.gather(*(one(simulator, number) for number in range(20)))
+        async with aio.Server() as server:
+            return await asyncio.gather(*(one(server, number) for number in range(20)))
 
     assert asyncio.run(main()) == [b"%d\n" % number for number in range(20)]
 
 
-def test_a_behaviour_may_await(easim_simulator: Any) -> None:
+def test_a_behavior_may_await(easim_server: Any) -> None:
     async def main() -> bytes:
-        async with aio.Simulator() as simulator, await simulator.world() as world:
+        async with aio.Server() as server, await server.world() as world:
             asked: asyncio.Queue[bytes] = asyncio.Queue()
 
             async def ask(session: aio.Session) -> None:
@@ -67,9 +67,9 @@ def test_a_behaviour_may_await(easim_simulator: Any) -> None:
 
 def test_a_closed_simulator_says_so() -> None:
     async def main() -> None:
-        simulator = await aio.Simulator().open()
-        await simulator.close()
-        await simulator.world()
+        server = await aio.Server().open()
+        await server.close()
+        await server.world()
 
-    with pytest.raises(package.EasimError, match="the simulator is not open"):
+    with pytest.raises(easim.EasimError, match="the server is not open"):
         asyncio.run(main())

@@ -5,7 +5,7 @@ from typing import Any, Optional
 
 import pytest
 
-import easim as package
+import easim
 from easim.pytest_plugin import TestWorld
 
 PROTOCOL = "com.example.echo"
@@ -43,9 +43,9 @@ FORMS = [function, generator, async_generator, coroutine, Object()]
 
 @marked
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_answers_in_real_time(easim: TestWorld, form: Any) -> None:
-    easim.accessory.take(form)
-    with easim.app().open(PROTOCOL) as session:
+def test_every_form_answers_in_real_time(easim_world: TestWorld, form: Any) -> None:
+    easim_world.accessory.take(form)
+    with easim_world.app().open(PROTOCOL) as session:
         for _ in range(3):
             session.send(b"hello")
             assert session.recv(5) == b"HELLO"
@@ -98,7 +98,7 @@ def test_state_is_shared_between_protocols_and_sessions(easim_virtual: TestWorld
 
 
 @marked
-def test_an_error_of_a_behaviour_is_raised_in_the_test(easim_virtual: TestWorld) -> None:
+def test_an_error_of_a_behavior_is_raised_in_the_test(easim_virtual: TestWorld) -> None:
     def fail(_: Any, data: bytes) -> bytes:
         raise ValueError("no such command")
 
@@ -110,28 +110,28 @@ def test_an_error_of_a_behaviour_is_raised_in_the_test(easim_virtual: TestWorld)
 
 
 @marked
-def test_released_sessions_belong_to_the_profile_again(easim: TestWorld) -> None:
-    easim.accessory.take(function)
-    app = easim.app()
+def test_released_sessions_belong_to_the_profile_again(easim_world: TestWorld) -> None:
+    easim_world.accessory.take(function)
+    app = easim_world.app()
     with app.open(PROTOCOL) as session:
         session.send(b"x")
         assert session.recv(1) == b"X"
-    easim.accessory.release()
+    easim_world.accessory.release()
     with app.open(PROTOCOL) as session:
         session.send(b"x")
         assert session.recv(1) == b"x"
 
 
 @marked
-def test_a_behaviour_that_waits_for_the_test_is_refused(easim: TestWorld) -> None:
+def test_a_behavior_that_waits_for_the_test_is_refused(easim_world: TestWorld) -> None:
     def wrong(_: Any, data: bytes) -> bytes:
-        easim.now()
+        easim_world.now()
         return data
 
-    easim.accessory.take(wrong)
-    session = easim.app().open(PROTOCOL)
+    easim_world.accessory.take(wrong)
+    session = easim_world.app().open(PROTOCOL)
     session.send(b"x")
-    with pytest.raises(package.SessionEnded, match="the accessory closed it"):
+    with pytest.raises(easim.SessionEnded, match="the accessory closed it"):
         session.recv(1)
-    with pytest.raises(package.EasimError, match="a behaviour cannot call functions that wait: .* async behaviour"):
-        easim.raise_behavior_error()
+    with pytest.raises(easim.EasimError, match="a behavior cannot call functions that wait: .* async behavior"):
+        easim_world.raise_behavior_error()

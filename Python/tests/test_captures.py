@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import easim as easim_package
+import easim
 
 
-def test_a_capture_is_pcapng_and_ends(easim: easim_package.World) -> None:
-    lamp = easim.add("echo")
+def test_a_capture_is_pcapng_and_ends(easim_world: easim.World) -> None:
+    lamp = easim_world.add("echo")
     capture = lamp.capture(limit=1 << 20)
     lamp.plug()
-    easim.run_until("connect", side="device", after=0)
+    easim_world.run_until("connect", side="device", after=0)
     capture.stop()
     data = capture.read()
     assert data.startswith(b"\x0a\x0d\x0d\x0a")
@@ -15,7 +15,7 @@ def test_a_capture_is_pcapng_and_ends(easim: easim_package.World) -> None:
     capture.remove()
 
 
-def test_sessions_of_a_killed_app_may_be_left(easim_virtual: easim_package.World) -> None:
+def test_sessions_of_a_killed_app_may_be_left(easim_virtual: easim.World) -> None:
     lamp = easim_virtual.add("echo")
     app = easim_virtual.app()
     lamp.plug()
@@ -30,5 +30,5 @@ def test_sessions_of_a_killed_app_may_be_left(easim_virtual: easim_package.World
 
 def test_plain_methods_keep_names_and_documents() -> None:
     for name in ("plug", "pull", "add_quirk"):
-        method = getattr(easim_package.Accessory, name)
+        method = getattr(easim.Accessory, name)
         assert method.__name__ == name and method.__doc__

@@ -23,9 +23,9 @@ COPIES = ROOT / "Examples" / "CI"
 GITHUB = sorted((COPIES / "github").glob("*.yml"))
 GITLAB = sorted((COPIES / "gitlab").glob("*.yml"))
 SUITE = """
-def test_survives_the_flicker(easim):
-    glasses = easim.add("lawk-view", quirks=["flicker"])
-    app = easim.app(protocols=["com.lawaken.iap2"])
+def test_survives_the_flicker(easim_world):
+    glasses = easim_world.add("lawk-view", quirks=["flicker"])
+    app = easim_world.app(protocols=["com.lawaken.iap2"])
     glasses.plug()
     with app.open("com.lawaken.iap2", timeout=60) as session:
         session.send(b"hello"); assert session.recv(5) == b"hello"
@@ -131,7 +131,7 @@ def bench(machine: Machine) -> Iterator[str]:
     (machine.project / "test_bench.py").write_text(BENCH_SUITE)
     (machine.tools / "easim").symlink_to(find())
     machine.env["EASIM"] = str(find())
-    with easim.Simulator() as simulator, simulator.world() as world:
+    with easim.Server() as server, server.world() as world:
         world.add("echo", on=address).plug()
         yield address
 

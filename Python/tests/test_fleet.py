@@ -199,9 +199,9 @@ def test_a_part_whose_run_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_scenarios_keep_their_order_and_say_what_failed() -> None:
-    report = fleet.scenarios(["flicker", "ghost"], clients=["SoundClient", "naive"])
+    report = fleet.scenarios(["flicker", "ghost"], clients=["RobustClient", "naive"])
     assert [(each.scenario, each.client) for each in report.results] == [
-        (name, client) for name in ("flicker", "ghost") for client in ("SoundClient", "naive")
+        (name, client) for name in ("flicker", "ghost") for client in ("RobustClient", "naive")
     ]
     assert {each.client for each in report.failures} == {"naive"}
     assert not report.passed and "flicker (naive): " in str(report)
@@ -209,7 +209,7 @@ def test_scenarios_keep_their_order_and_say_what_failed() -> None:
 
 def test_load_tests_run_together_and_their_reports_are_merged(tmp_path: Path) -> None:
     addresses = [f"unix:{tmp_path}/{number}.sock" for number in range(2)]
-    with easim.Simulator() as simulator, simulator.world() as world:
+    with easim.Server() as server, server.world() as world:
         for address in addresses:
             world.add("echo", on=address).plug()
         report = fleet.bursts(addresses, ["--count", "15"])

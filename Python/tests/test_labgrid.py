@@ -156,7 +156,7 @@ def test_an_exporter_plugs_the_accessory_in_while_a_place_is_acquired(lab: Lab, 
         assert session.recv(5) == b"hello"
     target.cleanup()
     # Hardware is what it is: only its address is shared.
-    with easim.Simulator() as simulator, simulator.world() as world:
+    with easim.Server() as server, server.world() as world:
         world.add("echo", on=f"unix:{real}").plug()
         target = lab_environment.get_target("real")
         assert target.get_driver("EasimHostDriver").burst(b"hello", count=5).passed

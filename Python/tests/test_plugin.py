@@ -13,9 +13,9 @@ FAILS = """
 import pytest
 
 @pytest.mark.easim(profile="echo")
-def test_fails(easim):
-    app = easim.app()
-    easim.accessory.plug()
+def test_fails(easim_world):
+    app = easim_world.app()
+    easim_world.accessory.plug()
     app.wait_for("connect")
     assert app.events == []
 """
@@ -25,7 +25,7 @@ def test_a_failed_test_shows_the_timeline(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILS)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*easim timeline*", "*accessory*attach*", "*device*connect*"])
+    result.stdout.fnmatch_lines(["*easim timeline*", "*accessory*plugged in at*", "*device*connect*"])
     result.stdout.no_fnmatch_line("*StartIdentification*")
 
 
@@ -35,17 +35,29 @@ def test_with_messages_the_timeline_has_them(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*StartIdentification*"])
 
 
+def test_fixtures_do_not_hide_the_module(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import easim
+
+        def test_the_module(easim_world):
+            assert easim.hosts.open and isinstance(easim_world, easim.World)
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
 def test_a_server_that_dies_fails_one_test_only(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import os, signal
 
-        def test_kills(easim):
-            os.kill(easim.simulator.pid, signal.SIGKILL)
-            easim.run_until("never")
+        def test_kills(easim_world):
+            os.kill(easim_world.server.pid, signal.SIGKILL)
+            easim_world.run_until("never")
 
-        def test_lives(easim):
-            assert easim.events() == []
+        def test_lives(easim_world):
+            assert easim_world.events() == []
         """
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
@@ -114,8 +126,8 @@ def test_eight_workers_have_a_server_each(pytester: pytest.Pytester) -> None:
 
         @pytest.mark.parametrize("number", range(32))
         @pytest.mark.easim(profile="lawk-view", quirks=["flicker"], plugged=True)
-        def test_flicker(easim, number):
-            app = easim.app()
+        def test_flicker(easim_world, number):
+            app = easim_world.app()
             with app.open("com.lawaken.iap2", timeout=120) as session:
                 # Eight programs and eight workers may have to share one busy processor.
                 session.timeout = 120
@@ -132,13 +144,13 @@ def test_a_killed_pytest_leaves_nothing(pytester: pytest.Pytester) -> None:
         """
         import pathlib, sys
 
-        def test_hangs(easim):
-            lamp = easim.add("echo", on=f"unix:{pathlib.Path().resolve()}/lamp.sock")
+        def test_hangs(easim_world):
+            lamp = easim_world.add("echo", on=f"unix:{pathlib.Path().resolve()}/lamp.sock")
             lamp.plug()
-            shown = easim.simulator.pid
+            shown = easim_world.server.pid
             pathlib.Path("pid.new").write_text(str(shown))
             pathlib.Path("pid.new").rename("pid")
-            easim.app().wait_for("connect", timeout=600)
+            easim_world.app().wait_for("connect", timeout=600)
         """
     )
     runs = subprocess.Popen(

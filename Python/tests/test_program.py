@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import easim as package
+import easim
 from easim import _program
 
 
@@ -19,13 +19,13 @@ def script(folder: Path, text: str) -> Path:
 def test_a_missing_program_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("EASIM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(package.ProgramError, match="the program easim is not on the PATH: install easim"):
-        package.Simulator()
+    with pytest.raises(easim.ProgramError, match="the program easim is not on the PATH: install easim"):
+        easim.Server()
     monkeypatch.setenv("EASIM", "/nonexistent/easim")
-    with pytest.raises(package.ProgramError, match="EASIM is /nonexistent/easim, which does not exist: install"):
-        package.Simulator()
-    with pytest.raises(package.ProgramError, match="which is not executable"):
-        package.Simulator(__file__)
+    with pytest.raises(easim.ProgramError, match="EASIM is /nonexistent/easim, which does not exist: install"):
+        easim.Server()
+    with pytest.raises(easim.ProgramError, match="which is not executable"):
+        easim.Server(__file__)
 
 
 def test_the_variable_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_a_program_without_serve_is_too_old(tmp_path: Path) -> None:
         tmp_path,
         'if [ "$1" = --version ]; then echo easim 0.0.9; else echo "easim: unknown command \'serve\'" >&2; exit 2; fi',
     )
-    with pytest.raises(package.ProgramError) as caught:
-        package.Simulator(old)
+    with pytest.raises(easim.ProgramError) as caught:
+        easim.Server(old)
     assert f"{old} (easim 0.0.9) is too old: it has no command 'serve'" in str(caught.value)
 
 
@@ -69,27 +69,27 @@ def test_a_program_without_serve_is_too_old(tmp_path: Path) -> None:
 def test_another_protocol_is_refused(tmp_path: Path, protocol: int, advice: str) -> None:
     answer = f'{{"jsonrpc":"2.0","id":1,"result":{{"version":"9.9","protocol":{protocol}}}}}'
     other = script(tmp_path, f"read -r line; echo '{answer}'; read -r line")
-    with pytest.raises(package.ProgramError) as caught:
-        package.Simulator(other)
+    with pytest.raises(easim.ProgramError) as caught:
+        easim.Server(other)
     assert f"(easim 9.9) speaks control protocol {protocol}, and this package 1: {advice}" in str(caught.value)
 
 
 def test_a_program_that_ends_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(package.ProgramError, match="ended with exit code 3, and printed: no luck"):
-        package.Simulator(script(tmp_path, "echo no luck >&2; exit 3"))
+    with pytest.raises(easim.ProgramError, match="ended with exit code 3, and printed: no luck"):
+        easim.Server(script(tmp_path, "echo no luck >&2; exit 3"))
 
 
 def test_a_program_that_talks_nonsense_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(package.EasimError, match="sent a line that is not JSON-RPC: hello"):
-        package.Simulator(script(tmp_path, "echo hello; read -r line; read -r line"))
+    with pytest.raises(easim.EasimError, match="sent a line that is not JSON-RPC: hello"):
+        easim.Server(script(tmp_path, "echo hello; read -r line; read -r line"))
 
 
-def test_a_server_that_dies_fails_what_waits(easim_simulator: package.Simulator) -> None:
+def test_a_server_that_dies_fails_what_waits(easim_server: easim.Server) -> None:
     import os
     import signal
 
-    with package.Simulator() as simulator:
-        simulator.call("server.info")
-        os.kill(simulator.pid, signal.SIGKILL)
-        with pytest.raises(package.ProgramError, match="ended with exit code -9"):
-            simulator.call("time.runUntil", event="never", limit="1h")
+    with easim.Server() as server:
+        server.call("server.info")
+        os.kill(server.pid, signal.SIGKILL)
+        with pytest.raises(easim.ProgramError, match="ended with exit code -9"):
+            server.call("time.runUntil", event="never", limit="1h")

@@ -4,10 +4,10 @@ import pathlib
 
 import pytest
 
-import easim as easim_package
+import easim
 
 
-def record(world: easim_package.World, path: pathlib.Path) -> None:
+def record(world: easim.World, path: pathlib.Path) -> None:
     lamp = world.add("echo", quirks=["flicker"])
     app = world.app()
     capture = world.capture()
@@ -20,10 +20,10 @@ def record(world: easim_package.World, path: pathlib.Path) -> None:
     path.write_bytes(capture.read())
 
 
-def test_a_recording_answers_as_recorded(easim: easim_package.World, tmp_path: pathlib.Path) -> None:
-    record(easim, tmp_path / "lamp.pcapng")
-    recorded = easim.add_recording(tmp_path / "lamp.pcapng")
-    app = easim.app()
+def test_a_recording_answers_as_recorded(easim_world: easim.World, tmp_path: pathlib.Path) -> None:
+    record(easim_world, tmp_path / "lamp.pcapng")
+    recorded = easim_world.add_recording(tmp_path / "lamp.pcapng")
+    app = easim_world.app()
     recorded.plug()
     with app.open("com.example.echo", timeout=60) as session:
         session.send(b"hello")
@@ -31,7 +31,7 @@ def test_a_recording_answers_as_recorded(easim: easim_package.World, tmp_path: p
     assert app.events[:3] == ["connect", "disconnect", "connect"]
 
 
-def test_what_is_no_recording_is_refused(easim: easim_package.World, tmp_path: pathlib.Path) -> None:
+def test_what_is_no_recording_is_refused(easim_world: easim.World, tmp_path: pathlib.Path) -> None:
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(easim_package.EasimError, match="recording: "):
-        easim.add_recording(tmp_path / "text")
+    with pytest.raises(easim.EasimError, match="recording: "):
+        easim_world.add_recording(tmp_path / "text")

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-import easim as package
+import easim
 from easim.pytest_plugin import TestWorld
 
 PROTOCOL = "com.example.echo"
@@ -13,8 +13,8 @@ marked = pytest.mark.easim(profile="echo", plugged=True)
 
 
 @marked
-def test_a_megabyte_comes_back_through_a_byte_port(easim: TestWorld) -> None:
-    with easim.app().open(PROTOCOL) as session:
+def test_a_megabyte_comes_back_through_a_byte_port(easim_world: TestWorld) -> None:
+    with easim_world.app().open(PROTOCOL) as session:
         sent = bytes(range(256)) * 4096
         got = bytearray()
         for start in range(0, len(sent), 65_536):
@@ -26,22 +26,22 @@ def test_a_megabyte_comes_back_through_a_byte_port(easim: TestWorld) -> None:
 
 
 @marked
-def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim: TestWorld) -> None:
+def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim_world: TestWorld) -> None:
     heard = bytearray()
 
     def listen(_: object, data: bytes) -> None:
         heard.extend(data)
 
-    easim.accessory.take(listen)
-    with easim.app().open(PROTOCOL) as session:
+    easim_world.accessory.take(listen)
+    with easim_world.app().open(PROTOCOL) as session:
         session.send(b"last words")
-    easim.run_until("session.close", side="accessory", after=0)
+    easim_world.run_until("session.close", side="accessory", after=0)
     assert heard == b"last words"
 
 
 @marked
-def test_lines(easim: TestWorld) -> None:
-    with easim.app().open(PROTOCOL) as session:
+def test_lines(easim_world: TestWorld) -> None:
+    with easim_world.app().open(PROTOCOL) as session:
         session.send(b"one\r\ntwo\r\nrest")
         assert session.recv_until(b"\r\n") == b"one\r\n"
         assert session.recv_until(b"\r\n") == b"two\r\n"
@@ -49,63 +49,63 @@ def test_lines(easim: TestWorld) -> None:
 
 
 @marked
-def test_a_session_is_a_file(easim: TestWorld) -> None:
-    with easim.app().open(PROTOCOL) as session, session.makefile("rwb") as file:
+def test_a_session_is_a_file(easim_world: TestWorld) -> None:
+    with easim_world.app().open(PROTOCOL) as session, session.makefile("rwb") as file:
         file.write(b"one\ntwo\n")
         file.flush()
         assert [file.readline(), file.readline()] == [b"one\n", b"two\n"]
 
 
 @marked
-def test_a_session_can_be_selected_and_detached(easim: TestWorld) -> None:
-    session = easim.app().open(PROTOCOL)
+def test_a_session_can_be_selected_and_detached(easim_world: TestWorld) -> None:
+    session = easim_world.app().open(PROTOCOL)
     session.send(b"hello")
     assert select.select([session], [], [], 10)[0] == [session]
     connection = session.detach()
     assert isinstance(connection, socket.socket)
     with connection:
         assert connection.recv(5, socket.MSG_WAITALL) == b"hello"
-    with pytest.raises(package.EasimError, match="was detached"):
+    with pytest.raises(easim.EasimError, match="was detached"):
         session.recv(1)
 
 
 @marked
-def test_a_session_that_ends_says_why(easim: TestWorld) -> None:
-    session = easim.app().open(PROTOCOL)
+def test_a_session_that_ends_says_why(easim_world: TestWorld) -> None:
+    session = easim_world.app().open(PROTOCOL)
     session.send(b"hello")
     assert session.recv(5) == b"hello"
-    easim.accessory.unplug()
-    with pytest.raises(package.SessionEnded, match="the session ended: "):
+    easim_world.accessory.unplug()
+    with pytest.raises(easim.SessionEnded, match="the session ended: "):
         session.recv(1)
     assert not session.is_open
-    with pytest.raises(package.SessionEnded):
+    with pytest.raises(easim.SessionEnded):
         session.send(b"more")
 
 
 @marked
-def test_without_a_count_the_end_is_empty(easim: TestWorld) -> None:
-    session = easim.app().open(PROTOCOL)
+def test_without_a_count_the_end_is_empty(easim_world: TestWorld) -> None:
+    session = easim_world.app().open(PROTOCOL)
     session.send(b"hello")
     assert session.recv() == b"hello"
-    easim.accessory.close_sessions()
+    easim_world.accessory.close_sessions()
     assert session.recv() == b""
 
 
 @pytest.mark.easim(profile="echo", plugged=True, behavior="sink")
-def test_silence_is_a_timeout(easim: TestWorld) -> None:
-    session = easim.app().open(PROTOCOL)
+def test_silence_is_a_timeout(easim_world: TestWorld) -> None:
+    session = easim_world.app().open(PROTOCOL)
     session.timeout = 0.05
     session.send(b"hello")
-    with pytest.raises(package.Timeout, match="nothing arrived within 0.05 s"):
+    with pytest.raises(easim.Timeout, match="nothing arrived within 0.05 s"):
         session.recv(1)
 
 
 @pytest.mark.easim(profile="echo")
-def test_a_protocol_that_is_not_offered_is_refused_with_advice(easim: TestWorld) -> None:
-    app = easim.app()
-    easim.accessory.plug()
+def test_a_protocol_that_is_not_offered_is_refused_with_advice(easim_world: TestWorld) -> None:
+    app = easim_world.app()
+    easim_world.accessory.plug()
     app.wait_for("connect")
-    with pytest.raises(package.EasimError) as caught:
+    with pytest.raises(easim.EasimError) as caught:
         app.open("com.example.ecko", timeout=0)
     assert caught.value.kind == "refused"
     assert "did you mean 'com.example.echo'?" in str(caught.value)
@@ -117,12 +117,12 @@ def test_virtual_sessions_carry_more_than_fits(easim_virtual: TestWorld) -> None
         sent = bytes(range(256)) * 4_000
         session.send(sent[:200_000])
         assert session.recv(200_000) == sent[:200_000]
-        with pytest.raises(package.EasimError, match="virtual time has no sockets"):
+        with pytest.raises(easim.EasimError, match="virtual time has no sockets"):
             session.detach()
 
 
 @marked
-def test_quirks_faults_and_behaviours_change(easim_virtual: TestWorld) -> None:
+def test_quirks_faults_and_behaviors_change(easim_virtual: TestWorld) -> None:
     lamp = easim_virtual.accessory
     app = easim_virtual.app()
     faults = lamp.add_fault("latency,delay=1s")

@@ -25,9 +25,9 @@ def test_advance_moves_the_clock_by_exactly_that(easim_virtual: TestWorld) -> No
     assert easim_virtual.now() - before == 1000
 
 
-def test_the_same_seed_gives_the_same_run(easim_simulator) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_seed_gives_the_same_run(easim_server) -> None:  # type: ignore[no-untyped-def]
     def run() -> list[object]:
-        with easim_simulator.world(time="virtual", seed=7) as world:
+        with easim_server.world(time="virtual", seed=7) as world:
             lamp = world.add("echo", quirks=["flicker"], faults=["loss,chance=5%"])
             app = world.app()
             lamp.plug()
@@ -40,14 +40,14 @@ def test_the_same_seed_gives_the_same_run(easim_simulator) -> None:  # type: ign
 
 
 def test_a_timeout_is_of_virtual_time_and_says_what_was_told(easim_virtual: TestWorld) -> None:
-    import easim as package
+    import easim
 
     app = easim_virtual.app()
     began = time.monotonic()
     try:
         app.wait_for("connect", timeout=3600)
         raise AssertionError("it came")
-    except package.Timeout as error:
+    except easim.Timeout as error:
         assert str(error) == "no 'connect' within 3600 s; the app's events so far: nothing"
     assert time.monotonic() - began < 60
     assert easim_virtual.now() == 3600

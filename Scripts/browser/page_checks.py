@@ -467,7 +467,7 @@ def scenarios_run_beside_each_other(setting):
             drawn = browser.run("""return document.querySelector(`.run[data-job=${arguments[0]}]`).lanes.drawn
               .filter((one) => one.lane === 'app' && !one.mark && one.kind !== 'session').map((one) => one.t0)""", job)
             assert drawn == connects, (drawn, connects)
-        for action in ["run-sound", "run-naive"]:
+        for action in ["run-robust", "run-naive"]:
             press(browser, action)
         site.until(lambda: len(site.rpc("job.list")["jobs"]) == 4, "one run each")
         silent(browser)

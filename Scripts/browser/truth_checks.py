@@ -196,7 +196,7 @@ def another_server_has_other_results(setting):
         press(browser, "open", ".app")
         site.until(lambda: site.app("p1")["sessions"], "a session")
         browser.click("#tab-scenarios")
-        press(browser, "run-sound")
+        press(browser, "run-robust")
         browser.wait("return document.querySelector('.run canvas')", what="a scenario's run")
         browser.click("#tab-load")
         site.rpc("session.close", session="s1")

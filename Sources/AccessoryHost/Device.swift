@@ -274,7 +274,7 @@ public struct DeviceSettings {
   /// The wire's choices.
   public var peer = DevicePeer.Settings()
   /// How long an accessory may be silent before it has a link.
-  public var patience = Patience.ofDevice
+  public var handshakeTimeouts = HandshakeTimeouts.ofDevice
   /// When accessories are shown to apps.
   public var policy = PublicationMachine.Policy.ready
   /// A flicker that the device makes by itself.

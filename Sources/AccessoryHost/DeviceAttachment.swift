@@ -47,7 +47,8 @@ final class DeviceAttachment: ConnectionOwner {
     settings.link.parameters = settings.link.parameters.fitting(frames: cable.main.longestTransfer)
     var peer = DevicePeer(settings: settings, memory: device.memory)
     peer.core.tellsMessages = device.settings.tellsMessages
-    connection = Connection(peer: peer, cable: cable, patience: device.settings.patience, on: device.loop)
+    connection = Connection(
+      peer: peer, cable: cable, handshakeTimeouts: device.settings.handshakeTimeouts, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }

@@ -44,7 +44,7 @@ public final class ReplayedAccessory {
   private let settings: ReplaySettings
   private let port: any Port
   private let authenticator: any AccessoryAuthenticator
-  private let patience: Patience
+  private let handshakeTimeouts: HandshakeTimeouts
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private var accessory: SimulatedAccessory?
@@ -60,11 +60,12 @@ public final class ReplayedAccessory {
   /// An accessory that is not plugged in. `report` receives its events.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), at port: any Port,
-    authenticator: any AccessoryAuthenticator, on loop: any EventLoop, patience: Patience = Patience(),
+    authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
+    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
     report: @escaping (TimelineEvent) -> Void
   ) {
     (self.recording, self.settings, self.port, self.authenticator) = (recording, settings, port, authenticator)
-    (self.patience, self.loop, self.report) = (patience, loop, report)
+    (self.handshakeTimeouts, self.loop, self.report) = (handshakeTimeouts, loop, report)
     progress = ReplayProgress(recording)
   }
 
@@ -87,7 +88,7 @@ public final class ReplayedAccessory {
     lastEnd = loop.now
     wasIdentified = false
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator, on: loop, patience: patience,
+      profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
       behavior: { [unowned self] _ in ReplayBehavior(self) }
     ) { [weak self] event in self?.tell(event) }
     self.accessory = accessory

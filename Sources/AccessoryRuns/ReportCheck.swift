@@ -6,7 +6,7 @@ public struct ReportCheck: Equatable, Sendable {
   public let name: String
   /// What must hold: "p99 ≤ 50 ms".
   public let goal: String
-  /// Whether it held.
+  /// Whether it passed.
   public let passed: Bool
   /// The measured value; where it begins with the goal, that is not said twice.
   public let text: String
@@ -29,7 +29,7 @@ public struct ReportCheck: Equatable, Sendable {
   package static let format = Record("check", "", Self(goal: "", passed: true, text: "")) {
     Field(derived: "name", .text, "what was checked") { $0.name }
     Field(derived: "goal", .text, "what must hold") { $0.goal }
-    Field(derived: "passed", .boolean, "whether it held") { $0.passed }
+    Field(derived: "passed", .boolean, "whether it passed") { $0.passed }
     Field(derived: "text", .text, "what was measured") { $0.text }
   }
 }

@@ -4,7 +4,7 @@ import AccessoryFormats
 public struct ReportCase: Equatable, Sendable {
   /// What became of it.
   public enum Outcome: Equatable, Sendable {
-    /// It held.
+    /// It passed.
     case passed
     /// It could not be judged, for this reason.
     case skipped(String)

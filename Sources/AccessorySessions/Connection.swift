@@ -17,7 +17,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
-  private let patience: Patience
+  private let handshakeTimeouts: HandshakeTimeouts
 
   // Exclusivity is not checked, because a check would cost a call for each access, several per packet. A connection
   // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
@@ -35,11 +35,13 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `patience`.
+  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `handshakeTimeouts`.
   /// On the loop.
-  public init(peer: consuming Peer<Role>, cable: Cable, patience: Patience = .unlimited, on loop: any EventLoop) {
+  public init(
+    peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
+  ) {
     self.peer = peer
-    self.patience = cable.isDedicated && !patience.coversDedicated ? .unlimited : patience
+    self.handshakeTimeouts = cable.isDedicated && !handshakeTimeouts.coversDedicated ? .unlimited : handshakeTimeouts
     self.cable = cable
     self.loop = loop
     timer = loop.makeTimer()
@@ -55,7 +57,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
-    if patience != .unlimited { beginWatch() }
+    if handshakeTimeouts != .unlimited { beginWatch() }
     peer.core.start(now: now)
     drainAndFlush()
     notePhase()
@@ -178,7 +180,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public var phase: PeerPhase { peer.phase }
 
   private func beginWatch() {
-    watch = PhaseClock(patience)
+    watch = PhaseClock(handshakeTimeouts)
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 

@@ -40,7 +40,8 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// An attachment of `accessory`, which outlives it.
   init(
-    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, patience: Patience,
+    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings,
+    handshakeTimeouts: HandshakeTimeouts,
     isWhole: Bool, answersAuthentication: Bool, on loop: any EventLoop
   ) {
     self.accessory = accessory
@@ -56,7 +57,7 @@ final class AccessoryAttachment: ConnectionOwner {
     peer.identifiesAtOnce = prepared.oddIdentification == nil
     peer.core.tellsMessages = accessory.tellsMessages
     if isWhole, !prepared.rules.isEmpty { peer.core.heardMessages = prepared.heardMessages }
-    connection = Connection(peer: peer, cable: cable, patience: patience, on: loop)
+    connection = Connection(peer: peer, cable: cable, handshakeTimeouts: handshakeTimeouts, on: loop)
   }
 
   func start() {
@@ -304,7 +305,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// The context of this session's behaviour. Events that it reports get the session's number.
+  /// The context of this session's behavior. Events that it reports get the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(

@@ -19,7 +19,7 @@ public final class SimulatedAccessory {
   private var prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
-  private let patience: Patience
+  private let handshakeTimeouts: HandshakeTimeouts
   /// Whether every control message is an event.
   let tellsMessages: Bool
   /// The time at the zero of the loop's clock, in seconds since 1970.
@@ -62,11 +62,11 @@ public final class SimulatedAccessory {
   private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in. `report` receives all its events, on the loop; `link` can change
-  /// link settings that the profile does not set. A device that is silent for longer than `patience` is disconnected.
+  /// link settings that the profile does not set. A device that is silent for longer than `handshakeTimeouts` is disconnected.
   /// With `tellsMessages` every control message is an event, and an undeclared one a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
-    patience: Patience = Patience(), tellsMessages: Bool = false,
+    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
     link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
     report: @escaping (TimelineEvent) -> Void
@@ -78,7 +78,7 @@ public final class SimulatedAccessory {
     self.loop = loop
     self.report = report
     adjustLink = link
-    self.patience = patience
+    self.handshakeTimeouts = handshakeTimeouts
     self.tellsMessages = tellsMessages
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
@@ -252,7 +252,8 @@ public final class SimulatedAccessory {
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
-      of: self, prepared: prepared, cable: cable, link: link, patience: patience, isWhole: !flicker.isEmpty,
+      of: self, prepared: prepared, cable: cable, link: link, handshakeTimeouts: handshakeTimeouts,
+      isWhole: !flicker.isEmpty,
       answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true, on: loop)
     attachment = next
     next.start()

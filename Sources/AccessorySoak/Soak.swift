@@ -50,7 +50,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 
   /// One line per broken rule, and the command that repeats them.
   public var description: String {
-    if violations.isEmpty { return "seed \(seed): all rules held" }
+    if violations.isEmpty { return "seed \(seed): passed" }
     return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
       .joined(separator: "\n")
   }

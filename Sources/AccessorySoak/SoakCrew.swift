@@ -23,7 +23,7 @@ public final class SoakCrew: Sendable {
   /// The results so far; ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` makes it a report of the run.
   public var report: SoakReport { results.withLock { $0 } }
 
-  /// How many worlds were played, and how many of them broke a rule.
+  /// How many worlds were played, and how many of them failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
   /// Whether every job has ended.
@@ -79,7 +79,7 @@ public final class SoakShrinking: Sendable {
         let shrinker = SoakShrinker(recipe.plan(seed), keepsProfiles: recipe.profile != nil) { [isStopped] in
           isStopped.withLock { $0 }
         }
-        guard var shrinker else { preconditionFailure("a world that broke a rule must break it again") }
+        guard var shrinker else { preconditionFailure("a world that failed must fail again") }
         shrinker.run()
         let shrunk = shrinker.shrunk
         results.withLock { $0[seed] = shrunk }

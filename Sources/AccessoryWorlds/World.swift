@@ -161,7 +161,7 @@ public final class World {
   }
 
   /// An accessory of this world, not plugged in. `link` may change what a profile does not say about its link, and
-  /// `behavior` gives it behaviours of the caller's own.
+  /// `behavior` gives it behaviors of the caller's own.
   public func add(
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
@@ -175,7 +175,8 @@ public final class World {
 
   /// An accessory of this world at another place than its device, where other hosts find it. Faults are at its end.
   public func add(
-    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, patience: Patience = Patience(),
+    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
+    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
     link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil
   ) -> SimulatedAccessory {
     let number = nextNumber()
@@ -184,7 +185,8 @@ public final class World {
       return wrap(cable, CableEnd(end: .accessory, accessory: number, cable: cableCount))
     }
     return add(
-      profile, at: wrapped, nil, number, authenticator, patience: patience, link: link, behavior: behavior)
+      profile, at: wrapped, nil, number, authenticator, handshakeTimeouts: handshakeTimeouts, link: link,
+      behavior: behavior)
   }
 
   /// A cable in memory to this world's device, for what plugs itself in, such as the accessory of a recording.
@@ -202,12 +204,12 @@ public final class World {
 
   private func add(
     _ profile: Profile, at port: any Port, _ loopback: LoopbackPort?, _ number: Int,
-    _ authenticator: any AccessoryAuthenticator, patience: Patience = Patience(),
+    _ authenticator: any AccessoryAuthenticator, handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
     link: @escaping (inout LinkSettings) -> Void,
     behavior: ((Behavior) -> any AccessoryBehavior)?
   ) -> SimulatedAccessory {
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator, on: loop, patience: patience,
+      profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
       tellsMessages: settings.tellsMessages, link: link, behavior: behavior, report: { [log] event in log.add(event) })
     accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
     return accessory

@@ -75,7 +75,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Forgets its sessions without closing them: they stay open in the app, and nothing is answered on them.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
-  /// Handles sessions that are opened from now on with this behaviour.
+  /// Handles sessions that are opened from now on with this behavior.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
   /// Hands sessions that are opened from now on to the test: see ``sessions``.

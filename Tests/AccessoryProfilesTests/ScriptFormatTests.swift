@@ -69,7 +69,7 @@ import Testing
     ),
     (
       "rules: [{ request: 'a', answers: [{ send: 'x', to: 'com.example.b' }] }]",
-      "f:9:80: behavior.rules[0].answers[0].to: the behaviour of 'com.example.b' is not a script, so nothing can be "
+      "f:9:80: behavior.rules[0].answers[0].to: the behavior of 'com.example.b' is not a script, so nothing can be "
         + "sent there: give it { type: 'script', rules: [] }"
     ),
     (

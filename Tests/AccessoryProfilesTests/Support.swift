@@ -25,7 +25,7 @@ func document(
   """
 }
 
-/// A profile with every key, except those of behaviours.
+/// A profile with every key, except those of behaviors.
 let everyKey = """
   {
     $schema: "schema/profile.schema.json",

@@ -21,7 +21,7 @@ import Testing
     let accessory = try Accessory("echo", on: medium, in: place)
     let check = try easimCheck([accessory.address] + Self.quick)
     #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
-    #expect(check.out.contains("0 findings"), "\(check.out)")
+    #expect(check.out.contains("0 failed"), "\(check.out)")
     #expect(!check.out.contains("skipped  "), "\(check.out)")
     try accessory.interrupt()
   }
@@ -32,8 +32,8 @@ import Testing
     let words = [accessory.address, "--only", "101,506", "--report", json, "--report", html, "--junit", xml]
     let first = try easimCheck(words)
     #expect(first.ending == .exit(1), "\(first.out)\(first.err)")
-    #expect(first.out.contains("FINDING  506"))
-    #expect(first.out.contains("1 held, 1 finding, 0 skipped"))
+    #expect(first.out.contains("FAILED   506"))
+    #expect(first.out.contains("1 passed, 1 failed, 0 skipped"))
     #expect(try String(contentsOfFile: html, encoding: .utf8).contains("<td>506 signature-right: "))
     #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
     // Nothing is new since.
@@ -55,12 +55,12 @@ import Testing
   @Test func interruptingPrintsWhatWasJudged() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
     let check = try Program("check", accessory.address)
-    try check.line("held     101")
+    try check.line("passed   101")
     check.send(SIGINT)
     let remains = try check.wait()
     #expect(remains.ending == .exit(1), "\(remains.out)\(remains.err)")
     #expect(remains.err.contains("stopped by Ctrl-C after "))
-    #expect(remains.out.contains(" held, ") && remains.out.contains("stopped: stopped by Ctrl-C"))
+    #expect(remains.out.contains(" passed, ") && remains.out.contains("stopped: stopped by Ctrl-C"))
     try accessory.interrupt()
   }
 

@@ -21,20 +21,20 @@ import Testing
   @Test func aCleanProfileHasNoFinding() throws {
     let check = try check()
     #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
-    #expect(check.out.contains(" 0 findings"), "\(check.out)")
+    #expect(check.out.contains(" 0 failed"), "\(check.out)")
   }
 
   @Test func aWrongSignatureIsFound() throws {
     let check = try check("--quirk", "authentication,wrong")
     #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
-    #expect(check.out.contains("FINDING  506"), "\(check.out)")
-    #expect(check.out.contains(" 1 finding,"), "\(check.out)")
+    #expect(check.out.contains("FAILED   506"), "\(check.out)")
+    #expect(check.out.contains(" 1 failed,"), "\(check.out)")
   }
 
   @Test func aSessionThatIsRefusedIsFound() throws {
     let check = try check("--quirk", "session,refuse")
     #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
-    #expect(check.out.contains("FINDING  701"), "\(check.out)")
-    #expect(check.out.contains(" 1 finding,"), "\(check.out)")
+    #expect(check.out.contains("FAILED   701"), "\(check.out)")
+    #expect(check.out.contains(" 1 failed,"), "\(check.out)")
   }
 }

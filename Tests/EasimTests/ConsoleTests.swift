@@ -85,12 +85,12 @@ import Testing
   }
 
   @Test func aMessageIsSentAndAnAnswerChanged() throws {
-    place.write("{ version: 1, power: { battery: 55 } }", to: "phone.json5")
+    place.write("{ version: 1, power: { battery: 55 } }", to: "device.json5")
     let accessory = try Accessory("charger", on: .unix, in: place)
     let console = try run(
       [
         "open", "string x", "wait 1", "message PowerUpdate battery-percent=20", "message FFFC", "string y", "wait 2",
-      ], at: accessory.address, "--device-profile", place.file("phone.json5"))
+      ], at: accessory.address, "--device-profile", place.file("device.json5"))
     #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
     #expect(console.outLines.contains("FFFC StopLocationInformation sent to 1 accessory"), "\(console.out)")
     let run = try accessory.interrupt()
@@ -103,9 +103,9 @@ import Testing
   @Test func aFileOfTheOtherEndIsSaved() throws {
     let artwork: [UInt8] = [0xFF, 0xD8, 0xFF] + [UInt8](repeating: 7, count: 30_000)
     place.write(artwork, to: "cover.jpg")
-    place.write("{ version: 1, nowPlaying: { artwork: 'cover.jpg' } }", to: "phone.json5")
+    place.write("{ version: 1, nowPlaying: { artwork: 'cover.jpg' } }", to: "device.json5")
     let accessory = try Accessory("dock", on: .unix, in: place, "--save-files", place.file("files"))
-    let watch = try Program("watch", accessory.address, "--device-profile", place.file("phone.json5"))
+    let watch = try Program("watch", accessory.address, "--device-profile", place.file("device.json5"))
     try accessory.program.line("saved as \(place.file("files/file-0001.jpg"))")
     #expect(place.bytes("files/file-0001.jpg") == artwork)
     watch.send(SIGINT)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 
-  /// A profile with a behaviour, in the folder of this test.
+  /// A profile with a behavior, in the folder of this test.
   private func profile(_ behavior: String, to name: String = "mine.json5") -> String {
     place.write(
       """

@@ -33,12 +33,12 @@ import Testing
       ])
   }
 
-  @Test func theHelpOfBurstNamesEveryPresetOfFaults() throws {
+  @Test func theHelpOfBurstNamesEveryLinkPreset() throws {
     let listed = try Program.run("fault", "list", "--json").outLines.map { try StrictJSON(reading: $0) }
     let presets = listed.filter { $0["faults"] != nil }.compactMap { $0["fault"]?.text }
     #expect(presets.contains("bluetooth-hfp"))
     let help = try Program.run("burst", "--help").out
-    #expect(help.contains("name of a kind of link: \(presets.joined(separator: ", "))."))
+    #expect(help.contains("--fault also takes a link preset: \(presets.joined(separator: ", "))."))
   }
 
   @Test func theVersionIsTheChangelogsNewest() throws {

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func aSilentHostIsSentAwayAndTheNextIsServed() throws {
-    let accessory = try run("echo", "--on", "unix:\(path)", "--patience", "300ms")
+    let accessory = try run("echo", "--on", "unix:\(path)", "--handshake-timeout", "300ms")
     try accessory.line("plugged in at")
     let silent = try connect()
     defer { close(silent) }
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func refusedHostsBeyondTheFirstFewAreCounted() throws {
-    let accessory = try run("echo", "--on", "unix:\(path)", "--patience", "0s")
+    let accessory = try run("echo", "--on", "unix:\(path)", "--handshake-timeout", "0s")
     try accessory.line("plugged in at")
     let first = try connect()
     defer { close(first) }

@@ -71,7 +71,7 @@ import Testing
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // Between apps of one phone: what one has open, another is refused.
+    // Between apps of one device: what one has open, another is refused.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))

@@ -74,7 +74,7 @@ import Testing
     let device: Program
 
     init(
-      _ name: String, on address: String, environment: [String: String] = [:], client: String = "SoundClient",
+      _ name: String, on address: String, environment: [String: String] = [:], client: String = "RobustClient",
       file: String? = nil
     ) throws {
       self.name = name
@@ -136,7 +136,7 @@ import Testing
     }
     let file = place.write(text, to: "day.json5")
     try play(
-      ["SoundClient", "naive"].map { client in
+      ["RobustClient", "naive"].map { client in
         { try Pair("day", on: "unix:\(place.file("\(client).sock"))", client: client, file: file) }
       })
   }

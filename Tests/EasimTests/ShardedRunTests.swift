@@ -50,7 +50,7 @@ import Testing
     #expect(merge.ending == .exit(1))
     #expect(merge.err.contains("1 shard of 4 missing: 3/4; run each again with --shard"))
     #expect(
-      merge.outLines.last?.hasPrefix("38 worlds, seeds 70 to 119, shards 1-2 and 4 of 4: every rule held") == true)
+      merge.outLines.last?.hasPrefix("38 worlds, seeds 70 to 119, shards 1-2 and 4 of 4: all passed") == true)
     let twice = try Program.run("report", "merge", place.file("most.txt.json"), place.file("2.json"))
     #expect(twice.ending == .exit(2))
     #expect(twice.err.contains("2.json: with this report, shard 2/4 is in two reports"))
@@ -205,7 +205,7 @@ import Testing
       "report", "merge", place.file("2.json"), place.file("1.json"), "--report", place.file("sum.xml"),
     ])
     #expect(merge.ending == .exit(0), "\(merge.out)\(merge.err)")
-    #expect(merge.outLines.last?.hasPrefix("5 held, 0 findings, 0 skipped, in 2 attachments") == true)
+    #expect(merge.outLines.last?.hasPrefix("5 passed, 0 failed, 0 skipped, in 2 attachments") == true)
     #expect(merge.outLines.prefix(5).map { $0.dropFirst(9).prefix(3) } == ["201", "202", "203", "204", "205"])
     let hostile = try Self.run(["check", accessory.address, "--hostile", "--shard", "1/2"])
     #expect(hostile.ending == .exit(2) && hostile.err.contains("need the same seed: add --seed N"))

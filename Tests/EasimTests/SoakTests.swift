@@ -22,7 +22,7 @@ import Testing
     let together = try Program.run("soak", "--seeds", "40", "--seed", "900", "--jobs", "3")
     #expect(alone.ending == .exit(0))
     #expect(alone.out == together.out)
-    #expect(alone.outLines.last?.hasPrefix("40 worlds, seeds 900 to 939: every rule held; hash ") == true)
+    #expect(alone.outLines.last?.hasPrefix("40 worlds, seeds 900 to 939: all passed; hash ") == true)
     #expect(alone.out.contains("  link came up\n"))
     #expect(alone.err.contains(" worlds per second with 1 jobs"))
   }
@@ -119,7 +119,7 @@ import Testing
     #expect(end.ending == .exit(1))
     let result = try #require(try EventLines(end.out).events("result").last)
     #expect(result["passed"] == .truth(false) && result["verdict"]?.text == "stopped")
-    #expect(result["text"]?.text?.contains("every rule held") == true)
+    #expect(result["text"]?.text?.contains("all passed") == true)
     #expect(result["text"]?.text?.contains("stopped by \(signal.name)") == true)
     #expect(result["worlds"]?.number ?? 0 > 0)
     #expect(place.text("s.xml").contains("stopped by \(signal.name) after "))
@@ -131,7 +131,7 @@ import Testing
   @Test func aTimeIsAnEnd() throws {
     let soak = try Program.run("soak", "--for", "300ms", "--jobs", "1")
     #expect(soak.ending == .exit(0))
-    #expect(soak.out.contains("every rule held; hash"))
+    #expect(soak.out.contains("all passed; hash"))
   }
 
   @Test(arguments: [

@@ -5,7 +5,7 @@ import Testing
 
 /// F: the flicker and its variants.
 @Suite struct FlickerTests {
-  /// Keeps a session as a sound client does: opens it when its protocol is there, lets go of it at the disconnect.
+  /// Keeps a session as a robust client does: opens it when its protocol is there, lets go of it at the disconnect.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
@@ -215,8 +215,8 @@ import Testing
     }
   }
 
-  /// No report describes it beyond F7 (locking the phone), so the test plays a script: the phone is locked, the
-  /// accessory turns itself off a minute later, and the app is notified when the phone is unlocked. With the background
+  /// No report describes it beyond F7 (locking the device), so the test plays a script: the device is locked, the
+  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. With the background
   /// mode the lock itself changes nothing; without it, the app loses everything.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()

@@ -26,7 +26,7 @@ import Testing
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
       let app = world.perform { inner in
-        ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.record($0) }
+        ScenarioApp(scenario, client: RobustClient.self, on: inner.device) { [unowned inner] in inner.record($0) }
       }
       _ = world.play(sdk: { app.perform($0, of: .sdk) }, { app.perform($0) })
       await world.advance(by: world.scenarioLength)

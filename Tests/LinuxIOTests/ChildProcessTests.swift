@@ -7,7 +7,7 @@ import Testing
 @testable import LinuxIO
 
 /// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec
-/// behaviour cover sessions.
+/// behavior cover sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 

@@ -1,7 +1,7 @@
 r"""Simulated MFi accessories, and the Apple device that talks to them, for tests.
 
 >>> import easim
->>> with easim.Simulator() as simulator, simulator.world() as world:
+>>> with easim.Server() as server, server.world() as world:
 ...     glasses = world.add("lawk-view", quirks=["flicker"])
 ...     app = world.app(protocols=["com.lawaken.iap2"])
 ...     glasses.plug()
@@ -10,7 +10,7 @@ r"""Simulated MFi accessories, and the Apple device that talks to them, for test
 ...         print(session.recv(5), app.events)
 b'hello' ['connect', 'disconnect', 'connect']
 
-With pytest, the fixture ``easim`` is a fresh world for each test, ``easim_virtual`` one in virtual time, and
+With pytest, the fixture ``easim_world`` is a fresh world for each test, ``easim_virtual`` one in virtual time, and
 ``easim_host`` a real accessory.
 
 What an accessory does with the bytes of its sessions can be written in Python, in four forms, all of which
@@ -28,7 +28,7 @@ What an accessory does with the bytes of its sessions can be written in Python, 
 ...         data = yield answer
 ...         count += len(data)
 ...         answer = b"%d bytes so far\n" % count
->>> with easim.Simulator() as simulator, simulator.world(time="virtual") as world:
+>>> with easim.Server() as server, server.world(time="virtual") as world:
 ...     lamp = world.add("echo")
 ...     lamp.take(talk)
 ...     app = world.app()
@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from . import aio, hosts
 from ._behaviors import Behavior
-from ._plain import Accessory, App, Capture, Fault, Host, Session, Simulator, World
+from ._plain import Accessory, App, Capture, Fault, Host, Session, Server, World
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
 __version__ = "0.1.0"
@@ -59,9 +59,9 @@ __all__ = [
     "Fault",
     "Host",
     "ProgramError",
+    "Server",
     "Session",
     "SessionEnded",
-    "Simulator",
     "Timeout",
     "World",
     "aio",

@@ -1,4 +1,4 @@
-"""Behaviours in Python: functions and generators, plain and asynchronous."""
+"""Behaviors in Python: functions and generators, plain and asynchronous."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Behavior = Union[
 
 
 class Busy:
-    """Counts the behaviours that have something to do.
+    """Counts the behaviors that have something to do.
 
     In virtual time the clock stands still while there are any.
     """
@@ -33,18 +33,18 @@ class Busy:
         self._waiting: set[int] = set()
 
     def begin(self) -> None:
-        """Count one more busy behaviour."""
+        """Count one more busy behavior."""
         self._count += 1
         self._idle.clear()
 
     def end(self) -> None:
-        """Count one busy behaviour less."""
+        """Count one busy behavior less."""
         self._count -= 1
         if self._count == 0:
             self._idle.set()
 
     def wake(self, session: Session) -> None:
-        """Mark this session's behaviour as busy, if it was idle."""
+        """Mark this session's behavior as busy, if it was idle."""
         if id(session) in self._waiting:
             self._waiting.discard(id(session))
             self.begin()
@@ -58,12 +58,12 @@ class Busy:
         await news.wait()
 
     async def wait(self) -> None:
-        """Wait until all behaviours are idle."""
+        """Wait until all behaviors are idle."""
         await self._idle.wait()
 
 
 async def play(behavior: Behavior, session: Session) -> None:
-    """Run a behaviour on one session until it returns or the session ends."""
+    """Run a behavior on one session until it returns or the session ends."""
     # An object with __call__ is judged by that.
     call: Any = behavior
     judged: Any = call if inspect.isroutine(call) else type(call).__call__

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, Protocol, Ty
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
 
-    from ._plain import Simulator, World
+    from ._plain import Server, World
 
     _P = ParamSpec("_P")
 
@@ -26,11 +26,11 @@ _N = TypeVar("_N", bound=_Named)
 
 
 class Driven(Generic[_N]):
-    """An object that delegates to an object of :mod:`easim.aio` on the simulator's loop."""
+    """An object that delegates to an object of :mod:`easim.aio` on the server's loop."""
 
     aio: _N
 
-    def _owner(self) -> Simulator:
+    def _owner(self) -> Server:
         raise NotImplementedError
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -50,8 +50,8 @@ class InWorld(Driven[_N]):
         self.world = world
         self.aio = inner
 
-    def _owner(self) -> Simulator:
-        return self.world.simulator
+    def _owner(self) -> Server:
+        return self.world.server
 
 
 class Context:

@@ -34,9 +34,9 @@ class _Driver:
         if threading.current_thread() is self._thread:
             work.close()
             raise EasimError(
-                "a behaviour cannot call functions that wait",
+                "a behavior cannot call functions that wait",
                 kind="state",
-                advice="return or yield the reply, or use an async behaviour with the functions of its session",
+                advice="return or yield the reply, or use an async behavior with the functions of its session",
             )
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
@@ -52,10 +52,10 @@ class _Driver:
         self._loop.close()
 
 
-class Simulator(Context):
+class Server(Context):
     """An easim server, which ends with ``close`` or with this process.
 
-    >>> with Simulator() as simulator, simulator.world() as world:
+    >>> with Server() as server, server.world() as world:
     ...     lamp = world.add("echo")
     ...     app = world.app()
     ...     lamp.plug()
@@ -77,7 +77,7 @@ class Simulator(Context):
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
         with other machines.
         """
-        self.aio = aio.Simulator(program, allow_exec=allow_exec, allow_remote=allow_remote)
+        self.aio = aio.Server(program, allow_exec=allow_exec, allow_remote=allow_remote)
         self._driver: Optional[_Driver] = _Driver()
         try:
             self.run(self.aio.open())
@@ -86,10 +86,10 @@ class Simulator(Context):
             raise
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine of :mod:`easim.aio` on the loop of this simulator."""
+        """Run a coroutine of :mod:`easim.aio` on the loop of this server."""
         if self._driver is None:
             work.close()
-            raise EasimError("the simulator was closed", kind="gone")
+            raise EasimError("the server was closed", kind="gone")
         return self._driver.run(work)
 
     @property
@@ -125,7 +125,7 @@ class Simulator(Context):
 class World(Driven[aio.World]):
     """An Apple device, its apps, and the accessories that can be plugged into it.
 
-    >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
+    >>> with Server() as server, server.world(time="virtual") as world:
     ...     lamp = world.add("echo", quirks=["flicker"])
     ...     app = world.app()
     ...     lamp.plug()
@@ -134,13 +134,13 @@ class World(Driven[aio.World]):
     ['connect', 'disconnect', 'connect']
     """
 
-    def __init__(self, simulator: Simulator, world: aio.World) -> None:
-        """Use :meth:`Simulator.world`."""
-        self.simulator = simulator
+    def __init__(self, server: Server, world: aio.World) -> None:
+        """Use :meth:`Server.world`."""
+        self.server = server
         self.aio = world
 
-    def _owner(self) -> Simulator:
-        return self.simulator
+    def _owner(self) -> Server:
+        return self.server
 
     @property
     def is_virtual(self) -> bool:
@@ -225,7 +225,7 @@ class World(Driven[aio.World]):
     remove = driven(aio.World.remove)
 
     def raise_behavior_error(self) -> None:
-        """Raise the first error of a behaviour that has not been raised yet."""
+        """Raise the first error of a behavior that has not been raised yet."""
         self.aio.raise_behavior_error()
 
     def __enter__(self) -> World:
@@ -259,7 +259,7 @@ class Accessory(InWorld[aio.Accessory]):
     set_behavior = driven(aio.Accessory.set_behavior)
 
     def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, even while it is plugged in. A preset adds several."""
+        """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
@@ -281,7 +281,7 @@ class Fault(InWorld[aio.Fault]):
 class Capture(InWorld[aio.Capture]):
     """A recording of cables, up to its limit (default 16 MiB).
 
-    >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
+    >>> with Server() as server, server.world(time="virtual") as world:
     ...     lamp = world.add("echo")
     ...     packets = lamp.capture(form="transcript")
     ...     lamp.plug()
@@ -470,7 +470,7 @@ class Session(InWorld[aio.Session], Context):
         try:
             self.world.raise_behavior_error()
         except Exception as error:
-            raise Timeout(f"{what} within {self.timeout:g} s, because a behaviour failed", kind="timeout") from error
+            raise Timeout(f"{what} within {self.timeout:g} s, because a behavior failed", kind="timeout") from error
         return Timeout(f"{what} within {self.timeout:g} s", kind="timeout")
 
     def _ended(self, got: int = 0) -> SessionEnded:

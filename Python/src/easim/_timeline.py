@@ -14,14 +14,14 @@ def text(notices: list[dict[str, Any]], last: int = 200) -> str:
 
 
 def line(notice: dict[str, Any]) -> str:
-    """Write one notice.
+    """Write one notice, in the words of the command line where it has them.
 
     >>> line({"method": "app", "params": {"world": "w1", "number": 7, "t": 0.25, "app": "p1", "event": "connect",
     ...       "accessory": {"name": "Lamp", "protocols": []}}})
-    '   0.250  p1         connect Lamp []'
+    '   0.250  p1         ● connect     Lamp  [no protocols]'
     >>> line({"method": "event", "params": {"world": "w1", "number": 8, "event":
     ...       {"v": 1, "t": 0.5, "event": "detach", "side": "accessory", "reason": "unplugged"}}})
-    '   0.500  accessory  detach reason=unplugged'
+    '   0.500  accessory  - unplugged'
     >>> line({"method": "change", "params": {"world": "w1", "number": 9, "t": 0.5, "request": "fault.add",
     ...       "params": {"accessory": "a1", "fault": "loss"}, "result": {"faults": ["f1"]}}})
     "   0.500  request    fault.add accessory=a1 fault=loss faults=['f1']"
@@ -33,11 +33,73 @@ def line(notice: dict[str, Any]) -> str:
         return f"{float(params['t']):8.3f}  {'request':9}  {shown}"
     inner = params["event"] if notice["method"] == "event" else params
     who = inner.get("side") or inner.get("app") or inner.get("accessory") or inner.get("session") or ""
-    words = [str(inner.get("event", ""))]
-    accessory = inner.get("accessory")
-    if isinstance(accessory, dict):
-        words += [str(accessory.get("name", "")), f"[{', '.join(accessory.get('protocols', []))}]"]
+    mark, shown = _words(inner)
+    return f"{float(inner.get('t', 0)):8.3f}  {who if isinstance(who, str) else '':9}  {mark} {shown}"
+
+
+_PLAIN = {
+    "attach": ("+", "plugged in at {on}, offering {offer}"),
+    "session.open": (" ", "session {session} open on {protocol}"),
+    "session.close": (" ", "session {session} ended: {reason} ({bytesRead} bytes read, {bytesWritten} written)"),
+    "identification": (" ", "identification: {text}"),
+    "authentication": (" ", "authentication: {text}"),
+    "alert": ("!", "alert: {text}"),
+    "fault": ("!", "fault: {text}"),
+    "warning": ("!", "{text}"),
+    "refused": ("✗", "refused: {text}"),
+    "note": (" ", "{text}"),
+}
+
+
+def _words(event: dict[str, Any]) -> tuple[str, str]:
+    name = str(event.get("event", ""))
+    subject = event.get("accessory")
+    lamp: dict[str, Any] = subject if isinstance(subject, dict) else {}
+    offer = ", ".join(lamp.get("protocols", [])) or "no protocols"
+    if name in ("connect", "disconnect") and lamp:
+        number = f"  connectionID {lamp['connectionID']}" if "connectionID" in lamp else ""
+        return "●" if name == "connect" else "○", f"{name:12}{lamp.get('name', '')}  [{offer}]{number}"
+    if name == "attach" and event.get("side") != "accessory":
+        return "+", f"cable at {event.get('on')}"
+    if name == "detach":
+        reason = event.get("reason", "")
+        return "-", reason if reason == "unplugged" else f"unplugged: {reason}"
+    if name == "link":
+        state = "link up" if event.get("up") else "link down"
+        return " ", state if event.get("text") == "up" else f"{state}: {event.get('text')}"
+    if name == "message":
+        arrow = "→" if event.get("direction") == "sent" else "←"
+        return arrow, _shortened(" ".join([str(event.get("id")), str(event.get("name", "")), *_parameters(event)]))
+    if name == "result":
+        return "✓" if event.get("passed") else "✗", str(event.get("text", ""))
+    if name in _PLAIN:
+        mark, words = _PLAIN[name]
+        try:
+            return mark, words.format(offer=offer, **event)
+        except KeyError:
+            pass  # The news of an end of a session has other keys.
     hidden = {"v", "t", "event", "side", "accessory", "world", "number", "app"}
-    words += [f"{key}={value}" for key, value in inner.items() if key not in hidden]
-    shown = " ".join(words)
-    return f"{float(inner.get('t', 0)):8.3f}  {who if isinstance(who, str) else '':9}  {shown}"
+    return " ", " ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in hidden)])
+
+
+def _parameters(message: dict[str, Any]) -> list[str]:
+    return [f"{str(each.get('name') or each.get('id')).replace(' ', '-')}={_value(each)}" for each in _all(message)]
+
+
+def _all(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(message.get("parameters", []))
+
+
+def _value(parameter: dict[str, Any]) -> str:
+    if "parameters" in parameter:
+        return "{" + " ".join(_parameters(parameter)) + "}"
+    value = parameter.get("value", parameter.get("hex", ""))
+    if value is True:
+        return "yes"
+    if isinstance(value, list):
+        return f"[{' '.join(str(each) for each in value)}]"
+    return f'"{value}"' if isinstance(value, str) and "value" in parameter else str(value)
+
+
+def _shortened(text: str, limit: int = 100) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -2,7 +2,7 @@
 
 >>> import asyncio
 >>> async def main():
-...     async with Simulator() as simulator, await simulator.world(time="virtual") as world:
+...     async with Server() as server, await server.world(time="virtual") as world:
 ...         glasses = await world.add("lawk-view", quirks=["flicker"])
 ...         app = await world.app(protocols=["com.lawaken.iap2"])
 ...         await glasses.plug()
@@ -129,7 +129,7 @@ class _Link:
         return await future
 
     async def close(self) -> None:
-        self._fail(EasimError("the simulator was closed", kind="gone"))
+        self._fail(EasimError("the server was closed", kind="gone"))
         if self.task is not None:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)
@@ -138,7 +138,7 @@ class _Link:
         await asyncio.get_running_loop().run_in_executor(None, self.process.close)
 
 
-class Simulator:
+class Server:
     """An easim server, which ends with ``close`` or with this process."""
 
     def __init__(
@@ -163,7 +163,7 @@ class Simulator:
         """The connection."""
         if self._link is None:
             raise EasimError(
-                "the simulator is not open", kind="state", advice="use it in a with statement, or call open"
+                "the server is not open", kind="state", advice="use it in a with statement, or call open"
             )
         return self._link
 
@@ -177,7 +177,7 @@ class Simulator:
         """The number of the server's process."""
         return self.link.process.pid
 
-    async def open(self) -> Simulator:
+    async def open(self) -> Server:
         """Start the program."""
         if self._link is None:
             link = _Link(ServerProcess(self._program, self._arguments))
@@ -212,7 +212,7 @@ class Simulator:
         if link is not None:
             await link.close()
 
-    async def __aenter__(self) -> Simulator:
+    async def __aenter__(self) -> Server:
         """Start the program."""
         return await self.open()
 
@@ -229,9 +229,9 @@ class Simulator:
 class World:
     """An Apple device, its apps, and the accessories that can be plugged into it."""
 
-    def __init__(self, simulator: Simulator, name: str, *, is_virtual: bool) -> None:
-        """Use :meth:`Simulator.world`."""
-        self.simulator = simulator
+    def __init__(self, server: Server, name: str, *, is_virtual: bool) -> None:
+        """Use :meth:`Server.world`."""
+        self.server = server
         self.id = name
         self.is_virtual = is_virtual
         self.busy = Busy()
@@ -239,7 +239,7 @@ class World:
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Call a method for this world."""
-        return await self.simulator.call(method, world=self.id, **params)
+        return await self.server.call(method, world=self.id, **params)
 
     async def add(
         self,
@@ -334,7 +334,7 @@ class World:
     # Time
 
     async def advance(self, seconds: float) -> None:
-        """Let virtual time pass. Behaviours act at the moment their bytes arrive."""
+        """Let virtual time pass. Behaviors act at the moment their bytes arrive."""
         await self._wait(seconds, lambda left: self.call("time.advance", by=left))
 
     async def run_until(self, event: str, *, timeout: float = DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
@@ -352,7 +352,7 @@ class World:
         return reply["notice"]["params"] if reply["reached"] else None
 
     async def _wait(self, time: float, call: Callable[[str], Any]) -> dict[str, Any]:
-        """Wait on the world's clock. If a behaviour has to act first, the wait is interrupted and then continues."""
+        """Wait on the world's clock. If a behavior has to act first, the wait is interrupted and then continues."""
         end: Optional[float] = None
         left = time
         while True:
@@ -370,17 +370,17 @@ class World:
             left = end - reply["t"]
 
     async def settle(self) -> None:
-        """Wait until every behaviour waits for bytes."""
+        """Wait until every behavior waits for bytes."""
         await self.busy.wait()
 
     def raise_behavior_error(self) -> None:
-        """Raise the first error of a behaviour that has not been raised yet."""
+        """Raise the first error of a behavior that has not been raised yet."""
         if self.behavior_errors:
             raise self.behavior_errors.pop(0)
 
     async def now(self) -> float:
         """Seconds on the world's clock."""
-        worlds = (await self.simulator.call("world.list"))["worlds"]
+        worlds = (await self.server.call("world.list"))["worlds"]
         for world in worlds:
             if world["world"] == self.id:
                 return float(world["t"])
@@ -406,7 +406,7 @@ class World:
     async def remove(self) -> None:
         """Remove the world: its apps end, and its accessories are unplugged."""
         try:
-            await self.simulator.call("world.remove", world=self.id)
+            await self.server.call("world.remove", world=self.id)
         except EasimError as error:
             if error.kind not in ("gone", "unknown"):
                 raise
@@ -437,7 +437,7 @@ class Accessory:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
-        answer = await self.world.simulator.call(f"accessory.{method}", accessory=self.id, **params)
+        answer = await self.world.server.call(f"accessory.{method}", accessory=self.id, **params)
         self.world.raise_behavior_error()
         return answer
 
@@ -489,26 +489,26 @@ class Accessory:
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Use easim's behaviour for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Use easim's behavior for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, even while it is plugged in. A preset adds several."""
-        made = await self.world.simulator.call("fault.add", accessory=self.id, fault=fault)
+        """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
+        made = await self.world.server.call("fault.add", accessory=self.id, fault=fault)
         return [Fault(self.world, name) for name in made["faults"]]
 
     async def faults(self) -> list[dict[str, Any]]:
         """List the faults on its cable and their effects so far."""
-        return list((await self.world.simulator.call("fault.list", accessory=self.id))["faults"])
+        return list((await self.world.server.call("fault.list", accessory=self.id))["faults"])
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
         """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
-        made = await self.world.simulator.call("capture.start", accessory=self.id, form=form, limit=limit)
+        made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 
     async def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
-        """Answer sessions opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
-        link = self.world.simulator.link
+        """Answer sessions opened from now on in Python; see :mod:`easim` for the forms of a behavior."""
+        link = self.world.server.link
 
         def on_event(news: dict[str, Any]) -> None:
             if news.get("event") == "opened":
@@ -520,7 +520,7 @@ class Accessory:
     async def release(self) -> None:
         """Undo ``take``; taken sessions are closed."""
         await self._call("release")
-        self.world.simulator.link.listeners.pop(("accessory", self.id), None)
+        self.world.server.link.listeners.pop(("accessory", self.id), None)
 
     def _start(self, behavior: Behavior, news: dict[str, Any]) -> None:
         session = Session(self.world, news["session"], news["protocol"], busy=self.world.busy)
@@ -539,7 +539,7 @@ class Accessory:
         except Exception as error:
             self.world.behavior_errors.append(error)
             try:
-                await session.close(f"its behaviour failed: {error!r}")
+                await session.close(f"its behavior failed: {error!r}")
             except EasimError:
                 pass
         finally:
@@ -557,11 +557,11 @@ class Fault:
 
     async def change(self, to: str) -> None:
         """Replace it with another fault."""
-        await self.world.simulator.call("fault.change", fault=self.id, to=to)
+        await self.world.server.call("fault.change", fault=self.id, to=to)
 
     async def remove(self) -> None:
         """Remove it."""
-        await self.world.simulator.call("fault.remove", fault=self.id)
+        await self.world.server.call("fault.remove", fault=self.id)
 
 
 class Capture:
@@ -576,7 +576,7 @@ class Capture:
         """Return everything recorded so far."""
         data = bytearray()
         while True:
-            piece = await self.world.simulator.call("capture.read", **{"capture": self.id, "from": len(data)})
+            piece = await self.world.server.call("capture.read", **{"capture": self.id, "from": len(data)})
             bytes_ = base64.b64decode(piece["data"])
             if not bytes_:
                 return bytes(data)
@@ -584,18 +584,18 @@ class Capture:
 
     async def state(self) -> dict[str, Any]:
         """Return its state, as ``capture.list`` shows it."""
-        for state in (await self.world.simulator.call("capture.list"))["captures"]:
+        for state in (await self.world.server.call("capture.list"))["captures"]:
             if state["capture"] == self.id:
                 return dict(state)
         raise EasimError(f"the capture '{self.id}' is gone", kind="gone")
 
     async def stop(self) -> None:
         """End the recording. It can still be read."""
-        await self.world.simulator.call("capture.stop", capture=self.id)
+        await self.world.server.call("capture.stop", capture=self.id)
 
     async def remove(self) -> None:
         """End the recording and delete it."""
-        await self.world.simulator.call("capture.remove", capture=self.id)
+        await self.world.server.call("capture.remove", capture=self.id)
 
 
 class App:
@@ -612,10 +612,10 @@ class App:
 
     def _begin(self, name: str) -> None:
         self.id = name
-        self.world.simulator.link.listen("app", name, self.notices.append)
+        self.world.server.link.listen("app", name, self.notices.append)
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
-        answer = await self.world.simulator.call(f"app.{method}", app=self.id, **params)
+        answer = await self.world.server.call(f"app.{method}", app=self.id, **params)
         self.world.raise_behavior_error()
         return answer
 
@@ -695,7 +695,7 @@ class App:
     async def kill(self, *, leave_sessions: bool = False) -> None:
         """Kill it, as the system or the user does.
 
-        The device closes its sessions, or leaves them open, as iPhones were seen to do.
+        The device closes its sessions, or leaves them open, as Apple devices were seen to do.
         """
         await self._call("kill", sessions="left" if leave_sessions else None)
 
@@ -731,7 +731,7 @@ class Session:
         self._rest = bytearray()
         self._port: Optional[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = None
         self._sent = 0
-        world.simulator.link.listen("session", name, self._handle)
+        world.server.link.listen("session", name, self._handle)
 
     def _handle(self, news: dict[str, Any]) -> None:
         if news["event"] == "ended":
@@ -739,16 +739,16 @@ class Session:
             self.reason = news.get("reason")
             self.forget()
         if self._busy is not None and not self._news.is_set():
-            # The behaviour that waits is busy from now on, and not only when its turn comes.
+            # The behavior that waits is busy from now on, and not only when its turn comes.
             self._busy.wake(self)
         self._news.set()
 
     def forget(self) -> None:
         """Drop its notifications from now on."""
-        self.world.simulator.link.listeners.pop(("session", self.id), None)
+        self.world.server.link.listeners.pop(("session", self.id), None)
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
-        return await self.world.simulator.call(f"session.{method}", session=self.id, **params)
+        return await self.world.server.call(f"session.{method}", session=self.id, **params)
 
     def ended(self, got: int = 0) -> SessionEnded:
         """Make the error for an ended session."""
@@ -813,7 +813,7 @@ class Session:
             reply = await self._call("write", data=text, wait=seconds(0))
             written = reply["written"]
             if written < len(chunk):
-                # Time must pass for room; behaviours act in it.
+                # Time must pass for room; behaviors act in it.
                 text = base64.b64encode(chunk[written:]).decode()
                 before = written
                 reply = await self._call("write", data=text, wait=seconds(limit))
@@ -870,7 +870,7 @@ class Session:
                 return await self.read_rest()
             try:
                 reader, _ = await self._streams()
-                # A behaviour waits as long as its session lasts.
+                # A behavior waits as long as its session lasts.
                 data = await asyncio.wait_for(reader.read(1 << 18), None if self._busy else self.timeout)
             except asyncio.TimeoutError:
                 raise self._timeout("nothing arrived") from None
@@ -989,4 +989,4 @@ class Host:
 
     async def remove(self) -> None:
         """Stop connecting, and unplug the accessories connected there."""
-        await self.world.simulator.call("host.remove", host=self.id)
+        await self.world.server.call("host.remove", host=self.id)

@@ -70,7 +70,7 @@ class FleetError(EasimError):
 
 @dataclass(frozen=True)
 class SoakFailure:
-    """A world that broke a rule."""
+    """A world that failed."""
 
     seed: int
     """The seed."""
@@ -91,7 +91,7 @@ class SoakReport:
     ranges: tuple[range, ...]
     """The seeds run, in order."""
     failed: int
-    """The number of worlds that broke a rule."""
+    """The number of worlds that failed."""
     failures: tuple[SoakFailure, ...]
     """The first ten of these, in order of seed."""
     hash: int
@@ -127,7 +127,7 @@ class SoakReport:
 
     @property
     def passed(self) -> bool:
-        """Whether there were worlds, every rule held in each, and every case was reached."""
+        """Whether there were worlds, all passed in each, and every case was reached."""
         return self.worlds > 0 and self.failed == 0 and not self.unreached
 
     def __add__(self, other: SoakReport) -> SoakReport:
@@ -165,8 +165,8 @@ class SoakReport:
         """Format it as lines: the result, then each failure with the command that repeats it."""
         shown = ", ".join(f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}" for seeds in self.ranges)
         text = f"{self.worlds} worlds, seeds {shown}: "
-        held = "every rule held" if self.worlds else "nothing was checked"
-        text += f"{self.failed} broke a rule" if self.failed else held
+        rest = "all passed" if self.worlds else "nothing was checked"
+        text += f"{self.failed} failed" if self.failed else rest
         if self.unreached:
             text += f"; never reached: {', '.join(self.unreached)}"
         lines = [f"{text}; hash {self.hash}"]
@@ -319,7 +319,7 @@ class ScenariosReport:
 def scenarios(
     names: Optional[Iterable[str]] = None,
     *,
-    clients: Iterable[str] = ("SoundClient",),
+    clients: Iterable[str] = ("RobustClient",),
     seeds: Iterable[Optional[int]] = (None,),
     executor: Source = None,
     program: Program = None,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, Union
 
 from ._driven import Context
-from ._plain import App, Session, Simulator, World
+from ._plain import App, Session, Server, World
 from .errors import EasimError, SessionEnded, Timeout
 
 
@@ -68,7 +68,7 @@ class BurstReport:
 class HostConnection(Context):
     """The device at the other end of a cable, with one app."""
 
-    def __init__(self, address: str, world: World, owned: Optional[Simulator] = None, **app: Any) -> None:
+    def __init__(self, address: str, world: World, owned: Optional[Server] = None, **app: Any) -> None:
         """Use :func:`open`."""
         self.address = address
         self.world = world
@@ -172,11 +172,11 @@ def open(  # noqa: A001
     *,
     protocols: Optional[Iterable[str]] = None,
     program: Union[str, os.PathLike[str], None] = None,
-    simulator: Optional[Simulator] = None,
+    server: Optional[Server] = None,
 ) -> HostConnection:
     """Connect to the accessories at an address, as an Apple device does, with an app that declares ``protocols``."""
-    owned = None if simulator is not None else Simulator(program)
-    used = simulator if simulator is not None else owned
+    owned = None if server is not None else Server(program)
+    used = server if server is not None else owned
     assert used is not None
     try:
         return HostConnection(address, used.world(), owned, protocols=protocols)

@@ -1,4 +1,4 @@
-"""Fixtures for pytest: ``easim``, ``easim_virtual`` and ``easim_host``."""
+"""Fixtures for pytest: ``easim_world``, ``easim_virtual`` and ``easim_host``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Optional
 import pytest
 
 from . import hosts
-from ._plain import Accessory, Capture, Simulator, World
+from ._plain import Accessory, Capture, Server, World
 from .errors import EasimError, Timeout
 
 _WORLDS = pytest.StashKey["list[World]"]()
@@ -16,7 +16,7 @@ _PACKETS = pytest.StashKey["list[Capture]"]()
 _MOST_PACKETS = 200
 _MARK = (
     "easim(profile=..., quirks=[...], faults=[...], behavior=..., plugged=True, seed=..., messages=True,"
-    " packets=True): how this test's world starts; the accessory is easim.accessory"
+    " packets=True): how this test's world starts; the accessory is easim_world.accessory"
 )
 
 
@@ -53,37 +53,37 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
 
 
-class _Server:
+class _Servers:
     """The server of this process. A dead server is replaced, so that no further test fails."""
 
     def __init__(self, program: Optional[str]) -> None:
         self._program = program
-        self._simulator: Optional[Simulator] = None
+        self._server: Optional[Server] = None
 
-    def get(self) -> Simulator:
-        if self._simulator is not None and not self._simulator.is_running:
+    def get(self) -> Server:
+        if self._server is not None and not self._server.is_running:
             self.close()
-        if self._simulator is None:
-            self._simulator = Simulator(self._program)
-        return self._simulator
+        if self._server is None:
+            self._server = Server(self._program)
+        return self._server
 
     def close(self) -> None:
-        simulator, self._simulator = self._simulator, None
-        if simulator is not None:
-            simulator.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
 
 
 @pytest.fixture(scope="session")
-def _easim_server(request: pytest.FixtureRequest) -> Iterator[_Server]:
-    server = _Server(request.config.getoption("--easim-program"))
-    yield server
-    server.close()
+def _easim_servers(request: pytest.FixtureRequest) -> Iterator[_Servers]:
+    servers = _Servers(request.config.getoption("--easim-program"))
+    yield servers
+    servers.close()
 
 
 @pytest.fixture
-def easim_simulator(_easim_server: _Server) -> Simulator:
+def easim_server(_easim_servers: _Servers) -> Server:
     """Return the server of this process, or of this worker of xdist."""
-    return _easim_server.get()
+    return _easim_servers.get()
 
 
 class TestWorld(World):
@@ -105,7 +105,7 @@ class TestWorld(World):
         return made
 
 
-def _world(request: pytest.FixtureRequest, simulator: Simulator, time: str) -> Iterator[TestWorld]:
+def _world(request: pytest.FixtureRequest, server: Server, time: str) -> Iterator[TestWorld]:
     wanted: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("easim"))):
         if mark.args:
@@ -115,8 +115,8 @@ def _world(request: pytest.FixtureRequest, simulator: Simulator, time: str) -> I
     if unknown:
         raise pytest.UsageError(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}")
     messages = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
-    made = simulator.world(time=time, seed=wanted.get("seed"), messages=messages)
-    world = TestWorld(simulator, made.aio)
+    made = server.world(time=time, seed=wanted.get("seed"), messages=messages)
+    world = TestWorld(server, made.aio)
     request.node.stash.setdefault(_WORLDS, []).append(world)
     with world:
         if wanted.get("packets") or request.config.getoption("--easim-packets"):
@@ -130,24 +130,24 @@ def _world(request: pytest.FixtureRequest, simulator: Simulator, time: str) -> I
 
 
 @pytest.fixture
-def easim(request: pytest.FixtureRequest, easim_simulator: Simulator) -> Iterator[TestWorld]:
+def easim_world(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[TestWorld]:
     """Make a fresh world in real time."""
-    yield from _world(request, easim_simulator, "real")
+    yield from _world(request, easim_server, "real")
 
 
 @pytest.fixture
-def easim_virtual(request: pytest.FixtureRequest, easim_simulator: Simulator) -> Iterator[TestWorld]:
+def easim_virtual(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[TestWorld]:
     """Make a fresh world in virtual time: ``easim_virtual.advance(seconds=10)`` takes no time."""
-    yield from _world(request, easim_simulator, "virtual")
+    yield from _world(request, easim_server, "virtual")
 
 
 @pytest.fixture
-def easim_host(request: pytest.FixtureRequest, easim_simulator: Simulator) -> Iterator[hosts.HostConnection]:
+def easim_host(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[hosts.HostConnection]:
     """Connect to the accessory at ``--easim-at``; without one, the test is skipped."""
     address = request.config.getoption("--easim-at")
     if not address:
         pytest.skip("needs an accessory: pytest --easim-at usb:")
-    with hosts.open(address, simulator=easim_simulator) as host:
+    with hosts.open(address, server=easim_server) as host:
         request.node.stash.setdefault(_WORLDS, []).append(host.world)
         if request.config.getoption("--easim-packets"):
             request.node.stash.setdefault(_PACKETS, []).append(host.world.capture(form="transcript"))

@@ -11,7 +11,7 @@ extension CheckCase {
       let survey = try run.survey(judging: 501)
       guard let authentication = survey.authentication else { return }
       if authentication.certificate.isEmpty {
-        throw CheckFinding("AA01 has no certificate.", survey.device.proof(authentication.certificateMessage.packet))
+        throw CheckFailure("AA01 has no certificate.", survey.device.proof(authentication.certificateMessage.packet))
       }
     },
     CheckCase(
@@ -20,7 +20,7 @@ extension CheckCase {
     ) { run in
       let (device, authentication) = try run.authentication()
       do throws(AuthenticatorError) { _ = try run.verifier.challenge(for: authentication.certificate) } catch {
-        throw CheckFinding("\(error).", device.proof(authentication.certificateMessage.packet, [19..<35]))
+        throw CheckFailure("\(error).", device.proof(authentication.certificateMessage.packet, [19..<35]))
       }
     },
     CheckCase(
@@ -45,7 +45,7 @@ extension CheckCase {
       let (device, authentication) = try run.authentication()
       let size = authentication.challenge.count == 20 ? 128 : 64
       if authentication.response.count != size {
-        throw CheckFinding(
+        throw CheckFailure(
           "It has \(authentication.response.count) bytes and should have \(size).",
           device.proof(authentication.responseMessage.packet, [15..<17]))
       }
@@ -56,7 +56,7 @@ extension CheckCase {
     ) { run in
       let (device, authentication) = try run.authentication()
       if let reason = run.objection(to: authentication) {
-        throw CheckFinding(
+        throw CheckFailure(
           "It does not verify: \(reason).",
           device.proof(authentication.responseMessage.packet, [19..<19 + authentication.response.count]))
       }
@@ -70,7 +70,7 @@ extension CheckCase {
       let device = try run.device(at: .linked)
       let second = try run.orSkip { try device.authenticate(run.verifier, within: run.stepLimit) }
       if let reason = run.objection(to: second) {
-        throw CheckFinding(
+        throw CheckFailure(
           "The signature of a second challenge does not verify: \(reason).",
           device.proof(second.responseMessage.packet, [19..<19 + second.response.count]))
       }
@@ -91,7 +91,7 @@ extension CheckCase {
       for id in [MessageID.authenticationCertificate, .authenticationResponse] {
         let all = device.messages.filter { $0.message.id == id }
         if all.count > 1 {
-          throw CheckFinding("\(id) came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+          throw CheckFailure("\(id) came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
         }
       }
     },
@@ -106,7 +106,7 @@ extension CheckCase {
         _ = try device.identify(within: run.stepLimit)
         _ = try device.authenticate(run.verifier, within: run.stepLimit)
       } catch let short as Shortfall {
-        throw CheckFinding("Asked to identify first: \(short.reason).", device.lastProof(8))
+        throw CheckFailure("Asked to identify first: \(short.reason).", device.lastProof(8))
       }
     },
     CheckCase(
@@ -116,7 +116,7 @@ extension CheckCase {
       _ = try run.identification()
       let device = try run.device(at: .linked)
       do { _ = try device.identify(within: run.stepLimit) } catch let short as Shortfall {
-        throw CheckFinding("Without authentication: \(short.reason).", device.lastProof(8))
+        throw CheckFailure("Without authentication: \(short.reason).", device.lastProof(8))
       }
     },
     CheckCase(
@@ -168,7 +168,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// The survey for the case that judges one step: it is a finding when the accessory did not take it.
+  /// The survey for the case that judges one step: it fails when the accessory did not take it.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -176,7 +176,7 @@ extension CheckRun {
       if shortfall.judgedBy < number { throw skip(shortfall) }
       return survey
     }
-    throw CheckFinding(Self.sentence(shortfall.reason), survey.device.lastProof())
+    throw CheckFailure(Self.sentence(shortfall.reason), survey.device.lastProof())
   }
 
   /// A sentence of its own.
@@ -213,7 +213,7 @@ extension CheckRun {
     guard let asked else { return }
     let time = answer.time - asked.time
     if time > limit {
-      throw CheckFinding(
+      throw CheckFailure(
         "It came after \(DurationText.format(time)).", device.proof(asked.index) + device.proof(answer.packet))
     }
   }

@@ -44,10 +44,10 @@ extension CheckCase {
       }
       let parameters = (try? ParameterReader.read(start.message.body)) ?? []
       guard let id: UInt16 = try? parameters.first(0)?.number(), components.contains(where: { $0.id == id }) else {
-        throw CheckFinding("It names a component that group 18 does not declare.", device.proof(start.packet))
+        throw CheckFailure("It names a component that group 18 does not declare.", device.proof(start.packet))
       }
       for number in [UInt16(1), 2, 4] where parameters.first(number) == nil {
-        throw CheckFinding("Parameter \(number) is missing.", device.proof(start.packet))
+        throw CheckFailure("Parameter \(number) is missing.", device.proof(start.packet))
       }
     },
     CheckCase(
@@ -90,11 +90,11 @@ extension CheckCase {
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(request, ask))
       guard let received = try device.awaitMessage([answer], after: before, within: .seconds(10)) else {
-        throw CheckFinding("It was not answered within 10 s.", device.proof(mark..<device.record.count))
+        throw CheckFailure("It was not answered within 10 s.", device.proof(mark..<device.record.count))
       }
       let parameters = (try? ParameterReader.read(received.message.body)) ?? []
       if let objection = objection(parameters) {
-        throw CheckFinding("In the answer \(objection).", device.proof(received.packet, [15..<32]))
+        throw CheckFailure("In the answer \(objection).", device.proof(received.packet, [15..<32]))
       }
     }
   }

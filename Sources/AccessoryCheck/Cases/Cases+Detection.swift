@@ -9,11 +9,11 @@ extension CheckCase {
     ) { run in
       let device = try run.survey().departures.first?.device ?? run.survey().device
       guard let first = device.record.first(where: \.isFromAccessory) else {
-        throw CheckFinding("It sent nothing within \(DurationText.format(run.stepLimit)).", device.lastProof())
+        throw CheckFailure("It sent nothing within \(DurationText.format(run.stepLimit)).", device.lastProof())
       }
       guard first.kind != .detection else { return }
       let marks = [0..<first.bytes.count]
-      throw CheckFinding("The first bytes are something else.", device.proof(first.index, marks))
+      throw CheckFailure("The first bytes are something else.", device.proof(first.index, marks))
     },
     CheckCase(
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
@@ -24,7 +24,7 @@ extension CheckCase {
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
       if probes.count < 2 {
         let time = DurationText.format(CheckRun.unansweredTime)
-        throw CheckFinding("It was sent only once in \(time) without an answer.", device.proof(probes[0].index))
+        throw CheckFailure("It was sent only once in \(time) without an answer.", device.proof(probes[0].index))
       }
     },
     CheckCase(
@@ -34,7 +34,7 @@ extension CheckCase {
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       for (one, next) in zip(probes, probes.dropFirst()) where next.time - one.time < .milliseconds(100) {
-        throw CheckFinding(
+        throw CheckFailure(
           "Two of them are \(DurationText.format(next.time - one.time)) apart.",
           device.proof(one.index) + device.proof(next.index))
       }
@@ -85,11 +85,11 @@ extension CheckCase {
         throw CheckSkip("the accessory never sent the detection sequence (case 101)")
       }
       guard let synchronization = device.offerPacket else {
-        throw CheckFinding("No SYN arrived after the answer.", device.lastProof())
+        throw CheckFailure("No SYN arrived after the answer.", device.lastProof())
       }
       let time = device.record[synchronization].time - answered.time
       if time > .seconds(2) {
-        throw CheckFinding(
+        throw CheckFailure(
           "It came \(DurationText.format(time)) after the answer.",
           device.proof(answered.index) + device.proof(synchronization))
       }
@@ -100,7 +100,7 @@ extension CheckCase {
     ) { run in
       let device = try run.unanswered()
       if let index = device.offerPacket {
-        throw CheckFinding("A SYN arrived without an answer.", device.proof(index, [WirePacket.Part.control]))
+        throw CheckFailure("A SYN arrived without an answer.", device.proof(index, [WirePacket.Part.control]))
       }
     },
     CheckCase(
@@ -111,7 +111,7 @@ extension CheckCase {
       manner.detectionAnswer = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
       let device = try run.device(at: .attached, manner)
       _ = try device.wait(within: .seconds(3)) { device.offerPacket != nil }
-      if let index = device.offerPacket { throw CheckFinding("It sent a SYN.", device.proof(0..<index + 1)) }
+      if let index = device.offerPacket { throw CheckFailure("It sent a SYN.", device.proof(0..<index + 1)) }
     },
   ]
 }
@@ -133,7 +133,7 @@ extension CheckRun {
   /// The link must come up on this attachment.
   func expectLink(_ device: CheckDevice) throws {
     do { try device.link(within: stepLimit) } catch let short as Shortfall {
-      throw CheckFinding("No link came up: \(short.reason).", device.lastProof(10))
+      throw CheckFailure("No link came up: \(short.reason).", device.lastProof(10))
     }
   }
 
@@ -163,9 +163,9 @@ extension CheckRun {
   func expectReady(_ what: String, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try identification()
     do { return try reach(.ready, manner) } catch let short as Shortfall {
-      throw CheckFinding("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
+      throw CheckFailure("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
     } catch let absent as AccessoryAbsent where gone == nil {
-      throw CheckFinding("\(what): it did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])
+      throw CheckFailure("\(what): it did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])
     }
   }
 }

@@ -27,7 +27,7 @@ extension CheckCase {
         let device = try run.survey().device
         let all = device.messages.filter { $0.message.id == .identificationInformation }
         if all.count > 1 {
-          throw CheckFinding("It came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+          throw CheckFailure("It came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
         }
       },
       CheckCase(
@@ -46,7 +46,7 @@ extension CheckCase {
         // The first half of a flicker: case 607.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
-          throw CheckFinding(
+          throw CheckFailure(
             "It differs.", survey.device.proof(first.at.packet) + device.proof(second.at.packet))
         }
       },
@@ -72,7 +72,7 @@ extension CheckCase {
       ) { run in
         let survey = try run.survey()
         guard let first = survey.departures.first else { return }
-        throw CheckFinding(
+        throw CheckFailure(
           "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
             + "\(first.reason).", first.device.lastProof(8))
       },
@@ -147,7 +147,7 @@ extension CheckCase {
       let device = try run.survey().device
       let text = broken.map { "Parameter \($0.parameter): \($0.reason)." }.joined(separator: " ")
       let marks = broken.flatMap { places(of: $0.parameter, found.at, device) }
-      throw CheckFinding(text, device.proof(found.at.packet, marks))
+      throw CheckFailure(text, device.proof(found.at.packet, marks))
     }
   }
 

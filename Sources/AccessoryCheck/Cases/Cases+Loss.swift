@@ -18,7 +18,7 @@ extension CheckCase {
       try device.pump.pause(.milliseconds(300))
       device.manner.repeats = true
       if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
-        throw CheckFinding(
+        throw CheckFailure(
           "1D00 was answered before the preceding AA05 had arrived.", device.proof(mark..<device.record.count))
       }
       device.repeatAll()
@@ -45,12 +45,12 @@ extension CheckCase {
     ) { run in
       let (device, copies) = try run.unacknowledgedCertificate()
       guard copies.count > 1 else {
-        throw CheckFinding(
+        throw CheckFailure(
           "It was not, within \(DurationText.format(run.patience(device))) without an acknowledgement.",
           device.proof(copies.first?.index))
       }
       if copies[0].payload != copies[1].payload {
-        throw CheckFinding("Its payload changed.", copies.prefix(2).flatMap { device.proof($0.index) })
+        throw CheckFailure("Its payload changed.", copies.prefix(2).flatMap { device.proof($0.index) })
       }
     },
     CheckCase(
@@ -62,7 +62,7 @@ extension CheckCase {
       let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
       let time = copies[1].time - copies[0].time
       if time < timeout / 2 {
-        throw CheckFinding(
+        throw CheckFailure(
           "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
           copies.prefix(2).flatMap { device.proof($0.index) })
       }
@@ -92,7 +92,7 @@ extension CheckCase {
           }
       }
       if !restarted {
-        throw CheckFinding(
+        throw CheckFailure(
           "It did neither within \(DurationText.format(time + .seconds(10))).", surveyed.lastProof(8))
       }
     },
@@ -118,10 +118,10 @@ extension CheckCase {
       }
       _ = try device.wait(within: run.settings.quiet) { device.messages.count > before }
       if device.messages.count > before {
-        throw CheckFinding("It was delivered again.", device.proof(mark..<device.record.count))
+        throw CheckFailure("It was delivered again.", device.proof(mark..<device.record.count))
       }
       if !acknowledged {
-        throw CheckFinding(
+        throw CheckFailure(
           "It was not acknowledged again: a device that missed the acknowledgement would keep retransmitting.",
           device.proof(mark..<device.record.count))
       }
@@ -162,9 +162,9 @@ extension CheckCase {
       fix: "Do not end an idle link: iAP2 has no keep-alive."
     ) { run in
       let (device, _) = try run.idle()
-      guard device.line.isOpen else { throw CheckFinding("The cable ended: \(device.endText).", device.lastProof()) }
+      guard device.line.isOpen else { throw CheckFailure("The cable ended: \(device.endText).", device.lastProof()) }
       if device.record.last(where: \.isFromAccessory)?.kind == .detection {
-        throw CheckFinding("The accessory began anew.", device.lastProof())
+        throw CheckFailure("The accessory began anew.", device.lastProof())
       }
     },
     CheckCase(
@@ -178,7 +178,7 @@ extension CheckCase {
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
-        throw CheckFinding("It sent \(needless.count) in 4 s.", device.proof(first.index))
+        throw CheckFailure("It sent \(needless.count) in 4 s.", device.proof(first.index))
       }
     },
     CheckCase(
@@ -234,7 +234,7 @@ extension CheckRun {
     if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
     guard count() != 1 else { return }
     let what = count() == 0 ? "did not come" : "came \(count()) times"
-    throw CheckFinding("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
+    throw CheckFailure("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
   }
 
   /// How long a repetition is waited for.
@@ -270,7 +270,7 @@ extension CheckRun {
       try device.pump.pause(.milliseconds(300))
       device.manner.repeats = true
       guard device.inFlight > 0 else {
-        throw CheckFinding("The damaged packet was acknowledged.", device.proof(mark..<device.record.count))
+        throw CheckFailure("The damaged packet was acknowledged.", device.proof(mark..<device.record.count))
       }
       device.repeatAll()
     }

@@ -12,11 +12,11 @@ extension CheckCase {
       for packet in device.record where packet.isFromAccessory {
         switch packet.kind {
         case .spoiled:
-          throw CheckFinding(
+          throw CheckFailure(
             "A payload checksum is wrong.",
             device.proof(packet.index, [packet.bytes.count - 1..<packet.bytes.count]))
         case .garbage:
-          throw CheckFinding(
+          throw CheckFailure(
             "Some bytes are not a packet: a header checksum is wrong, or they are something else.",
             device.proof(packet.index, [0..<packet.bytes.count]))
         case .packet, .detection, .legacy, .raw: break
@@ -118,7 +118,7 @@ extension CheckCase {
         } else if let sent, header.control.contains(.ack), !header.control.contains(.syn),
           sent &- header.acknowledgement > 127
         {
-          throw CheckFinding(
+          throw CheckFailure(
             "It acknowledges \(Hex.number(header.acknowledgement)), and \(Hex.number(sent)) was sent last.",
             device.proof(packet.index, [WirePacket.Part.acknowledgement]))
         }
@@ -133,7 +133,7 @@ extension CheckCase {
       manner.packetLength = limit
       let device = try run.busyDevice(manner)
       if let long = device.record.first(where: { $0.isFromAccessory && $0.bytes.count > Int(limit) }) {
-        throw CheckFinding(
+        throw CheckFailure(
           "The device takes \(limit) bytes, and this packet has \(long.bytes.count).",
           device.proof(long.index, [WirePacket.Part.length]))
       }
@@ -162,7 +162,7 @@ extension CheckCase {
           let outstanding = header.sequence &- acknowledged
           guard outstanding > window, outstanding < 128 else { continue }
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
-          throw CheckFinding(
+          throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
             sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -188,7 +188,7 @@ extension CheckCase {
         let time = (answer?.time ?? device.line.ended ?? .distantFuture) - packet.time
         guard time > limit else { continue }
         let when = answer == nil ? "It never was" : "It was after \(DurationText.format(time))"
-        throw CheckFinding(
+        throw CheckFailure(
           "\(when); the timeout is \(DurationText.format(timeout)).",
           device.proof(packet.index, [WirePacket.Part.sequence]) + device.proof(answer?.index))
       }
@@ -225,12 +225,12 @@ extension CheckCase {
     ) { run in
       let device = try run.survey().device
       if let problem = device.framingProblems.first(where: { !$0.text.hasPrefix("a second") }) {
-        throw CheckFinding("A message cannot be read: \(problem.text).", device.proof(problem.packet, [9..<15]))
+        throw CheckFailure("A message cannot be read: \(problem.text).", device.proof(problem.packet, [9..<15]))
       }
       for received in device.messages {
         do throws(ParameterError) { _ = try ParameterReader.read(received.message.body) } catch {
           let at = PacketHeader.size + ControlMessage.headerSize + error.offset
-          throw CheckFinding(
+          throw CheckFailure(
             "\(received.message.id): \(error).", device.proof(received.packet, [at..<at + max(4, error.bytes.count)]))
         }
       }
@@ -241,7 +241,7 @@ extension CheckCase {
     ) { run in
       let device = try run.survey().device
       if let problem = device.framingProblems.first(where: { $0.text.hasPrefix("a second") }) {
-        throw CheckFinding("A packet carries more than one.", device.proof(problem.packet))
+        throw CheckFailure("A packet carries more than one.", device.proof(problem.packet))
       }
     },
     CheckCase(
@@ -255,7 +255,7 @@ extension CheckCase {
         if [0x1D, 0xAA].contains(id.rawValue >> 8) || declared.contains(id) { continue }
         // Of the wrong direction: case 315.
         if MessageCatalog.entry(id)?.sender == .device { continue }
-        throw CheckFinding("\(id) is not listed.", device.proof(received.packet, [13..<15]))
+        throw CheckFailure("\(id) is not listed.", device.proof(received.packet, [13..<15]))
       }
     },
     CheckCase(
@@ -264,7 +264,7 @@ extension CheckCase {
     ) { run in
       let device = try run.survey().device
       for received in device.messages where MessageCatalog.entry(received.message.id)?.sender == .device {
-        throw CheckFinding("\(received.message.id) is the device's.", device.proof(received.packet, [13..<15]))
+        throw CheckFailure("\(received.message.id) is the device's.", device.proof(received.packet, [13..<15]))
       }
     },
     CheckCase(
@@ -286,7 +286,7 @@ extension CheckCase {
       let mark = device.messages.count
       try device.send(ControlMessage(.startIdentification) { $0.u16(0x00F0, 1) })
       guard try device.awaitMessage([.identificationInformation], after: mark, within: run.stepLimit) != nil else {
-        throw CheckFinding("With an unknown parameter in 1D00 it did not identify itself.", device.lastProof())
+        throw CheckFailure("With an unknown parameter in 1D00 it did not identify itself.", device.lastProof())
       }
     },
     CheckCase(
@@ -335,12 +335,12 @@ extension CheckRun {
     return session.device
   }
 
-  /// Judges each whole packet of the accessory in the survey; the first objection is a finding.
+  /// Judges each whole packet of the accessory in the survey; the case fails at the first objection.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
       guard let header = packet.header, let (text, mark) = try judge(device, packet, header) else { continue }
-      throw CheckFinding(text, device.proof(packet.index, [mark]))
+      throw CheckFailure(text, device.proof(packet.index, [mark]))
     }
   }
 
@@ -367,10 +367,10 @@ extension CheckRun {
     case 1: return
     case 0:
       let end = device.line.isOpen ? "" : ": \(device.endText)"
-      throw CheckFinding(
+      throw CheckFailure(
         "\(condition), AA00 was not answered\(end).", device.proof(mark..<device.record.count))
     default:
-      throw CheckFinding(
+      throw CheckFailure(
         "\(condition), one AA00 was answered \(count()) times.", device.proof(mark..<device.record.count))
     }
   }
@@ -380,7 +380,7 @@ extension CheckRun {
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }
-    throw CheckFinding(
+    throw CheckFailure(
       "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
@@ -390,8 +390,8 @@ extension CheckRun {
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }
     if came { _ = try device.wait(within: settings.quiet) { !device.line.isOpen } }
     guard device.line.isOpen else {
-      throw CheckFinding("After \(what): \(device.endText).", device.proof(mark..<device.record.count))
+      throw CheckFailure("After \(what): \(device.endText).", device.proof(mark..<device.record.count))
     }
-    if !came { throw CheckFinding("\(what) was not acknowledged.", device.proof(mark..<device.record.count)) }
+    if !came { throw CheckFailure("\(what) was not acknowledged.", device.proof(mark..<device.record.count)) }
   }
 }

@@ -48,7 +48,7 @@ extension CheckCase {
         _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
         _ = try device.identify(within: run.stepLimit)
       } catch let short as Shortfall {
-        throw CheckFinding("With pauses of 3 s: \(short.reason).", device.lastProof(8))
+        throw CheckFailure("With pauses of 3 s: \(short.reason).", device.lastProof(8))
       }
     },
   ]

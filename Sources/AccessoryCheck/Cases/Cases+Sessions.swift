@@ -10,7 +10,7 @@ extension CheckCase {
       _ = try run.linkProtocol()
       let survey = try run.survey()
       guard case .closed(let packet) = survey.status else { return }
-      throw CheckFinding(
+      throw CheckFailure(
         "The answer to EA00 was EA03 with a status that closes the session.", survey.device.proof(packet))
     },
     CheckCase(
@@ -23,7 +23,7 @@ extension CheckCase {
       let mark = device.record.count
       let status = try device.openSession(run.linkProtocol(), 1, waitingForStatus: .seconds(2))
       if status == .none {
-        throw CheckFinding("No EA03 arrived within 2 s of EA00.", device.proof(mark..<device.record.count))
+        throw CheckFailure("No EA03 arrived within 2 s of EA00.", device.proof(mark..<device.record.count))
       }
     },
     CheckCase(
@@ -36,10 +36,10 @@ extension CheckCase {
       for one in all {
         let parameters = (try? ParameterReader.read(one.message.body)) ?? []
         if parameters.first(0)?.value != [0, 1] {
-          throw CheckFinding("It does not name session 1, which was opened.", device.proof(one.packet, [15..<21]))
+          throw CheckFailure("It does not name session 1, which was opened.", device.proof(one.packet, [15..<21]))
         }
         guard let status = parameters.first(1)?.value, status == [0] || status == [1] else {
-          throw CheckFinding("Its status is neither 0 nor 1.", device.proof(one.packet, [21..<26]))
+          throw CheckFailure("Its status is neither 0 nor 1.", device.proof(one.packet, [21..<26]))
         }
       }
     },
@@ -59,10 +59,10 @@ extension CheckCase {
       let messages = device.messages.count
       _ = try device.wait(within: .seconds(1)) { session.packets.count > before }
       if session.packets.count > before {
-        throw CheckFinding("Data arrived for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFailure("Data arrived for the closed session.", device.proof(mark..<device.record.count))
       }
       if device.messages[messages...].contains(where: { $0.message.id == .externalAccessorySessionStatus }) {
-        throw CheckFinding("EA03 arrived for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFailure("EA03 arrived for the closed session.", device.proof(mark..<device.record.count))
       }
     },
     CheckCase(
@@ -80,13 +80,13 @@ extension CheckCase {
       let status = try device.openSession(declared, id, waitingForStatus: run.settings.quiet)
       if case .closed(let packet) = status {
         try run.needSession()
-        throw CheckFinding("EA03 closed it.", device.proof(packet))
+        throw CheckFailure("EA03 closed it.", device.proof(packet))
       }
       if try run.declaresStatus(), status == .none {
         let others = device.messages.contains {
           $0.message.id == .externalAccessorySessionStatus && $0.packet >= mark
         }
-        if others { throw CheckFinding("EA03 names another session.", device.proof(mark..<device.record.count)) }
+        if others { throw CheckFailure("EA03 names another session.", device.proof(mark..<device.record.count)) }
       }
       try device.send(Array("easim check".utf8), on: id)
       if try run.isEcho() {
@@ -112,7 +112,7 @@ extension CheckCase {
         let status = try device.openSession(one, UInt16(index + 1), waitingForStatus: run.settings.quiet)
         if case .closed(let packet) = status {
           try run.needSession()
-          throw CheckFinding("The session on \(one.name) was closed.", device.proof(packet))
+          throw CheckFailure("The session on \(one.name) was closed.", device.proof(packet))
         }
       }
       for index in all.prefix(8).indices { try device.send([1, 2, 3], on: UInt16(index + 1)) }
@@ -141,7 +141,7 @@ extension CheckCase {
       guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
       let trial = try run.echoTrial()
       if !trial.isEcho {
-        throw CheckFinding(
+        throw CheckFailure(
           "\(trial.sent.count) bytes were sent and \(trial.received.count) came back within 2 s.", trial.proof)
       }
     },
@@ -152,7 +152,7 @@ extension CheckCase {
       _ = try run.linkProtocol()
       let device = try run.survey().device
       if let stray = device.data.keys.sorted().first(where: { $0 != 1 }) {
-        throw CheckFinding(
+        throw CheckFailure(
           "Data arrived for session \(stray), which was never opened.",
           device.proof(device.dataPackets[stray]?.first, [9..<11]))
       }
@@ -171,7 +171,7 @@ extension CheckCase {
       let second = try run.session(on: device, 2)
       _ = try device.wait(within: run.settings.quiet) { !second.received.isEmpty }
       if !second.received.isEmpty {
-        throw CheckFinding(
+        throw CheckFailure(
           "It began with \(second.received.count) bytes before anything was sent.",
           device.proof(second.packets.first, [11..<11 + second.received.count]) + device.proof(mark))
       }
@@ -182,7 +182,7 @@ extension CheckCase {
     ) { run in
       let survey = try run.survey()
       if survey.hadSession, !survey.device.line.isOpen, let end = survey.device.line.end {
-        throw CheckFinding("The accessory left: \(end).", survey.device.lastProof())
+        throw CheckFailure("The accessory left: \(end).", survey.device.lastProof())
       }
       let session = try run.session()
       let device = session.device
@@ -195,9 +195,9 @@ extension CheckCase {
       }
       _ = try device.wait(within: .seconds(3)) { closing() != nil || !device.line.isOpen }
       if let closing = closing() {
-        throw CheckFinding("The accessory closed it with EA03.", device.proof(closing.packet, [21..<26]))
+        throw CheckFailure("The accessory closed it with EA03.", device.proof(closing.packet, [21..<26]))
       }
-      if !device.line.isOpen { throw CheckFinding("The accessory left: \(device.endText).", device.lastProof()) }
+      if !device.line.isOpen { throw CheckFailure("The accessory left: \(device.endText).", device.lastProof()) }
     },
     CheckCase(
       715, "session-unknown-protocol", "A session on an undeclared protocol does no harm.", [.inferred],
@@ -210,7 +210,7 @@ extension CheckCase {
       try device.send(.openSession(free, 9))
       try run.expectAcknowledged(device, "EA00 for an unknown protocol")
       if case .open(let packet) = try device.status(of: 9, after: mark, within: .milliseconds(10)) {
-        throw CheckFinding("It was accepted with EA03, status 0.", device.proof(packet))
+        throw CheckFailure("It was accepted with EA03, status 0.", device.proof(packet))
       }
     },
     CheckCase(
@@ -221,7 +221,7 @@ extension CheckCase {
       let device = try run.device(at: .ready)
       try device.send([1, 2, 3], on: 77)
       try run.expectAcknowledged(device, "data for a session that is not open")
-      if let packet = device.dataPackets[77]?.first { throw CheckFinding("It was answered.", device.proof(packet)) }
+      if let packet = device.dataPackets[77]?.first { throw CheckFailure("It was answered.", device.proof(packet)) }
     },
     CheckCase(
       717, "session-unknown-close", "EA01 for a session that is not open is ignored.", [.inferred], .warning,
@@ -244,7 +244,7 @@ extension CheckCase {
       try session.send([1, 2, 3])
       try run.expectAcknowledged(device, "data after EA01")
       if session.packets.count > before {
-        throw CheckFinding("It was answered.", device.proof(session.packets.last))
+        throw CheckFailure("It was answered.", device.proof(session.packets.last))
       }
     },
     CheckCase(
@@ -275,11 +275,11 @@ extension CheckRun {
     _ = try device.wait(within: settings.quiet) { false }
     let mark = device.record.count
     let status = try device.openSession(first.declared, id, waitingForStatus: settings.quiet)
-    if case .closed = status { throw CheckFinding("EA03 closed it.", device.proof(mark..<device.record.count)) }
+    if case .closed = status { throw CheckFailure("EA03 closed it.", device.proof(mark..<device.record.count)) }
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
-      throw CheckFinding(
+      throw CheckFailure(
         "The first was confirmed with EA03; this one was not.", device.proof(mark..<device.record.count))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)

@@ -11,7 +11,7 @@ extension CheckCase {
         let offer = try run.offer()
         guard let error = offer.device.offerError else { return }
         switch error.problem {
-        case .tooShort, .cutTable: throw offer.finding("\(error)", PacketHeader.size..<offer.packet.bytes.count - 1)
+        case .tooShort, .cutTable: throw offer.failure("\(error)", PacketHeader.size..<offer.packet.bytes.count - 1)
         default: return
         }
       },
@@ -38,7 +38,7 @@ extension CheckCase {
         guard let error = offer.device.offerError else { return }
         switch error.problem {
         case .noSessions, .sessionZero, .duplicateSession, .notOneControlSession, .otherControlSession:
-          throw offer.finding("\(error)", PacketHeader.size + 10..<offer.packet.bytes.count - 1)
+          throw offer.failure("\(error)", PacketHeader.size + 10..<offer.packet.bytes.count - 1)
         case .tooShort, .cutTable, .outOfRange: return
         }
       },
@@ -51,7 +51,7 @@ extension CheckCase {
         if protocols.isEmpty { throw CheckSkip("the accessory declares no protocol over the link") }
         let offer = try run.offer()
         guard offer.device.dataSession == nil else { return }
-        throw offer.finding(
+        throw offer.failure(
           "It declares \(protocols[0].name), but there is no session of type 2.",
           PacketHeader.size + 10..<offer.packet.bytes.count - 1)
       },
@@ -62,9 +62,9 @@ extension CheckCase {
         let offer = try run.offer()
         guard let header = offer.packet.header else { return }
         if header.control != .syn {
-          throw offer.finding("Its control byte is \(header.control).", WirePacket.Part.control)
+          throw offer.failure("Its control byte is \(header.control).", WirePacket.Part.control)
         }
-        if header.session != 0 { throw offer.finding("Its session is \(header.session).", WirePacket.Part.session) }
+        if header.session != 0 { throw offer.failure("Its session is \(header.session).", WirePacket.Part.session) }
       },
       CheckCase(
         212, "syn-repeat", "An unanswered SYN is retransmitted unchanged.", [.agreed],
@@ -72,13 +72,13 @@ extension CheckCase {
       ) { run in
         let (device, all) = try run.unsynchronized()
         guard all.count > 1 else {
-          throw CheckFinding("It was sent only once in 4 s without an answer.", device.proof(all[0].index))
+          throw CheckFailure("It was sent only once in 4 s without an answer.", device.proof(all[0].index))
         }
         for one in all.dropFirst() where one.bytes != all[0].bytes {
           let marks = zip(one.bytes, all[0].bytes).enumerated().filter { $1.0 != $1.1 }.map {
             $0.offset..<$0.offset + 1
           }
-          throw CheckFinding("The repetition differs.", device.proof(all[0].index) + device.proof(one.index, marks))
+          throw CheckFailure("The repetition differs.", device.proof(all[0].index) + device.proof(one.index, marks))
         }
       },
       CheckCase(
@@ -87,7 +87,7 @@ extension CheckCase {
       ) { run in
         let (device, all) = try run.unsynchronized()
         for (one, next) in zip(all, all.dropFirst()) where next.time - one.time < .milliseconds(100) {
-          throw CheckFinding(
+          throw CheckFailure(
             "Two of them are \(DurationText.format(next.time - one.time)) apart.",
             device.proof(one.index) + device.proof(next.index))
         }
@@ -109,11 +109,11 @@ extension CheckCase {
         guard let answer = answers.first(where: { !($0.header?.control.contains(.syn) ?? true) }),
           let header = answer.header
         else {
-          throw CheckFinding("The SYN|ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
+          throw CheckFailure("The SYN|ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
         }
         let proof = device.proof(offer.packet.index) + device.proof(ours.index)
-        func find(_ text: String, _ mark: Range<Int>) -> CheckFinding {
-          CheckFinding(text, proof + device.proof(answer.index, [mark]))
+        func find(_ text: String, _ mark: Range<Int>) -> CheckFailure {
+          CheckFailure(text, proof + device.proof(answer.index, [mark]))
         }
         if header.payloadCount > 0 { throw find("It carries a payload.", WirePacket.Part.length) }
         if header.control != .ack { throw find("Its control byte is \(header.control).", WirePacket.Part.control) }
@@ -135,7 +135,7 @@ extension CheckCase {
         let came = try device.wait(within: .seconds(2)) {
           device.record[mark...].contains { $0.isFromAccessory && $0.header?.acknowledgement == device.lastSent }
         }
-        if !came { throw CheckFinding("It was not.", device.proof(max(0, mark - 2)..<device.record.count)) }
+        if !came { throw CheckFailure("It was not.", device.proof(max(0, mark - 2)..<device.record.count)) }
       },
       CheckCase(
         216, "syn-other-number", "The device's sequence numbers may begin anywhere, including just before they wrap.",
@@ -180,7 +180,7 @@ extension CheckCase {
         let (device, mark) = try run.afterReset()
         let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }
         guard began || !device.line.isOpen else {
-          throw CheckFinding("It did neither within 5 s.", device.proof(mark - 1..<device.record.count))
+          throw CheckFailure("It did neither within 5 s.", device.proof(mark - 1..<device.record.count))
         }
       },
       CheckCase(
@@ -194,7 +194,7 @@ extension CheckCase {
           throw CheckSkip("no SYN arrived after the reset")
         }
         if old.header?.sequence == new.header?.sequence {
-          throw CheckFinding(
+          throw CheckFailure(
             "It is the same.",
             device.proof(old.index) + device.proof(mark) + device.proof(new.index, [WirePacket.Part.sequence]))
         }
@@ -212,7 +212,7 @@ extension CheckCase {
   ) -> CheckCase {
     CheckCase(
       number, name, sentence, sources, severity,
-      fix: "Correct the \(field.rawValue) in the SYN; phones answer such a SYN differently, if at all."
+      fix: "Correct the \(field.rawValue) in the SYN; Apple devices answer such a SYN differently, if at all."
     ) { run in
       let offer = try run.offer()
       guard let parameters = offer.device.offer else { throw CheckSkip("the SYN cannot be read (case 201)") }
@@ -220,7 +220,7 @@ extension CheckCase {
       let range =
         wrong.allowed.count == 1
         ? "\(wrong.allowed.lowerBound)" : "\(wrong.allowed.lowerBound) to \(wrong.allowed.upperBound)"
-      throw offer.finding("It is \(wrong.value); \(range) is allowed.", field.place)
+      throw offer.failure("It is \(wrong.value); \(range) is allowed.", field.place)
     }
   }
 }
@@ -247,8 +247,8 @@ struct Offer {
   let device: CheckDevice
   let packet: WirePacket
 
-  func finding(_ text: String, _ mark: Range<Int>) -> CheckFinding {
-    CheckFinding(text, device.proof(packet.index, [mark]))
+  func failure(_ text: String, _ mark: Range<Int>) -> CheckFailure {
+    CheckFailure(text, device.proof(packet.index, [mark]))
   }
 }
 

@@ -4,7 +4,7 @@
 /// CheckCase(
 ///   102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
 ///   fix: "Send the detection sequence again every second until the Apple device answers."
-/// ) { run in … throw CheckFinding("it was sent once", run.proof(…)) … }
+/// ) { run in … throw CheckFailure("it was sent once", run.proof(…)) … }
 /// ```
 public struct CheckCase: Sendable, Equatable {
   /// How much a broken rule matters.
@@ -29,7 +29,7 @@ public struct CheckCase: Sendable, Equatable {
   public let severity: Severity
   /// What to change in the firmware of an accessory that breaks it.
   public let fix: String
-  /// Whether it does what no phone does; such cases run only in a hostile check.
+  /// Whether it does what no Apple device does; such cases run only in a hostile check.
   public let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 

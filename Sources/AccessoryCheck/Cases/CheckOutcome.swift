@@ -13,9 +13,9 @@ public struct CheckResult: Sendable, Equatable {
 /// What came of one case.
 public enum CheckOutcome: Equatable, Sendable {
   /// The accessory follows the rule.
-  case held
+  case passed
   /// It does not.
-  case finding(CheckFinding)
+  case failed(CheckFailure)
   /// It could not be judged, for this reason.
   case skipped(String)
 
@@ -24,19 +24,19 @@ public enum CheckOutcome: Equatable, Sendable {
 }
 
 /// A rule that is broken, with the packets that prove it.
-public struct CheckFinding: Error, Equatable, Sendable {
+public struct CheckFailure: Error, Equatable, Sendable {
   /// What happened, as a sentence.
   public var text: String
   /// The packets, in the order of the wire.
   public var proof: [CheckProof]
 
-  /// A finding.
+  /// A failure with its proof.
   public init(_ text: String, _ proof: [CheckProof] = []) {
     (self.text, self.proof) = (text, proof)
   }
 }
 
-/// A packet that proves a finding, or another piece of what was on the wire.
+/// A packet that proves a failure, or another piece of what was on the wire.
 public struct CheckProof: Equatable, Sendable {
   /// Since the cable was plugged in.
   public var time: Duration

@@ -4,7 +4,7 @@ import IAP2
 
 /// An Apple device's end of one attachment that does exactly what a case asks for.
 ///
-/// By default it conducts itself as an iPhone does: answers detection, repeats the accessory's values in its SYN|ACK,
+/// By default it conducts itself as an Apple device does: answers detection, repeats the accessory's values in its SYN|ACK,
 /// acknowledges each packet, sends again what is not acknowledged. A case changes single points by ``Manner``, or sends
 /// packets of its own. Unlike `DevicePeer` it goes on after whatever the accessory does, and writes all of it down.
 final class CheckDevice {

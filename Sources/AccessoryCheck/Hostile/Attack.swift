@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Something that no phone does, made from a seed: a few steps after an ordinary beginning.
+/// Something that no Apple device does, made from a seed: a few steps after an ordinary beginning.
 struct Attack: Equatable {
   /// One step.
   enum Step: Equatable {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// What a hostile run found: lies, floods and garbage that no phone sends.
+/// What a hostile run found: lies, floods and garbage that no Apple device sends.
 public struct HostileReport: Sendable, Equatable {
   /// Something that the accessory did not survive.
   public struct Failure: Sendable, Equatable {

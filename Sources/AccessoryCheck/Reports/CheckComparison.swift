@@ -2,24 +2,24 @@ import AccessoryFormats
 
 /// What is new since an earlier run.
 public struct CheckComparison: Sendable, Equatable {
-  /// Cases that are findings now and were not.
+  /// Cases that fail now and did not.
   public var broken: [Int] = []
-  /// Cases that were findings and hold now.
+  /// Cases that failed and pass now.
   public var repaired: [Int] = []
-  /// Cases that were findings and could not be judged now.
+  /// Cases that failed and could not be judged now.
   public var unjudged: [Int] = []
-  /// Cases that are findings in both runs.
+  /// Cases that fail in both runs.
   public var known: [Int] = []
 
   /// Compares a report with an earlier one.
   public init(_ report: CheckReport, since earlier: CheckReport) {
-    let findings = Set(earlier.findings.map(\.rule.number))
+    let failed = Set(earlier.failures.map(\.rule.number))
     for result in report.results {
       let number = result.rule.number
-      let was = findings.contains(number)
+      let was = failed.contains(number)
       switch result.outcome {
-      case .finding: if was { known.append(number) } else { broken.append(number) }
-      case .held: if was { repaired.append(number) }
+      case .failed: if was { known.append(number) } else { broken.append(number) }
+      case .passed: if was { repaired.append(number) }
       case .skipped: if was { unjudged.append(number) }
       }
     }

@@ -10,15 +10,15 @@ extension CheckReport {
       let name = "\(rule.number) \(rule.name): \(rule.sentence)"
       let group = "check.\(rule.group.title)"
       switch result.outcome {
-      case .held: return ReportCase(group, name, time: result.time, .passed)
+      case .passed: return ReportCase(group, name, time: result.time, .passed)
       case .skipped(let reason): return ReportCase(group, name, time: result.time, .skipped(reason))
-      case .finding(let finding):
+      case .failed(let failure):
         return ReportCase(
           group, name, time: result.time,
           .failed(
-            finding.text, kind: rule.severity.rawValue,
-            details: ([rule.fix] + finding.proof.map(\.line)).joined(separator: "\n")),
-          more: Self.explanation(rule, finding))
+            failure.text, kind: rule.severity.rawValue,
+            details: ([rule.fix] + failure.proof.map(\.line)).joined(separator: "\n")),
+          more: Self.explanation(rule, failure))
       }
     }
     if let hostile {
@@ -37,8 +37,8 @@ extension CheckReport {
   }
 
   /// What to change, and the packets that prove it, for a page.
-  private static func explanation(_ rule: CheckCase, _ finding: CheckFinding) -> String {
-    let packets = finding.proof.map {
+  private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
+    let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
     }
     let sources = rule.sources.map(\.description).joined(separator: ", ")
@@ -46,7 +46,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Findings of the earlier run are none of this one.
+  /// Failures that the earlier run had, too, do not count.
   public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
@@ -63,8 +63,8 @@ extension CheckReport {
   /// How many cases there were of each outcome, and how often the accessory was plugged in.
   public var figures: [ReportFigure] {
     [
-      ReportFigure("held", counts.held, moreIsBetter: true),
-      ReportFigure("findings", counts.findings, moreIsBetter: false),
+      ReportFigure("passed", counts.passed, moreIsBetter: true),
+      ReportFigure("failed", counts.failed, moreIsBetter: false),
       ReportFigure("skipped", counts.skipped, moreIsBetter: false), ReportFigure("attachments", attachments),
     ]
   }
@@ -94,7 +94,7 @@ extension CheckReport {
 
 extension CheckResult {
   /// Whether the rule is broken.
-  public var isFinding: Bool { if case .finding = outcome { true } else { false } }
+  public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
 extension CheckProof {

@@ -4,7 +4,7 @@ import AccessoryRuns
 extension CheckReport: Report {
   /// What its files say they are.
   public static let kind = "check report"
-  /// Each finding has its packets.
+  /// Each failure has its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// Its keys in files.
   public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
@@ -16,9 +16,9 @@ extension CheckReport: Report {
     Field("attachments", \.attachments, .tally, "number of times the accessory was plugged in", isRequired: true)
     Field("ending", \.ending, .ending, "`complete`, `stopped by` a signal, or `gone` with a reason", isRequired: true)
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run in which no case was judged passes")
-    Field(confirmed: "held", .tally, "how many cases held") { $0.counts.held }
-    Field(confirmed: "findings", .tally, "number of findings") { $0.counts.findings }
-    Field(confirmed: "skipped", .tally, "number of skipped cases") { $0.counts.skipped }
+    Field(confirmed: "casesPassed", .tally, "number of passed cases") { $0.counts.passed }
+    Field(confirmed: "casesFailed", .tally, "number of failed cases") { $0.counts.failed }
+    Field(confirmed: "casesSkipped", .tally, "number of skipped cases") { $0.counts.skipped }
     Field(
       "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
     Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
@@ -85,13 +85,13 @@ extension CheckResult {
 
 /// A result as reports write it: what the case says, for whoever reads the file, and what came of it.
 private struct CheckEntry: Equatable {
-  enum Kind: String, CaseIterable { case held, skipped, finding }
+  enum Kind: String, CaseIterable { case passed, failed, skipped }
 
   var number = 0
   var name = ""
   var rule: CheckCase?
   var time = Duration.zero
-  var kind = Kind.held
+  var kind = Kind.passed
   var reason: String?
   var text: String?
   var fix: String?
@@ -120,10 +120,10 @@ private struct CheckEntry: Equatable {
   init(_ result: CheckResult) {
     (number, name, rule, time) = (result.rule.number, result.rule.name, result.rule, result.time)
     switch result.outcome {
-    case .held: kind = .held
+    case .passed: kind = .passed
     case .skipped(let reason): (kind, self.reason) = (.skipped, reason)
-    case .finding(let finding):
-      (kind, text, packets) = (.finding, finding.text, finding.proof)
+    case .failed(let failure):
+      (kind, text, packets) = (.failed, failure.text, failure.proof)
       fix = result.rule.fix
     }
   }
@@ -133,9 +133,9 @@ private struct CheckEntry: Equatable {
     guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) else { return nil }
     let outcome: CheckOutcome =
       switch kind {
-      case .held: .held
+      case .passed: .passed
       case .skipped: .skipped(reason ?? "")
-      case .finding: .finding(CheckFinding(text ?? "", packets ?? []))
+      case .failed: .failed(CheckFailure(text ?? "", packets ?? []))
       }
     return CheckResult(rule: rule, outcome: outcome, time: time)
   }

@@ -5,15 +5,15 @@ extension CheckReport {
   /// Passed when every case of the run was tried, at least one was judged, and nothing was found.
   public var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict where findings that the earlier run had, too, are none.
+  /// The verdict where failures that the earlier run had, too, do not count.
   public var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
-    let findings = findings.map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
+    let failed = failures.map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
     var reasons: [String] = []
-    if !findings.isEmpty {
-      let names = findings.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
-      reasons.append("\(findings.count.counted("finding")): \(names)")
+    if !failed.isEmpty {
+      let names = failed.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
+      reasons.append("\(failed.count.counted("case")) failed: \(names)")
     }
     if let hostile, !hostile.failures.isEmpty { reasons.append(hostile.summary) }
     if case .gone = ending, let unfinished { reasons.append(unfinished) }

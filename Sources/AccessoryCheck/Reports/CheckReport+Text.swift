@@ -24,15 +24,15 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result for people: a line, and below a finding what to change and the packets that prove it.
+  /// The result for people: a line, and below a failure what to change and the packets that prove it.
   public var text: String {
     switch outcome {
-    case .held: return "held     \(rule.number)  \(rule.sentence)"
+    case .passed: return "passed   \(rule.number)  \(rule.sentence)"
     case .skipped(let reason): return "skipped  \(rule.number)  \(rule.sentence)\n         \(reason.singleLine)"
-    case .finding(let finding):
-      let packets = finding.proof.map { $0.line.indented(by: 9) }
+    case .failed(let failure):
+      let packets = failure.proof.map { $0.line.indented(by: 9) }
       return
-        (["FINDING  \(rule.number)  \(rule.sentence)", "         \(finding.text.singleLine)"]
+        (["FAILED   \(rule.number)  \(rule.sentence)", "         \(failure.text.singleLine)"]
         + ["         change: \(rule.fix) (\(rule.severity.rawValue); \(sourcesText))"] + packets).joined(
           separator: "\n")
     }
@@ -56,10 +56,10 @@ extension CheckReport {
       lines.append("the accessory at \(place)")
     }
     lines.append("\(summary), in \(attachments) attachment\(attachments == 1 ? "" : "s") and \(Self.seconds(time)) s")
-    let findings = findings
-    if findings.isEmpty, let reason = verdict.reasons.first { lines.append("\(verdict.word): \(reason.singleLine)") }
-    if !findings.isEmpty {
-      lines.append("findings: " + findings.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
+    let failures = failures
+    if failures.isEmpty, let reason = verdict.reasons.first { lines.append("\(verdict.word): \(reason.singleLine)") }
+    if !failures.isEmpty {
+      lines.append("failed: " + failures.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
     }
     if let hostile {
       lines.append(hostile.summary)

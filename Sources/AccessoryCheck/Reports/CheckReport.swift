@@ -48,26 +48,26 @@ public struct CheckReport: Sendable, Equatable {
 
   init(place: String) { self.place = place }
 
-  /// The results that are findings.
-  public var findings: [(rule: CheckCase, finding: CheckFinding)] {
-    results.compactMap { if case .finding(let finding) = $0.outcome { ($0.rule, finding) } else { nil } }
+  /// The results that failed.
+  public var failures: [(rule: CheckCase, failure: CheckFailure)] {
+    results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
 
-  /// How many cases held, are findings, and were skipped.
-  public var counts: (held: Int, findings: Int, skipped: Int) {
-    let found = findings.count
-    let held = results.count { $0.outcome == .held }
-    return (held, found, results.count - found - held)
+  /// How many cases passed, failed, and were skipped.
+  public var counts: (passed: Int, failed: Int, skipped: Int) {
+    let failed = failures.count
+    let passed = results.count { $0.outcome == .passed }
+    return (passed, failed, results.count - failed - passed)
   }
 
   /// Whether nothing came of the run: every case was skipped, or there was none, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
-  /// One line: "61 held, 2 findings, 20 skipped".
+  /// One line: "61 passed, 2 failed, 20 skipped".
   public var summary: String {
     let counts = counts
     return
-      "\(counts.held) held, \(counts.findings) finding\(counts.findings == 1 ? "" : "s"), \(counts.skipped) skipped"
+      "\(counts.passed) passed, \(counts.failed) failed, \(counts.skipped) skipped"
       + (shards.text.isEmpty ? "" : " (\(shards.text))")
   }
 }

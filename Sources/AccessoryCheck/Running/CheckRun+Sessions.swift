@@ -137,7 +137,7 @@ extension CheckRun {
         ? "\(received.count) bytes came back where \(bytes.count) were sent"
         : "byte \(at) came back as \(Hex.number(received[at])) and was sent as \(Hex.number(bytes[at]))"
     let end = device.line.isOpen ? "" : "; \(device.endText)"
-    throw CheckFinding(what + end, device.proof(mark..<device.record.count))
+    throw CheckFailure(what + end, device.proof(mark..<device.record.count))
   }
 
   /// The most bytes of a session that one packet to the accessory may carry.

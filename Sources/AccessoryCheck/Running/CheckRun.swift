@@ -93,7 +93,7 @@ final class CheckRun {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches, and takes the steps in a phone's order: link, authentication, identification.
+  /// Attaches, and takes the steps in an Apple device's order: link, authentication, identification.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -125,7 +125,7 @@ final class CheckRun {
 
   // MARK: What is known of the accessory
 
-  /// The first whole attachment, in a phone's order and undisturbed. Many cases are judged by its record.
+  /// The first whole attachment, in an Apple device's order and undisturbed. Many cases are judged by its record.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()

@@ -13,7 +13,7 @@ public struct CheckSettings {
   public var protocolName: String?
   /// Whether sessions on that protocol send back what they receive.
   public var echo = Echo.tried
-  /// Whether cases run that do what no phone does.
+  /// Whether cases run that do what no Apple device does.
   public var isHostile = false
   /// What signatures are verified with.
   public var verifier: any DeviceAuthenticator
@@ -22,7 +22,7 @@ public struct CheckSettings {
   public enum Echo: String, Sendable, CaseIterable {
     /// It is found out; cases that need an echo are skipped where there is none.
     case tried = "try"
-    /// It does, and it is a finding when it does not.
+    /// It does, and a case fails when it does not.
     case yes
     /// It does not; cases that need an echo are skipped.
     case no

@@ -69,13 +69,13 @@ public final class Checker {
 
   private func judge(_ rule: CheckCase) throws -> CheckOutcome {
     if rule.isHostile, !settings.isHostile {
-      return .skipped("no phone does this: runs only with --hostile")
+      return .skipped("no Apple device does this: runs only with --hostile")
     }
     do {
       try rule.script(run)
-      return .held
-    } catch let finding as CheckFinding {
-      return .finding(finding)
+      return .passed
+    } catch let failure as CheckFailure {
+      return .failed(failure)
     } catch let skip as CheckSkip {
       return .skipped(skip.reason)
     } catch let short as Shortfall {

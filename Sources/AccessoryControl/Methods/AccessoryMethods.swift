@@ -56,7 +56,7 @@ extension ControlMethods {
       return Applied(isNow: isNow, quirks: accessory.profile.quirks)
     },
     ControlMethod(
-      "accessory.behavior", "Choose an accessory's behaviour in sessions opened from now on.",
+      "accessory.behavior", "Choose an accessory's behavior in sessions opened from now on.",
       ChangingBehavior.format, Nothing.result, errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, params in
@@ -77,7 +77,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.release",
-      "Undo `accessory.take`: the behaviour handles sessions again, and taken sessions are closed.",
+      "Undo `accessory.take`: the behavior handles sessions again, and taken sessions are closed.",
       OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       try call.server.accessories.find(params.id).release()
@@ -115,7 +115,7 @@ extension ControlMethods {
     if params.serial != nil, params.count > 1 {
       throw RPCError(.params, "serial: \(params.count) accessories cannot share one serial number")
     }
-    let faults = try params.faults.flatMap { text throws(SourceProblems) in try FaultPreset.faults(text) }
+    let faults = try params.faults.flatMap { text throws(SourceProblems) in try LinkPreset.faults(text) }
     let ports = try profiles.enumerated().map { index, profile in
       try params.on.map { try port($0, profile, index + 1, of: profiles.count, in: world) }
     }
@@ -178,7 +178,7 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks in addition to the profile's")
     Field(
       "behavior", \.behavior, .optional(Behavior.format.format), "what it does in sessions, instead of the profile's")
-    Field("faults", \.faults, .list(of: .text), "faults on its cables, or preset names, as for --fault")
+    Field("faults", \.faults, .list(of: .text), "faults on its cables, or names of link presets, as for --fault")
     Field(
       "on", \.on, .optional(.text),
       "where to plug it in instead of the world's device: any address that `easim run --on` accepts")
@@ -217,7 +217,7 @@ private struct ChangingBehavior: Equatable, Sendable {
   static let format = Record("changing behavior", "", ChangingBehavior()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
-      "behavior", \.behavior, .optional(Behavior.format.format), "the behaviour (default: the profile's)")
+      "behavior", \.behavior, .optional(Behavior.format.format), "the behavior (default: the profile's)")
     Field("protocol", \.protocolName, .optional(.text), "only for sessions of this protocol (default: all)")
   }
 }

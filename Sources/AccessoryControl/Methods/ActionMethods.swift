@@ -99,7 +99,7 @@ private struct Ending: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field(
       "sessions", \.sessions, .choice,
-      "closed: the device closes its sessions; left: the device keeps them open, as observed on iPhones, and other "
+      "closed: the device closes its sessions; left: the device keeps them open, as observed on Apple devices, and other "
         + "apps see them as another app's")
   }
 }

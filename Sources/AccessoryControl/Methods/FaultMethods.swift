@@ -8,11 +8,12 @@ extension ControlMethods {
       "fault.add",
       "Add a fault to an accessory's present and later cables. Its times count from now, and on later cables from "
         + "each plug-in. It sits at the accessory's end: `in` is what the accessory receives.",
-      FaultMethods.Adding.format, Listed<String>.format("faults", .text, "their ids; a preset adds several faults"),
+      FaultMethods.Adding.format,
+      Listed<String>.format("faults", .text, "their ids; a link preset adds several faults"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
-      let faults = try FaultPreset.faults(params.fault)
+      let faults = try LinkPreset.faults(params.fault)
       return Listed(all: try FaultMethods.add(faults, to: accessory))
     },
     ControlMethod(
@@ -82,7 +83,7 @@ enum FaultMethods {
 
     static let format = Record("adding a fault", "", Adding()) {
       Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-      Field("fault", \.fault, .text, "the fault or preset, as for --fault", isRequired: true)
+      Field("fault", \.fault, .text, "the fault or link preset, as for --fault", isRequired: true)
     }
   }
 

@@ -29,9 +29,9 @@ extension ControlMethods {
       ScenarioChoices.format, Made.format("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
     ) { call, params in
       let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
-      let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : params.client
+      let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : params.client
       guard let client = ScenarioClients.named(wanted) else {
-        let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+        let names = ["naive", ScenarioClients.robust.name] + ScenarioClients.naive.map(\.name)
         throw RPCError(
           .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
       }
@@ -169,7 +169,7 @@ private struct BurstChoices: Equatable, Sendable {
 
 private struct ScenarioChoices: Equatable, Sendable {
   var scenario = ""
-  var client = ScenarioClients.sound.name
+  var client = ScenarioClients.robust.name
   var seed: UInt64?
 
   static let format = Record("scenario choices", "", ScenarioChoices()) {

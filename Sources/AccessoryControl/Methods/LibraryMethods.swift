@@ -9,20 +9,20 @@ extension ControlMethods {
   static let library: [ControlMethod] = [
     ControlMethod(
       "library.list",
-      "List the profiles, scenarios and fault presets that other methods accept by name.",
+      "List the profiles, scenarios and link presets that other methods accept by name.",
       Nothing.params, Library.format,
       effect: .reads,
       exampleResult:
         "{\"profiles\":[{\"profile\":\"echo\",\"summary\":\"…\",\"name\":\"…\",\"manufacturer\":\"…\",\"protocols\":[\"com.example.echo\"],\"yours\":false},…],"
         + "\"scenarios\":[{\"scenario\":\"flicker\",\"summary\":\"…\",\"seconds\":2.5,\"naive\":\"…\"},…],"
-        + "\"presets\":[{\"preset\":\"bluetooth\",\"summary\":\"…\",\"faults\":[\"rate,bytes=7500\",…]},…]}"
+        + "\"linkPresets\":[{\"linkPreset\":\"bluetooth\",\"summary\":\"…\",\"faults\":[\"rate,bytes=7500\",…]},…]}"
     ) { call, _ in
       let profiles = call.profiles
       let scenarios = ScenarioLibrary(profiles: profiles)
       return Library(
         profiles: profiles.names.map { Library.entry($0.name, isUsers: $0.isUsers, in: profiles) },
         scenarios: scenarios.names.compactMap { try? scenarios.scenario($0) }.map(Library.entry),
-        presets: FaultPreset.all.map(Library.entry))
+        linkPresets: LinkPreset.all.map(Library.entry))
     }
   ]
 }
@@ -30,7 +30,7 @@ extension ControlMethods {
 private struct Library: Equatable, Sendable {
   var profiles: [JSON5Value] = []
   var scenarios: [JSON5Value] = []
-  var presets: [JSON5Value] = []
+  var linkPresets: [JSON5Value] = []
 
   static let format = Record("library", "", Library()) {
     Field(
@@ -41,7 +41,8 @@ private struct Library: Equatable, Sendable {
       "scenarios", \.scenarios, .list(of: .raw("a scenario")),
       "each with `scenario`, `summary`, `seconds`, and the `naive` client that it breaks", isRequired: true)
     Field(
-      "presets", \.presets, .list(of: .raw("a preset")), "each with `preset`, `summary` and its `faults`",
+      "linkPresets", \.linkPresets, .list(of: .raw("a link preset")),
+      "each with `linkPreset`, `summary` and its `faults`",
       isRequired: true)
   }
 
@@ -69,9 +70,9 @@ private struct Library: Equatable, Sendable {
     return .object(members)
   }
 
-  static func entry(_ preset: FaultPreset) -> JSON5Value {
+  static func entry(_ preset: LinkPreset) -> JSON5Value {
     .object([
-      .init("preset", .text(preset.name)), .init("summary", .text(preset.summary)),
+      .init("linkPreset", .text(preset.name)), .init("summary", .text(preset.summary)),
       .init("faults", .array(preset.faults.map { .text($0.description) })),
     ])
   }

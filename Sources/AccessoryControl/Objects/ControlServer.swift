@@ -95,11 +95,12 @@ public final class ControlServer {
   /// - Returns: its id.
   /// - Throws: an error when it cannot be plugged in there.
   public func run(
-    _ profile: Profile, at port: any Port, patience: Patience, link: @escaping (inout LinkSettings) -> Void
+    _ profile: Profile, at port: any Port, handshakeTimeouts: HandshakeTimeouts,
+    link: @escaping (inout LinkSettings) -> Void
   ) throws -> String {
     let id = try accessories.issue()
     let accessory = ControlledAccessory(
-      id, profile, at: port, in: try world("main"), patience: patience, link: link)
+      id, profile, at: port, in: try world("main"), handshakeTimeouts: handshakeTimeouts, link: link)
     accessories.put(accessory, named: id)
     try accessory.perform(.accessory(.plugIn, of: accessory.id))
     return id

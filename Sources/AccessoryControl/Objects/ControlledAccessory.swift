@@ -17,7 +17,7 @@ final class ControlledAccessory {
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviours instead of the profile's: by protocol; the key nil is for all others.
+  /// Behaviors instead of the profile's: by protocol; the key nil is for all others.
   private var behaviors: [String?: Behavior] = [:]
   /// What it does in its sessions, when it is the accessory of a recording.
   private let recorded: RecordedBehavior?
@@ -31,16 +31,16 @@ final class ControlledAccessory {
   /// Whether its quirks have changed since ``simulated`` was made.
   private var isStale = false
 
-  private let patience: Patience
+  private let handshakeTimeouts: HandshakeTimeouts
   private let link: (inout LinkSettings) -> Void
 
   init(
     _ id: String, _ profile: Profile, recording: Recording? = nil, at port: (any Port)?, in world: ControlWorld,
-    patience: Patience = Patience(), link: @escaping (inout LinkSettings) -> Void = { _ in }
+    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), link: @escaping (inout LinkSettings) -> Void = { _ in }
   ) {
     recorded = recording.map { RecordedBehavior($0) }
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
-    (self.patience, self.link) = (patience, link)
+    (self.handshakeTimeouts, self.link) = (handshakeTimeouts, link)
     simulated = make()
     world.record(taps, of: id, profile.identity.name)
   }
@@ -57,7 +57,8 @@ final class ControlledAccessory {
     }
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
-      profile, at: port, authenticator: world.server.settings.coprocessor(profile), patience: patience, link: link,
+      profile, at: port, authenticator: world.server.settings.coprocessor(profile),
+      handshakeTimeouts: handshakeTimeouts, link: link,
       behavior: behavior)
   }
 
@@ -120,7 +121,7 @@ final class ControlledAccessory {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
 
-  // MARK: Quirks and behaviours
+  // MARK: Quirks and behaviors
 
   /// Whether it applies now; else when it is plugged in next.
   func change(_ change: (inout Profile) -> Void) -> Bool {
@@ -245,7 +246,7 @@ struct AccessoryState: Equatable, Sendable {
   }
 }
 
-/// A behaviour that is chosen for each session when it opens.
+/// A behavior that is chosen for each session when it opens.
 private struct ChosenBehavior: AccessoryBehavior {
   let choose: (Session) -> any AccessoryBehavior
 

@@ -1,4 +1,4 @@
-/// The form `name,key=value,…` in which the command line and files write quirks, behaviours and faults.
+/// The form `name,key=value,…` in which the command line and files write quirks, behaviors and faults.
 ///
 /// ```swift
 /// let text = OptionText("loss,chance=5%,in")

@@ -1,5 +1,5 @@
 /// How the system treats an app, where sources disagree or systems differ. Each setting has a default and the other
-/// behaviours that were reported.
+/// behaviors that were reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 /// How Apple's framework reports events to an app, where its documentation does not say or systems differ; ``AppRules``
-/// has the rest. Each setting has a default and the other behaviours that were reported.
+/// has the rest. Each setting has a default and the other behaviors that were reported.
 public struct FrameworkSettings: Sendable {
   /// What is reported first at a disconnect.
   public enum EndOrder: Sendable, CaseIterable {

@@ -29,7 +29,7 @@ extension BurstReport {
       let unit = field.name.lowercased().hasSuffix("bytes") ? "bytes" : field.name == "reconnections" ? "" : "bursts"
       add("summary", field.name, "\(self[keyPath: field.path])", unit)
     }
-    for check in checks { add("check", check.goal, check.passed ? "held" : "broken", check.text) }
+    for check in checks { add("check", check.goal, check.passed ? "passed" : "failed", check.text) }
     for (section, times) in [("latency", latency), ("service", service)] where times.total > 0 {
       for row in times.shownFigures { add(section, row.name, FixedText.text(row.value, places: 0), "ns") }
     }

@@ -99,10 +99,10 @@ extension BurstReport {
       "easim_burst_errors", "gauge", "Errors, by kind.",
       ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
     metrics.family(
-      "easim_burst_check_held", "gauge", "Whether a limit held.",
+      "easim_burst_check_passed", "gauge", "Whether a check passed.",
       checks.map { ([("check", $0.name), ("goal", $0.goal)], $0.passed ? "1" : "0") })
     metrics.family(
-      "easim_burst_baseline_held", "gauge", "Whether a figure is no worse than in the baseline.",
+      "easim_burst_baseline_passed", "gauge", "Whether a figure is no worse than in the baseline.",
       (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
     metrics.histogram(
       "easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])

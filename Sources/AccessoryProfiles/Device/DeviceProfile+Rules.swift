@@ -39,7 +39,7 @@ extension DeviceProfile {
 
   /// What is sent at connection.
   private var updates: [MessageRule] {
-    // Phones repeat it until it is answered.
+    // Devices repeat it until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
     askWiFi.every = 2_000
     return [

@@ -210,7 +210,7 @@ extension Behavior.Program {
 }
 
 extension Profile {
-  /// The programs that its sessions run, each with the path of its behaviour in the profile.
+  /// The programs that its sessions run, each with the path of its behavior in the profile.
   public var programs: [(path: String, program: Behavior.Program)] {
     var found: [(String, Behavior.Program)] = []
     if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What an accessory is and does: its identity, its link, and its behaviour.
+/// What an accessory is and does: its identity, its link, and its behavior.
 ///
 /// A profile is a value. It is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by
 /// ``AccessoryImport``, or made in Swift; the simulator uses it without files. Its sections are the sections of the
@@ -62,7 +62,7 @@ public struct Profile: Equatable, Sendable {
     quirks = []
   }
 
-  /// The behaviour of one of the protocols.
+  /// The behavior of one of the protocols.
   public func behavior(of entry: SessionProtocol) -> Behavior {
     entry.behavior ?? behavior
   }

@@ -141,7 +141,7 @@ public struct OddIdentification: Equatable, Sendable {
   }.example("identification,never")
 }
 
-/// What goes wrong when a session is opened (field failures W6, W8 and W12; behaviour F11, the accessory closes the
+/// What goes wrong when a session is opened (field failures W6, W8 and W12; behavior F11, the accessory closes the
 /// session).
 public struct OddSession: Equatable, Sendable {
   /// The wrong answer.

@@ -192,7 +192,7 @@ extension ProfileCheck {
         } else if script == nil {
           error(
             "\(path).to",
-            "the behaviour of '\(name)' is not a script, so nothing can be sent there: give it { type: 'script', rules: [] }",
+            "the behavior of '\(name)' is not a script, so nothing can be sent there: give it { type: 'script', rules: [] }",
             reliesOn: ["accessory.protocols", "behavior"])
         }
       }

@@ -36,7 +36,7 @@ public enum Refusal: Equatable, Sendable {
     /// Do not ask accessories to authenticate.
     case skipAuthentication
     /// Use accessories whose identification breaks rules.
-    case judgeLeniently
+    case acceptIdentification
     /// Write down every packet.
     case transcript
   }
@@ -59,7 +59,7 @@ public enum Refusal: Equatable, Sendable {
     case .identification(let findings):
       findings.contains { $0.check == .unreadableParameter && $0.parameter == 0 }
         ? [(nil, "correct the message in the firmware"), (.transcript, "keeps its bytes")]
-        : [(.judgeLeniently, "makes these findings warnings")]
+        : [(.acceptIdentification, "only warns about this")]
     case .synchronization: [(nil, "correct the SYN in the firmware"), (.transcript, "keeps its bytes")]
     case .legacyAccessory:
       [

@@ -5,7 +5,7 @@ import IAP2
 
 /// What an accessory does with the bytes of its sessions.
 ///
-/// A behaviour is asked once per session for a handler, which then lives as long as the session. Profiles name the
+/// A behavior is asked once per session for a handler, which then lives as long as the session. Profiles name the
 /// built-in ones; in Swift anything that conforms will do, and ``ClosureBehavior`` is the short form:
 ///
 /// ```swift
@@ -18,17 +18,17 @@ public protocol AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
-/// What a behaviour can use besides its session.
+/// What a behavior can use besides its session.
 public struct BehaviorContext {
   /// The loop that the session lives on: time, timers, chance.
   public let loop: any EventLoop
-  /// Where programs that behaviours start are kept until they have ended.
+  /// Where programs that behaviors start are kept until they have ended.
   let programs: ProgramKeeper
   /// What the scripts of the accessory share.
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// A context. `report` receives, on the loop, what behaviours report besides their bytes.
+  /// A context. `report` receives, on the loop, what behaviors report besides their bytes.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
@@ -50,9 +50,9 @@ public struct BehaviorContext {
   public func warn(_ text: String) { report(.warning(text)) }
 }
 
-/// Gives life to the behaviours that profiles name.
+/// Gives life to the behaviors that profiles name.
 public enum BuiltInBehaviors {
-  /// The behaviour for its description.
+  /// The behavior for its description.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()
@@ -64,7 +64,7 @@ public enum BuiltInBehaviors {
   }
 }
 
-/// A behaviour made of closures: the short form for tests and small accessories.
+/// A behavior made of closures: the short form for tests and small accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -82,7 +82,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   private let received: (RawSpan, Session, BehaviorContext) -> Void
   private let ended: (Session, SessionEnd, BehaviorContext) -> Void
 
-  /// A behaviour that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
+  /// A behavior that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
   public init(
     opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
     ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },

@@ -5,8 +5,8 @@ import IAP2
 /// Stands in one session of an accessory with session quirks: asks ``SessionQuirks`` what becomes of the bytes, and does it.
 ///
 /// ```
-///   behaviour ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
-///   behaviour ◀─ first settings ◀─ busy, failing ◀─ small buffer ◀─ device
+///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
+///   behavior ◀─ first settings ◀─ busy, failing ◀─ small buffer ◀─ device
 /// ```
 ///
 /// The queue has a limit, as a session has: when it is full, a write takes fewer bytes.
@@ -23,7 +23,7 @@ final class QuirkStream: SessionFilter {
   private var chunker: ReplyChunker?
 
   private var queue = ByteQueue()
-  /// Whether the behaviour waits for room.
+  /// Whether the behavior waits for room.
   private var wasFull = false
   private let sending = OneAtATime()
   private var isSilent = false
@@ -88,7 +88,7 @@ final class QuirkStream: SessionFilter {
     return taken
   }
 
-  /// Sends bytes that the accessory's behaviour does not know of.
+  /// Sends bytes that the accessory's behavior does not know of.
   func add(_ bytes: [UInt8]) {
     if isSilent || quirks.isWedged { return }
     queue.append(contentsOf: bytes)
@@ -97,7 +97,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and notifies the behaviour of room. Not from within its write.
+  /// Sends what may be sent now, and notifies the behavior of room. Not from within its write.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {

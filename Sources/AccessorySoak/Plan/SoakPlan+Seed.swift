@@ -7,7 +7,7 @@ import AccessoryWorlds
 
 extension SoakPlan {
   /// The plan of a seed. With a template, the accessories have that profile: its identity, protocols, link,
-  /// authentication and quirks. An echo plays as it is; in place of any other behaviour, sessions carry the plan's
+  /// authentication and quirks. An echo plays as it is; in place of any other behavior, sessions carry the plan's
   /// bytes both ways, because only known bytes can be checked.
   ///
   /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions of a few packets.

@@ -20,7 +20,7 @@ extension SoakReport: Report {
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a world passes")
     Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "number of worlds played", isRequired: true)
-    Field("failures", \.failureCount, .tally, "number of worlds that broke a rule", isRequired: true)
+    Field("failures", \.failureCount, .tally, "number of worlds that failed", isRequired: true)
     Field("hash", \.hash, .hash, "the sum of the hashes of all worlds", isRequired: true)
     Field(confirmed: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
     Field("coverage", \.coverage, .object(corners), "number of times each corner was reached", isRequired: true)
@@ -60,7 +60,7 @@ extension SoakReport: Report {
 }
 
 extension SoakReport.Failure {
-  fileprivate static let format = Record("failure", "a world that broke a rule", Self()) {
+  fileprivate static let format = Record("failure", "a world that failed", Self()) {
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
     Field(
       "violations", \.violations, .list(of: .object(SoakViolation.format), count: 1...1_000),

@@ -8,7 +8,7 @@ extension SoakReport {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
     if worlds == 0, unfinished == nil { return nothing }
-    text += failureCount > 0 ? "\(failureCount) broke a rule" : worlds > 0 ? "every rule held" : "nothing was checked"
+    text += failureCount > 0 ? "\(failureCount) failed" : worlds > 0 ? "all passed" : "nothing was checked"
     if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
     if let stoppedBy { text += "; stopped by \(stoppedBy)" }
     return text
@@ -30,7 +30,7 @@ extension SoakReport {
   /// Failures that are counted and not listed.
   public var beyond: [String] {
     let count = failureCount - failures.count
-    return count > 0 ? ["and \(count) more worlds that broke a rule"] : []
+    return count > 0 ? ["and \(count) more worlds that failed"] : []
   }
 
   private func text(of failure: Failure) -> String {
@@ -84,7 +84,7 @@ extension SoakReport {
   /// How many worlds were played, and how far they reached.
   public var figures: [ReportFigure] {
     [
-      ReportFigure("worlds", worlds), ReportFigure("broke a rule", failureCount, moreIsBetter: false),
+      ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),
       ReportFigure("corners reached", SoakCoverage.Corner.allCases.count { coverage[$0] > 0 }, moreIsBetter: true),
       ReportFigure("faults took effect", Fault.format.names.reduce(0) { $0 + coverage[fault: $1] }),
     ]

@@ -7,7 +7,7 @@ import AccessoryRuns
 /// Worlds run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
 /// to the very bytes of the single run's report. How fast the worlds were played is printed and not kept.
 public struct SoakReport: Equatable, Sendable {
-  /// A world that broke a rule.
+  /// A world that failed.
   public struct Failure: Equatable, Sendable {
     /// Its seed.
     public var seed: UInt64 = 0
@@ -52,7 +52,7 @@ public struct SoakReport: Equatable, Sendable {
   public var allowsEmpty = false
   /// How many worlds were played.
   public var worlds = 0
-  /// How many of them broke a rule.
+  /// How many of them failed.
   public var failureCount = 0
   /// The hashes of all worlds, added up.
   public var hash: UInt64 = 0
@@ -120,7 +120,7 @@ public struct SoakReport: Equatable, Sendable {
 
   /// Passed when every world of the run was played, every rule held in each, and no corner is missing.
   public var verdict: Verdict {
-    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) broke a rule"] : []
+    var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
     return Verdict(
       wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)

@@ -12,7 +12,7 @@ import AccessoryWorlds
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
 /// shrinker?.run()
-/// print(shrinker?.shrunk.scenario ?? "all rules held")
+/// print(shrinker?.shrunk.scenario ?? "passed")
 /// ```
 public struct SoakShrinker {
   /// The limits of the effort.

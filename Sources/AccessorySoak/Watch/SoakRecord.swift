@@ -15,7 +15,7 @@ final class SoakRecord {
   var leaks = LeakWatch()
   /// Where the bytes of the streams are made.
   let scratch = UniqueScratch()
-  /// The behaviour of accessories that echo; tests replace it with faulty ones.
+  /// The behavior of accessories that echo; tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
   /// How often a link went down at either end, including resets by the device.

@@ -52,7 +52,7 @@ public struct Scenario: Equatable, Sendable {
     public var name = ""
     /// One sentence about what it reproduces.
     public var summary = ""
-    /// The numbers of the behaviours or failures it reproduces, such as F1 or W3.
+    /// The numbers of the behaviors or failures it reproduces, such as F1 or W3.
     public var reproduces: [String] = []
     /// Its public source.
     public var source = ""

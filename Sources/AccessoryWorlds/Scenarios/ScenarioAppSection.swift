@@ -55,7 +55,7 @@ struct ScenarioAppSection: Equatable {
 extension AppRules {
   /// As scenarios and the control protocol write them.
   package static let format = Record(
-    "rules", "how the system treats the app where systems differ or behaviour is undocumented",
+    "rules", "how the system treats the app where systems differ or behavior is undocumented",
     AppRules()
   ) {
     Field(

@@ -115,7 +115,7 @@ extension Scenario.About {
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
     Field("description", \.summary, .text, "one sentence: what it reproduces", isRequired: true)
     Field(
-      "reproduces", \.reproduces, .list(of: .text), "the numbers of the behaviours and failures that it reproduces")
+      "reproduces", \.reproduces, .list(of: .text), "the numbers of the behaviors and failures that it reproduces")
     Field("source", \.source, .text, "where this was reported")
     Field("story", \.story, .text, "what happened, and to which product")
     Field("survival", \.survival, .text, "how an app can survive it")
@@ -241,7 +241,7 @@ private struct FaultSection: Equatable {
   var end = Cable.End.device
 
   static let format = Record("cable fault", "a fault, and its end of the cable", FaultSection()) {
-    Field("fault", \.faults, .faults, "the fault, or a preset name", isRequired: true)
+    Field("fault", \.faults, .faults, "the fault, or the name of a link preset", isRequired: true)
     Field("at", \.end, .words([("device", .device), ("accessory", .accessory)]), "its end of the cable")
   }
 }
@@ -260,7 +260,7 @@ extension Format<[Fault]> {
   /// A fault, or a name that stands for several.
   fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
-    do { return try FaultPreset.faults(text) } catch {
+    do { return try LinkPreset.faults(text) } catch {
       place.error(value, "\(error)")
       return nil
     }

@@ -70,7 +70,7 @@ enum TextWrap {
   }
 }
 
-/// The numbers under which scenarios and docs/external-accessory.md refer to a behaviour or a failure, in a few words.
+/// The numbers under which scenarios and docs/external-accessory.md refer to a behavior or a failure, in a few words.
 enum FieldNumber {
   /// The few words of a number that a shipped scenario reproduces; a test compares the two lists.
   static let words: [String: String] = [

@@ -8,7 +8,7 @@ import LinuxIO
 /// Plays a scenario in a world with an app, and compares what happened with what was expected.
 ///
 /// ```swift
-/// let player = ScenarioPlayer(scenario, client: SoundClient.self, settings: World.Settings(), on: VirtualLoop())
+/// let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: World.Settings(), on: VirtualLoop())
 /// player.start()
 /// try loop.run(until: { player.isOver })
 /// player.comparison.difference   // nil: as expected

@@ -101,13 +101,13 @@ export function chooser(kinds, { title, presets = [], changed }) {
   const entries = [];
   const select = h("select", { id },
     h("option", { value: "" }, `Add a ${title}…`),
-    presets.length ? h("optgroup", { label: "presets" }, presets.map((one) => h("option", { value: `preset:${one.preset}`, title: one.summary }, one.preset))) : null,
+    presets.length ? h("optgroup", { label: "link presets" }, presets.map((one) => h("option", { value: `preset:${one.linkPreset}`, title: one.summary }, one.linkPreset))) : null,
     presets.length ? h("optgroup", { label: "faults" }, kinds.map((kind) => h("option", { value: kind.name }, kind.name)))
       : kinds.map((kind) => h("option", { value: kind.name }, kind.name)));
   const list = h("div", { class: "chosen" });
   const add = (name) => {
-    const preset = presets.find((one) => `preset:${one.preset}` === name);
-    const kind = preset ? { name: preset.preset, description: preset.summary, properties: [] } : kinds.find((one) => one.name === name);
+    const preset = presets.find((one) => `preset:${one.linkPreset}` === name);
+    const kind = preset ? { name: preset.linkPreset, description: preset.summary, properties: [] } : kinds.find((one) => one.name === name);
     const fields = kind.properties.map((property) => field(property, { changed }));
     const entry = { kind, fields };
     const remove = h("button", { type: "button", on: { click: () => {

@@ -103,7 +103,7 @@ class AccessoryCard {
       button("Forget sessions", () => [["accessory.forgetSessions", one()]]),
       button("Remove", () => [["accessory.remove", one()]], { name: "remove-accessory" }));
     this.faults = h("div", { class: "faults" });
-    this.addFault = chooser(desk.schemas.kinds("fault.change", "to", "fault"), { title: "fault", presets: desk.library.presets });
+    this.addFault = chooser(desk.schemas.kinds("fault.change", "to", "fault"), { title: "fault", presets: desk.library.linkPresets });
     this.addQuirk = chooser(desk.schemas.kinds("accessory.quirk", "add", "quirk"), { title: "quirk" });
     this.element = h("article", { class: "card accessory" }, this.title, this.facts, this.phases, this.problem, this.buttons,
       h("details", {}, h("summary", {}, this.faultCount = h("span", {}, "Faults")), this.faults, this.addFault.element,

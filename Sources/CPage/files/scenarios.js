@@ -1,4 +1,4 @@
-// Scenarios: one run with the sound client and one with the naive client, their lanes beside each other.
+// Scenarios: one run with the robust client and one with the naive client, their lanes beside each other.
 import { h, oneLine, replace, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";
@@ -27,9 +27,9 @@ export class Scenarios {
     const seed = h("input", { type: "number", id: "scenario-seed", min: 0, step: 1, placeholder: "its own" });
     const call = (client) => ["scenario.run", { scenario: select.value, ...(client ? { client } : {}), ...(seed.value ? { seed: Number(seed.value) } : {}) }];
     const finish = (names) => (results) => results.forEach((made, index) => this.watch(made.job, names[index]));
-    this.sound = desk.bar.button("Run the sound client", () => [call()], { name: "run-sound", class: "main", done: finish(["sound client"]) });
+    this.robust = desk.bar.button("Run the robust client", () => [call()], { name: "run-robust", class: "main", done: finish(["robust client"]) });
     this.naive = desk.bar.button("Run the naive client", () => [call("naive")], { name: "run-naive", done: finish(["naive client"]) });
-    this.both = desk.bar.button("Run both", () => [call(), call("naive")], { name: "run-both", done: finish(["sound client", "naive client"]) });
+    this.both = desk.bar.button("Run both", () => [call(), call("naive")], { name: "run-both", done: finish(["robust client", "naive client"]) });
     search.addEventListener("input", list);
     select.addEventListener("change", () => { show(); desk.bar.show([call()]); });
     this.runs = h("div", { class: "runs" });
@@ -37,7 +37,7 @@ export class Scenarios {
     this.element = h("section", { class: "scenarios", "aria-label": "Scenarios" }, h("h2", { class: "hidden" }, "Scenarios"), h("div", { class: "form card" },
       h("div", { class: "field" }, h("label", { htmlFor: "scenario-search" }, "Search scenarios"), search),
       h("div", { class: "field" }, h("label", { htmlFor: "scenario" }, "Scenario"), select, about),
-      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.sound, this.naive, this.both)), this.runs);
+      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.robust, this.naive, this.both)), this.runs);
   }
 
   reset() { replace(this.runs); }

@@ -32,7 +32,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let entrance: any LoopEntrance
   /// Runs work on the main thread.
   package let main = MainDelivery()
-  /// The behaviours that Apple's documentation leaves open.
+  /// The behaviors that Apple's documentation leaves open.
   package let settings: FrameworkSettings
   /// The number of stream events that were signalled and that no run loop has delivered yet.
   let signals = Locked(0)

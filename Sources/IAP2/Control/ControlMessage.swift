@@ -45,7 +45,7 @@ public struct ControlMessage: Hashable, Sendable {
 
 /// Cuts the control session's byte stream into messages by their own length.
 ///
-/// iPhones put one message into one packet, but nothing forbids several or a split one, so packet borders mean nothing
+/// Apple devices put one message into one packet, but nothing forbids several or a split one, so packet borders mean nothing
 /// here. A message holds at most 65,535 bytes by its length field, and so does the buffer.
 struct ControlStream {
   private var buffer = ByteQueue()

@@ -7,14 +7,14 @@ public struct IdentificationJudge: Hashable, Sendable {
   public init() {}
 
   /// Refuses only an identification that cannot be split into parameters; all other findings are warnings.
-  /// Accessories that phones accept break many of the rules.
+  /// Accessories that Apple devices accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
     return judge
   }
 
-  /// Refuses what iPhones were seen to refuse, and warns where that is unknown.
+  /// Refuses what Apple devices were seen to refuse, and warns where that is unknown.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.

@@ -250,7 +250,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
     /// The table is empty.
     case noSessions
-    /// A session has the number 0, which is the link's own; an iPhone resets the link then.
+    /// A session has the number 0, which is the link's own; an Apple device resets the link then.
     case sessionZero
     /// Two sessions share a number.
     case duplicateSession(UInt8)

@@ -31,18 +31,18 @@ public struct LinkSettings: Hashable, Sendable {
 
   /// What to do with a SYN whose numbers are outside the allowed ranges.
   public enum OutOfRange: Hashable, Sendable {
-    /// Use the nearest allowed value, and report it. Phones answer versions 2 and 3 with 1.
+    /// Use the nearest allowed value, and report it. Apple devices answer versions 2 and 3 with 1.
     case clamp
     /// Refuse the SYN.
     case refuse
   }
-  /// What to do with a SYN whose numbers are outside the allowed ranges. Some accessories that phones accept send
+  /// What to do with a SYN whose numbers are outside the allowed ranges. Some accessories that Apple devices accept send
   /// such numbers.
   public var outOfRange = OutOfRange.clamp
 
   /// What the device puts into its SYN|ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The accessory's recovery values and sessions with the device's own announcements, as iPhones do.
+    /// The accessory's recovery values and sessions with the device's own announcements, as Apple devices do.
     case echo
     /// The device's own recovery values with the accessory's sessions.
     case ownRecovery
@@ -119,7 +119,7 @@ public struct LinkSettings: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// What an iPhone announces: 127 packets of up to 65,535 bytes, whatever the accessory can take.
+  /// What an Apple device announces: 127 packets of up to 65,535 bytes, whatever the accessory can take.
   public static var device: LinkSettings {
     LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127))
   }

@@ -100,7 +100,7 @@ extension Peer where Role == DeviceRole {
   private static var sessionLimit: Int { 65_536 }
 
   /// Opens a session on a declared protocol. It is open at once, because most accessories never confirm; its first data
-  /// may have to wait, see ``DeviceRole/Settings/settlingTime``. Nil when the accessory is
+  /// may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Nil when the accessory is
   /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
@@ -116,7 +116,7 @@ extension Peer where Role == DeviceRole {
     guard core.send(.startSession(id, protocolID: found.id)) else { return nil }
     role.nextSession &+= 1
     core.sessions.open(id, protocolID: found.id)
-    if role.settings.settlingTime.count > 0 { core.holdWrites(to: id, until: now + role.settings.settlingTime) }
+    if role.settings.firstWriteDelay.count > 0 { core.holdWrites(to: id, until: now + role.settings.firstWriteDelay) }
     return .link(id)
   }
 

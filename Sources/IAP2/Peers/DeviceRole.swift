@@ -22,7 +22,7 @@ public struct DeviceRole: PeerRole {
     public var answerTimeout: Milliseconds = 30_000
     /// How many refused identifications end the link: after the second a device was seen to stop.
     public var rejectionLimit = 2
-    /// Updates for an accessory that lists the messages as received, sent once it is ready, as iPhones do.
+    /// Updates for an accessory that lists the messages as received, sent once it is ready, as Apple devices do.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
@@ -41,7 +41,7 @@ public struct DeviceRole: PeerRole {
     public var answersPowerUpdates = true
     /// How long the first data of a session waits after EA00, unless the accessory confirms the session by EA03
     /// earlier. Some accessories lose bytes that arrive in the same read as the message that opens the session.
-    public var settlingTime: Milliseconds = 0
+    public var firstWriteDelay: Milliseconds = 0
     /// The number of the first session; the device chooses, and 1 is the commonest.
     public var firstSession: UInt16 = 1
 

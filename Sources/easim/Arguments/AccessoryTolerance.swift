@@ -3,33 +3,33 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Which mistakes of an accessory a host command accepts: `--auth`, `--judge` and `--settle`.
+/// Which mistakes of an accessory a host command accepts: `--auth`, `--identification` and `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
-  /// The values of `--judge`.
-  enum Judge: String, CaseIterable, Sendable {
-    /// What iPhones were seen to refuse is refused.
+  /// The values of `--identification`.
+  enum IdentificationRules: String, CaseIterable, Sendable {
+    /// What Apple devices were seen to refuse is refused.
     case strict
-    /// Only an identification that cannot be used is refused; all other findings are warnings.
+    /// Only an identification that cannot be used is refused; everything else is a warning.
     case lenient
   }
 
   var authentication = AuthenticationMode.verify
-  var judge = Judge.lenient
-  var settle = Duration.zero
+  var identification = IdentificationRules.lenient
+  var firstWriteDelay = Duration.zero
 
   /// Changes the settings of a device; `timeout` is the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
-    settings.peer.judge = judge == .lenient ? .lenient : .strict
-    settings.peer.settlingTime = Milliseconds(settle.inWholeMilliseconds)
+    settings.peer.judge = identification == .lenient ? .lenient : .strict
+    settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
     // The missing answer should end the command, not its own time limit a moment earlier.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
-      let share = min(Patience.usual, .milliseconds(limit))
-      (settings.patience.detection, settings.patience.link) = (share, share)
-      settings.patience.coversDedicated = true
+      let share = min(HandshakeTimeouts.usual, .milliseconds(limit))
+      (settings.handshakeTimeouts.detection, settings.handshakeTimeouts.link) = (share, share)
+      settings.handshakeTimeouts.coversDedicated = true
     }
   }
 }

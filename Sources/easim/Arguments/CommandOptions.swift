@@ -107,6 +107,13 @@ struct Option<Root: CommandOptions>: Sendable {
     return option
   }
 
+  /// The same, as the first option below a heading in help.
+  func heading(_ title: String) -> Option {
+    var option = self
+    option.spec.group = title
+    return option
+  }
+
   /// The same with another default in help.
   func standard(_ text: String?) -> Option {
     var option = self

@@ -58,6 +58,8 @@ struct OptionSpec: Sendable {
   var choices: [String] = []
   /// Whether it may be given more than once.
   var isRepeatable = false
+  /// The heading above it in help; nil for the one of the option before it.
+  var group: String?
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
 }

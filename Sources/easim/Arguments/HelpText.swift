@@ -26,10 +26,12 @@ enum HelpText {
     }
     let width = left.map(\.count).max() ?? 0
     let options = zip(left, command.options).map { left, option in
-      "  \(pad(left, width))  \(option.summary)" + (option.standard.map { " (default \($0))" } ?? "")
+      (option.group.map { "\n\($0):\n" } ?? "")
+        + "  \(pad(left, width))  \(option.summary)" + (option.standard.map { " (default \($0))" } ?? "")
     }
     var text = "usage: easim \(command.name)\(operands) [OPTIONS]\n\n\(command.details)\n"
-    text += "\noptions:\n\(options.joined(separator: "\n"))\n"
+    let hasGroups = command.options.first?.group != nil
+    text += (hasGroups ? "" : "\noptions:\n") + options.joined(separator: "\n") + "\n"
     text += "\nexample:\n\(command.examples.map { "  \($0)" }.joined(separator: "\n"))"
     return text
   }

@@ -59,7 +59,8 @@ enum ManualPage {
     let names = [option.short, option.name].compactMap(\.self).map { "\\fB\(escaped($0))\\fR" }.joined(separator: ", ")
     let value = option.value.map { " \\fI\(escaped($0))\\fR" } ?? ""
     let standard = option.standard.map { " (default \($0))" } ?? ""
-    return ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
+    let heading = option.group.map { ".SS \(escaped($0))\n" } ?? ""
+    return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
   /// Paragraphs are filled, and what is laid out in columns or indented stays as it is.

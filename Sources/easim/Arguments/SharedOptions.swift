@@ -47,7 +47,7 @@ struct SharedOptions: Sendable {
   var infoPlist: String?
   /// `--all-protocols`.
   var ignoresInfoPlist = false
-  /// `--auth`, `--judge` and `--settle`.
+  /// `--auth`, `--identification` and `--first-write-delay`.
   var tolerance = AccessoryTolerance()
   /// `--device-profile` and `--save-files`.
   var conduct = HostConduct()
@@ -93,7 +93,7 @@ extension Option {
       "--fault", \.shared.faults, as: "F",
       "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true
     ) { faults, text in
-      do throws(SourceProblems) { faults += try FaultPreset.faults(text) } catch { throw OptionError(valueOf: error) }
+      do throws(SourceProblems) { faults += try LinkPreset.faults(text) } catch { throw OptionError(valueOf: error) }
     }
   }
 
@@ -169,15 +169,15 @@ extension Option {
       "if authentication fails, refuse or only warn; or skip it")
   }
 
-  static var judge: Option {
+  static var identification: Option {
     Option(
-      "--judge", \.shared.tolerance.judge, .choice,
-      "if iPhones would refuse the identification: refuse it, or only warn")
+      "--identification", \.shared.tolerance.identification, .choice,
+      "if an Apple device would refuse the identification: refuse it, or only warn")
   }
 
-  static var settle: Option {
+  static var firstWriteDelay: Option {
     Option(
-      "--settle", \.shared.tolerance.settle, .duration,
+      "--first-write-delay", \.shared.tolerance.firstWriteDelay, .duration,
       "wait TIME before the first data of a session, or until the accessory sends 0xEA03"
     ).standard(nil)
   }

@@ -15,7 +15,7 @@ extension CommandSpec {
       late is measured from the time it was due. Replies are compared as they arrive.
 
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
-      --fault also takes the name of a kind of link: \(FaultPreset.all.map(\.name).joined(separator: ", ")).
+      --fault also takes a link preset: \(LinkPreset.all.map(\.name).joined(separator: ", ")).
 
       A run passes when it did all that was asked for. One that is stopped before its --count or --for fails. So does one in
       which bursts of --rate did not begin in time (--allow-overdue lets it pass), in which bytes follow the last expected

@@ -28,43 +28,41 @@ struct BurstOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
+    Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions").heading(
+      "common options"),
     Option("--size", \.size, .integer(1...(64 << 20)), "size of a burst in bytes"),
-    Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique"),
-    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
-    Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
-    Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
-    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session"),
     Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (per second), 7500B/s, 100kB/s") {
       do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
     },
+    Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session"),
+    .protocolName,
+    Option("--all", \.usesAll, "use every local accessory that offers the protocol"),
+    .timeout.described("time limit for finding accessories, each burst, and reconnecting"),
+    .report.described("write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)"),
+    .json,
+    Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique").heading(
+      "what is sent and what is answered"),
+    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option(
       "--plan", \.planFile, .optional(.text), as: "FILE",
       "follow FILE: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
-    Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil),
-    Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
-    Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
-    Option(
-      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
-      standard: "1"),
     Option(
       "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
     ),
     Option(
       "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
-    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
-    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: let the run pass even if bursts were lost"),
-    Option("--all", \.usesAll, "use every local accessory that offers the protocol"),
-    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: let the run pass even if bursts began late"),
+    .settleAfter,
+    Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(
+      "the course of the load"),
+    Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
+    Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
     Option(
-      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
-    ) { place, word in
-      guard let address = try? Address(parsing: word), case .tcp = address else {
-        throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
-      }
-      place = address
-    },
+      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
+      standard: "1"),
+    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
     Option(
       "--start-at", \.start, as: "TIME",
       "begin at TIME on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
@@ -72,19 +70,38 @@ struct BurstOptions: CommandOptions {
       $0 = try StartTime($1)
     },
     .shard.described("load part I of N of the accessories"),
-    .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
+    .seed,
     Option(
       "--fail-if", \.limits, as: "LIMIT", "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
       isRepeatable: true
     ) { limits, word in
       do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
-    },
-    .report.described("write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)"), .baseline,
+    }.heading("what passes"),
+    .baseline,
     .tolerance,
-    .settleAfter, .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote,
+    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: let the run pass even if bursts were lost"),
+    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: let the run pass even if bursts began late"),
+    .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
+    .fault.heading("the link, and how strict the device is"),
+    .auth,
+    .identification,
+    .firstWriteDelay,
+    .infoPlist,
+    .allProtocols,
+    .allowRemote,
     .anyUser,
-    .timeout.described("time limit for finding accessories, each burst, and reconnecting"),
-    .json, .quietMessages, .transcript, .transcriptBytes, .capture,
+    Option(
+      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
+    ) { place, word in
+      guard let address = try? Address(parsing: word), case .tcp = address else {
+        throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
+      }
+      place = address
+    }.heading("output"),
+    .quietMessages,
+    .transcript,
+    .transcriptBytes,
+    .capture,
   ]
   static let rules: [OptionRule] =
     [

@@ -9,16 +9,16 @@ extension CommandSpec {
     details: """
       Plug the accessory at ADDR in as an Apple device would (default: the only local one), again and again, and run
       numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A case
-      holds, is a finding with the packets that prove it and what to change in the firmware, or is skipped with the reason.
+      passes, fails with the packets that prove it and what to change in the firmware, or is skipped with the reason.
       docs/check.md lists all cases and where each rule is known from.
 
-      Without --hostile nothing is done that a phone would not do. Cases about data need an accessory that sends back what it
+      Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends back what it
       receives.
 
       --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine; 'easim report
       merge' adds up the .json reports (docs/scale.md).
 
-      Exit codes: 0 at least one case held, and the others held or were skipped; 1 findings, or stopped, or no case was judged
+      Exit codes: 0 at least one case passed, and no case failed; 1 a case failed, or stopped, or no case was judged
       (--allow-empty makes that 0); 2 usage error; 3 no accessory found; 5 the accessory did not come back. Ctrl-C ends the
       run and prints what was judged.
       """,

@@ -27,7 +27,8 @@ private struct InfoOptions: CommandOptions {
     Option(
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
-    .protocolName.described("if several are connected, the accessory that offers P"), .auth, .judge, .deviceProfile,
+    .protocolName.described("if several are connected, the accessory that offers P"), .auth, .identification,
+    .deviceProfile,
     .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript, .transcriptBytes, .capture,
   ]
 }

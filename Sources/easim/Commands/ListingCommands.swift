@@ -39,7 +39,7 @@ private func runQuirk(_ options: ListingOptions, _ console: Console) throws -> E
 
 private func runFault(_ options: ListingOptions, _ console: Console) throws -> ExitCode {
   show(Fault.format.shape, as: "fault", options, console)
-  for preset in FaultPreset.all {
+  for preset in LinkPreset.all {
     let faults = preset.faults.map(\.description)
     if options.shared.isJSON {
       var object = JSONObject()

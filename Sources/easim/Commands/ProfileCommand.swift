@@ -37,7 +37,7 @@ private struct ProfileOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--behavior", \.behavior, .optional(.words(Behavior.format.starters)),
-      "the behaviour of the new profile"),
+      "the behavior of the new profile"),
     .json,
   ]
 
@@ -195,6 +195,6 @@ private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
 }
 
 extension OneOf<Behavior> {
-  /// Each kind of behaviour by its name.
+  /// Each kind of behavior by its name.
   fileprivate var starters: [(word: String, value: Behavior)] { examples.map { (name(of: $0), $0) } }
 }

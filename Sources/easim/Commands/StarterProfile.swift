@@ -3,7 +3,7 @@ import AccessoryProfiles
 
 /// A commented profile to start from: what `easim profile new NAME --behavior B` prints.
 enum StarterProfile {
-  /// The file of an accessory with this name and behaviour.
+  /// The file of an accessory with this name and behavior.
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """
     // \(name): adapt it to your accessory, then run

@@ -24,7 +24,8 @@ private struct WatchOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .judge, .deviceProfile, .saveFiles,
+    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .identification, .deviceProfile,
+    .saveFiles,
     .allowRemote, .anyUser, .json, .quietMessages,
   ]
 }

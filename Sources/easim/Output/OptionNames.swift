@@ -16,7 +16,7 @@ extension Refusal.Remedy {
     switch self {
     case .acceptAuthentication: "--auth accept"
     case .skipAuthentication: "--auth skip"
-    case .judgeLeniently: "--judge lenient"
+    case .acceptIdentification: "--identification lenient"
     case .transcript: "--transcript FILE"
     }
   }

@@ -94,7 +94,7 @@ final class PipeAccessory: PipeRole {
   }
 }
 
-/// Gives the sessions of the chosen protocol to the pipe, and others to the behaviour of the profile.
+/// Gives the sessions of the chosen protocol to the pipe, and others to the behavior of the profile.
 struct PipeBehavior: AccessoryBehavior {
   private let pipe: PipeAccessory
   private let other: any AccessoryBehavior

@@ -63,7 +63,8 @@ struct PipeOptions: CommandOptions {
       .standard("local:"),
     Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),
     Option("--linger", \.linger, .duration, "after the end of input, close the session once nothing arrives for TIME"),
-    .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .allowExec,
+    .protocolName, .auth, .identification, .firstWriteDelay, .infoPlist, .allProtocols, .fault, .seed, .allowRemote,
+    .anyUser, .allowExec,
     .timeout.described("time limit for finding the accessory and opening a session"),
     Option("--verbose", short: "-v", \.isVerbose, "print all events to stderr, not only warnings"),
     .json.described("print all events to stderr, one JSON object per line"), .quietMessages, .transcript,
@@ -71,7 +72,7 @@ struct PipeOptions: CommandOptions {
   ]
   static let rules: [OptionRule] =
     [.needs("--on", "--as-accessory"), .needs("--allow-exec", "--as-accessory")]
-    + ["--auth", "--judge", "--settle", "--info-plist", "--all-protocols"].map {
+    + ["--auth", "--identification", "--first-write-delay", "--info-plist", "--all-protocols"].map {
       .exclusive([$0, "--as-accessory"], because: "it is about the device")
     } + [.exclusive(["--timeout", "--as-accessory"], because: "an accessory waits until a device connects")]
 }

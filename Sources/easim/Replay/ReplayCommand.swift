@@ -79,7 +79,7 @@ private struct ReplayOptions: CommandOptions {
     Option(
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
-    .auth, .judge, .settle, .fault, .seed, .allowRemote, .anyUser,
+    .auth, .identification, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .settleAfter,
     .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture,

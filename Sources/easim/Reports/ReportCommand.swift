@@ -20,7 +20,7 @@ extension CommandSpec {
 
       show prints one. compare prints several of one kind beside each other, in their order: what changed from the first
       to the last, and with --report FILE.html a chart of each figure over all of them. Its --fail-if is about the change,
-      and the exit code is 1 when one is broken: 'p50>+10%', 'throughput<-5%', 'findings>+0%'. merge and show write other
+      and the exit code is 1 when one is broken: 'p50>+10%', 'throughput<-5%', 'failed>+0%'. merge and show write other
       formats with --report.
 
       The exit code of merge and show is 1 when a run did not pass, when a limit of --fail-if is broken, or when the result

@@ -18,13 +18,13 @@ extension CommandSpec {
       gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
       only one.
 
-      A behaviour is what the accessory does in a session: echo (send every byte back), sink[,check] (read only),
+      A behavior is what the accessory does in a session: echo (send every byte back), sink[,check] (read only),
       source[,rate=N,chunk=N,text=S,total=N] (send by itself) or exec:COMMAND (run a program).
 
       For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
       On a terminal, keys unplug, plug and flicker the accessories and switch the faults on and off; the last line lists them.
 
-      An accessory serves one host at a time and refuses others. A host that sends nothing for --patience before it has
+      An accessory serves one host at a time and refuses others. A host that sends nothing for --handshake-timeout before it has
       identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and of
       root are served, unless --any-user is given.
 
@@ -48,7 +48,7 @@ private struct RunOptions: CommandOptions {
   var quirks: [Quirk] = []
   var scenario: String?
   var limit: Duration?
-  var patience = Patience.usual
+  var handshakeTimeout = HandshakeTimeouts.usual
   var control: String?
   var shared = SharedOptions()
 
@@ -62,7 +62,7 @@ private struct RunOptions: CommandOptions {
       nil),
     Option(
       "--behavior", \.behavior, as: "B",
-      "what the accessory does in sessions, instead of its profile's behaviour (see above)"
+      "what the accessory does in sessions, instead of its profile's behavior (see above)"
     ) {
       $0 = try Behavior(option: $1)
     },
@@ -74,7 +74,7 @@ private struct RunOptions: CommandOptions {
       "simulate a scenario's accessories and cables (see above)"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
     Option(
-      "--patience", \.patience, .duration,
+      "--handshake-timeout", \.handshakeTimeout, .duration,
       "disconnect hosts that are silent for TIME during the handshake; 0s for never"),
     Option(
       "--control", \.control, .optional(.text), as: "PATH",
@@ -102,19 +102,19 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   places.options.mayToggleFaults = RunTerminal.isThere(options.shared)
   if let path = options.control {
     return try ControlledRun(profiles, path: path, runtime, options.shared, console).run(
-      at: places, patience: options.patience, limit: options.limit,
+      at: places, handshakeTimeout: options.handshakeTimeout, limit: options.limit,
       interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
   }
   places.isOffered = true
   defer { places.options.closeDoor() }
   let lineRate = options.shared.faults.lineRate
-  let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
+  let handshakeTimeouts = HandshakeTimeouts(each: options.handshakeTimeout)
   let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
   let keepFile = try options.shared.conduct.keeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: runtime.loop,
-      patience: patience, tellsMessages: true,
+      handshakeTimeouts: handshakeTimeouts, tellsMessages: true,
       link: {
         $0.lineRate = lineRate
         $0.interByteTimeout = interByteTimeout

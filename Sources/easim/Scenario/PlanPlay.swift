@@ -35,7 +35,7 @@ struct PlanPlay {
     for violation in outcome.violations.dropFirst() { show(violation) }
     let first = outcome.violations.first
     console.result(
-      Verdict(reasons: outcome.violations.map { "\($0)" }), first.map { "\($0.rule): \($0.text)" } ?? "every rule held",
+      Verdict(reasons: outcome.violations.map { "\($0)" }), first.map { "\($0.rule): \($0.text)" } ?? "all passed",
       at: first?.time ?? end)
     return first == nil ? .done : .checkFailed
   }

@@ -57,7 +57,7 @@ struct ScenarioOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--client", \.client, .optional(.text), as: "C",
-      "the example app: SoundClient (default), naive (the one that breaks), or a name"),
+      "the example app: RobustClient (default), naive (the one that breaks), or a name"),
     Option("--file", \.showsFile, "show the scenario's file instead of its description"),
     Option("--real-time", \.isRealTime, "run in real time, with real authentication"),
     Option("--all", \.playsAll, "run: run all scenarios in virtual time, one line each"),
@@ -84,15 +84,15 @@ struct ScenarioOptions: CommandOptions {
 
   /// The name of the app that plays.
   fileprivate func clientName(for scenario: Scenario) -> String {
-    let name = client ?? ScenarioClients.sound.name
-    return name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+    let name = client ?? ScenarioClients.robust.name
+    return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
   /// The app that plays.
   fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
     let wanted = clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
-    let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+    let names = ["naive", ScenarioClients.robust.name] + ScenarioClients.naive.map(\.name)
     throw UsageError("--client \(wanted): unknown client\(Suggestion.hint(for: wanted, in: names))")
   }
 }

@@ -27,7 +27,7 @@ struct ControlledRun {
 
   /// Runs until a signal, or until the time is over.
   func run(
-    at places: RunPorts, patience: Duration, limit: Duration?, interByteTimeout: Milliseconds?
+    at places: RunPorts, handshakeTimeout: Duration, limit: Duration?, interByteTimeout: Milliseconds?
   ) throws -> ExitCode {
     let door = CaptureDoor.of(server, on: runtime.loop, console)
     defer {
@@ -38,7 +38,7 @@ struct ControlledRun {
     let lineRate = shared.faults.lineRate
     for (profile, port) in zip(profiles, ports) {
       _ = try server.run(
-        profile, at: port, patience: patience == .zero ? Patience.unlimited : Patience(patience),
+        profile, at: port, handshakeTimeouts: HandshakeTimeouts(each: handshakeTimeout),
         link: {
           $0.lineRate = lineRate
           $0.interByteTimeout = interByteTimeout

@@ -43,7 +43,7 @@ enum Programs {
   private static func key(_ program: Behavior.Program) -> String { "\(place(program)) \(program.text)" }
 
   private static func place(_ program: Behavior.Program) -> String {
-    program.origin.position?.description.printable ?? "the behaviour"
+    program.origin.position?.description.printable ?? "the behavior"
   }
 
   private static func announcement(_ program: Behavior.Program) -> String {

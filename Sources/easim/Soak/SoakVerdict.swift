@@ -70,7 +70,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// The same seed is the same world, so what broke a rule is recorded afterwards.
+  /// The same seed is the same world, so what failed is recorded afterwards.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 import Certificates
 import Testing
 
-/// `--auth accept`: what a phone refuses becomes a warning.
+/// `--auth accept`: what an Apple device refuses becomes a warning.
 @Suite struct AcceptingAuthenticatorTests {
   private let accepting = AcceptingAuthenticator(AccessoryVerifier())
 
@@ -19,7 +19,7 @@ import Testing
       return
     }
     #expect(warnings.count == 1)
-    #expect(warnings.first?.hasPrefix("authentication: a phone would refuse this accessory: ") == true)
+    #expect(warnings.first?.hasPrefix("authentication: an Apple device would refuse this accessory: ") == true)
   }
 
   /// 20 bytes for certificates above 800, 32 for others.

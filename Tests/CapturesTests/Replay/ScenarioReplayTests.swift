@@ -20,7 +20,7 @@ import Testing
     var bytes: [UInt8] = []
     var settings = World.Settings()
     settings.recorder = CaptureRecorder(program: "test") { bytes += $0 }
-    let player = ScenarioPlayer(scenario, client: ScenarioClients.sound.type, settings: settings, on: loop)
+    let player = ScenarioPlayer(scenario, client: ScenarioClients.robust.type, settings: settings, on: loop)
     player.start()
     _ = try loop.run(until: { player.isOver })
     player.tearDown()

@@ -118,7 +118,7 @@ import Testing
     let others = [
       "bluetoth", "big-writes,size=5", "loss,chance=150%", "loss,chance=0.00001%", "loss,chance=.5", "half-dead,both",
     ]
-    try check("faults", texts(sound, others) { try FaultPreset.faults($0) })
+    try check("faults", texts(sound, others) { try LinkPreset.faults($0) })
   }
 
   private func texts<Value>(

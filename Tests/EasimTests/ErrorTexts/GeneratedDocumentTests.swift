@@ -26,7 +26,7 @@ import Testing
     try check("quirks-and-faults", "quirks", quirks)
     let faults = Fault.format.shape.sections(heading: "###", note: play("easim run lawk-view --fault"))
     try check("quirks-and-faults", "faults", faults)
-    let presets = FaultPreset.all.map { preset in
+    let presets = LinkPreset.all.map { preset in
       "| `\(preset.name)` | \(preset.summary) | \(preset.faults.map { "`\($0)`" }.joined(separator: ", ")) |\n"
     }
     try check("quirks-and-faults", "presets", "| name | link | faults |\n|---|---|---|\n" + presets.joined())

@@ -223,7 +223,7 @@ import Testing
     #expect(!judge("0009000045", .lenient).isAccepted)
   }
 
-  /// An open accessory's stack and a phone's own habits: several languages in one value, each with its zero byte.
+  /// An open accessory's stack and a device's own habits: several languages in one value, each with its zero byte.
   @Test func packedLanguagesAndTextsWithoutEndAreRead() {
     var body = Self.good
     Self.set(1, "4531")(&body)

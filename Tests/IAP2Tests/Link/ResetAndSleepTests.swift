@@ -28,7 +28,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
   }
 
-  /// A device that answers every SYN with a reset (an iPhone does when the control session has the number 0) must not
+  /// A device that answers every SYN with a reset (an Apple device does when the control session has the number 0) must not
   /// be asked again as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
     var settings = LinkSettings()

@@ -152,7 +152,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A phone offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
+  /// A device offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

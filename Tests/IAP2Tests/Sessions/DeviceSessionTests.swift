@@ -156,7 +156,7 @@ import Testing
   // MARK: Settling
 
   @Test func theFirstDataWaitsForTheSettlingTime() {
-    var end = opened { $0.settlingTime = 200 }
+    var end = opened { $0.firstWriteDelay = 200 }
     #expect(end.writes([1, 2, 3], to: 1) == 0)
     #expect(end.passes(199) == [])
     #expect(end.told() == [])
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func theFirstDataWaitsNoLongerThanForTheAccessorysConfirmation() {
-    var end = opened { $0.settlingTime = 10_000 }
+    var end = opened { $0.firstWriteDelay = 10_000 }
     #expect(end.writes([1, 2, 3], to: 1) == 0)
     end.receives(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 0)))
     #expect(Set(end.told().map { "\($0)" }) == ["sessionConfirmed(1)", "sessionWritable(1)"])
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test func aSessionThatIsClosedWhileItSettlesLeavesNoDeadline() {
-    var end = opened { $0.settlingTime = 10_000 }
+    var end = opened { $0.firstWriteDelay = 10_000 }
     end.receives(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 1)))
     end.passes(5_000)
     #expect(end.peer.core.deadline == nil)

@@ -7,7 +7,7 @@ import AccessoryWorlds
 import IAP2
 
 /// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it:
-/// what a behaviour looks like from the other end of the wire.
+/// what a behavior looks like from the other end of the wire.
 final class BehaviorRig: AppHandler {
   let loop: any EventLoop
   private(set) var world: World

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// What the profile fuzzer does with its bytes: a profile's text, a quirk, a behaviour, a pattern and a
+/// What the profile fuzzer does with its bytes: a profile's text, a quirk, a behavior, a pattern and a
 /// template of a script.
 public enum FuzzedProfile {
   /// Reads `bytes` in every way a user's text is read.

@@ -79,8 +79,8 @@ import Testing
     for part in parts { try sum.add(part) }
     #expect(sum.shards == .whole && sum.unfinished == nil && sum.verdict.word == "failed")
     #expect(sum.results.map(\.rule) == whole.results.map(\.rule))
-    #expect(sum.results.map(\.isFinding) == whole.results.map(\.isFinding))
-    #expect(sum.findings.map(\.rule.number) == [702])
+    #expect(sum.results.map(\.hasFailed) == whole.results.map(\.hasFailed))
+    #expect(sum.failures.map(\.rule.number) == [702])
     #expect(try CheckReport(tree: JSON5.read(sum.json.text, file: "r.json")) == sum)
     #expect(throws: ReportSumError.wholeRun) { try sum.add(parts[0]) }
   }
@@ -136,9 +136,9 @@ import Testing
 
   @Test(arguments: [
     ("\"passed\":true", "\"passed\":false", "passed: says false"),
-    ("\"held\":2", "\"held\":3", "held: says number 3"),
-    ("\"findings\":0", "\"findings\":1", "findings: says number 1"),
-    ("\"result\":\"held\"", "\"result\":\"finding\"", "passed: says true"),
+    ("\"casesPassed\":2", "\"casesPassed\":3", "casesPassed: says number 3"),
+    ("\"casesFailed\":0", "\"casesFailed\":1", "casesFailed: says number 1"),
+    ("\"result\":\"passed\"", "\"result\":\"failed\"", "passed: says true"),
     ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case appears twice, or was not planned"),
     (
       "\"place\"", "\"planned\":[601,702,801],\"place\"",
@@ -183,10 +183,10 @@ import Testing
     #expect(xml.contains("<failure type=\"warning\""))
   }
 
-  @Test func aFindingHasItsPacketsAndWhatToChange() throws {
-    let finding = try #require(try Self.report().results.last)
-    let text = finding.text
-    #expect(text.contains("FINDING  702"))
+  @Test func aFailureHasItsPacketsAndWhatToChange() throws {
+    let failure = try #require(try Self.report().results.last)
+    let text = failure.text
+    #expect(text.contains("FAILED   702"))
     #expect(text.contains("EA00 StartExternalAccessoryProtocolSession"))
     #expect(text.contains("change: Answer EA00 with EA03"))
   }

@@ -78,6 +78,6 @@ final class MemoryPort: Port {
 }
 
 extension CheckReport {
-  /// The numbers of the findings.
-  var numbers: [Int] { findings.map(\.rule.number) }
+  /// The numbers of the cases that failed.
+  var numbers: [Int] { failures.map(\.rule.number) }
 }

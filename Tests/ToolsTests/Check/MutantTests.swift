@@ -20,9 +20,9 @@ import Testing
   @Test(arguments: rows) func aMutantIsFoundByTheCasesForIt(_ row: Row) throws {
     let report = try CheckRig("echo", sends: row.mutant).run()
     #expect(report.numbers == row.numbers, "\(report.text)")
-    for (rule, finding) in report.findings {
-      #expect(!finding.proof.isEmpty, "\(rule.number) has no packets")
-      #expect(!finding.text.isEmpty)
+    for (rule, failure) in report.failures {
+      #expect(!failure.proof.isEmpty, "\(rule.number) has no packets")
+      #expect(!failure.text.isEmpty)
     }
   }
 

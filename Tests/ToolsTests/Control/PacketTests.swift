@@ -140,6 +140,6 @@ import Testing
     }
     #expect(names("profiles", "profile").contains("lawk-view"))
     #expect(names("scenarios", "scenario").contains("flicker"))
-    #expect(names("presets", "preset").contains("bluetooth"))
+    #expect(names("linkPresets", "linkPreset").contains("bluetooth"))
   }
 }

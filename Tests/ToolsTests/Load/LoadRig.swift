@@ -34,7 +34,7 @@ final class LoadRig {
     var settings = World.Settings()
     settings.speed.latency = .milliseconds(1)
     settings.speed.bytesPerSecond = bytesPerSecond
-    let chain = try faults.flatMap { try FaultPreset.faults($0) }
+    let chain = try faults.flatMap { try LinkPreset.faults($0) }
     settings.faults = chain.map { CableFault($0) }
     // As every command does that has `--fault`.
     if knowsLine { settings.peer.link.lineRate = chain.lineRate }

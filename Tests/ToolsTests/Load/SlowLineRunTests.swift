@@ -33,16 +33,16 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Why an end has to know its line: what an iPhone announces fills it for longer than the timeout.
+  /// Why an end has to know its line: what an Apple device announces fills it for longer than the timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)
   }
 
   @Test func theLineIsAsSlowAsItsSlowestFault() throws {
-    #expect(try FaultPreset.faults("bluetooth").lineRate == 7_500)
-    #expect(try FaultPreset.faults("bluetooth-scanning").lineRate == 4_875)
-    #expect(try FaultPreset.faults("latency,delay=20ms").lineRate == nil)
+    #expect(try LinkPreset.faults("bluetooth").lineRate == 7_500)
+    #expect(try LinkPreset.faults("bluetooth-scanning").lineRate == 4_875)
+    #expect(try LinkPreset.faults("latency,delay=20ms").lineRate == nil)
     #expect([Fault]().lineRate == nil)
   }
 }

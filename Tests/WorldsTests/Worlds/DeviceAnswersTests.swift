@@ -199,7 +199,7 @@ import Testing
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
     settings.tellsMessages = true
-    let player = ScenarioPlayer(scenario, client: SoundClient.self, settings: settings, on: loop)
+    let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: settings, on: loop)
     player.start()
     _ = try loop.run(until: { player.isOver }, limit: .seconds(60))
     let notes = player.world.events.compactMap { event in if case .note(let text) = event.kind { text } else { nil } }

@@ -52,7 +52,11 @@ import Testing
     #expect(connects(events))
     #expect(
       events.contains { event in
-        if case .warning(let text) = event.kind { text.contains("a phone would refuse this accessory") } else { false }
+        if case .warning(let text) = event.kind {
+          text.contains("an Apple device would refuse this accessory")
+        } else {
+          false
+        }
       })
   }
 

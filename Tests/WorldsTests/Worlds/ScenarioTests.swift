@@ -19,8 +19,8 @@ import Testing
     return player
   }
 
-  @Test(arguments: names) func theSoundClientSurvivesAndSeesWhatIsExpected(name: String) throws {
-    let player = try play(name, SoundClient.self)
+  @Test(arguments: names) func theRobustClientSurvivesAndSeesWhatIsExpected(name: String) throws {
+    let player = try play(name, RobustClient.self)
     let timeline = player.world.events.map(\.json).joined(separator: "\n")
     #expect(
       player.comparison.difference == nil, "\(player.comparison.difference.map(\.description) ?? "")\n\(timeline)")
@@ -95,15 +95,15 @@ import Testing
 
   /// The rules, and not the number of attempts, refuse the session until the accessory is plugged in again.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
-    let player = try play("two-apps-and-neither-connects", SoundClient.self)
+    let player = try play("two-apps-and-neither-connects", RobustClient.self)
     let refused = player.world.events.filter { $0.json.contains("another app has an open session") }
     #expect(refused.count > 5)
   }
 
   @Test(arguments: names) func oneSeedWritesOneTranscript(name: String) throws {
-    let first = try play(name, SoundClient.self).world.transcript
+    let first = try play(name, RobustClient.self).world.transcript
     #expect(!first.isEmpty)
-    #expect(try play(name, SoundClient.self).world.transcript == first)
+    #expect(try play(name, RobustClient.self).world.transcript == first)
   }
 
   @Test(arguments: names) func eachSaysWhatItReproducesAndFromWhere(name: String) throws {

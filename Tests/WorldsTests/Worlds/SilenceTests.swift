@@ -78,7 +78,8 @@ import Testing
     }
 
     init(
-      quirk: String? = nil, refuses: Bool = false, isDedicated: Bool = false, patience: Patience = Patience(),
+      quirk: String? = nil, refuses: Bool = false, isDedicated: Bool = false,
+      handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
       adjust: (inout DeviceSettings) -> Void = { _ in }
     ) throws {
       let log = log
@@ -88,7 +89,7 @@ import Testing
       var profile = try ProfileLibrary().profile("echo")
       if let quirk { profile.apply(try Quirk(quirk)) }
       accessory = SimulatedAccessory(
-        profile, at: port, authenticator: StubAuthenticator(seed: 1), on: loop, patience: patience
+        profile, at: port, authenticator: StubAuthenticator(seed: 1), on: loop, handshakeTimeouts: handshakeTimeouts
       ) { log.add($0) }
       let pair = LoopbackChannel.makePair(on: loop, latency: .milliseconds(10))
       let ends = [SeverableChannel(around: pair.left, on: loop), SeverableChannel(around: pair.right, on: loop)]
@@ -124,7 +125,7 @@ import Testing
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
     // Twice the longest limit, and the time in which a link gives up.
-    try rig.loop.advance(by: Patience.usual * 20 + .seconds(120))
+    try rig.loop.advance(by: HandshakeTimeouts.usual * 20 + .seconds(120))
     switch outcome {
     case .closed:
       #expect(rig.phase(of: example.end) == nil)
@@ -140,24 +141,24 @@ import Testing
   }
 
   @Test(arguments: PeerPhase.allCases) func aLimitOfAPhaseIsItsOwnSetting(_ phase: PeerPhase) {
-    var patience = Patience.unlimited
+    var handshakeTimeouts = HandshakeTimeouts.unlimited
     switch phase {
-    case .detection, .stopped: patience.detection = .seconds(7)
-    case .synchronization: patience.link = .seconds(7)
-    case .authentication: patience.authentication = .seconds(7)
-    case .identification: patience.identification = .seconds(7)
-    case .refused: patience.refusal = .seconds(7)
-    case .owner, .ready: patience = Patience(.seconds(7))
+    case .detection, .stopped: handshakeTimeouts.detection = .seconds(7)
+    case .synchronization: handshakeTimeouts.link = .seconds(7)
+    case .authentication: handshakeTimeouts.authentication = .seconds(7)
+    case .identification: handshakeTimeouts.identification = .seconds(7)
+    case .refused: handshakeTimeouts.refusal = .seconds(7)
+    case .owner, .ready: handshakeTimeouts = HandshakeTimeouts(.seconds(7))
     }
     let isLimited = ![.owner, .ready].contains(phase)
-    #expect(patience.limit(of: phase) == (isLimited ? .seconds(7) : nil))
-    #expect(Patience.unlimited.limit(of: phase) == nil)
+    #expect(handshakeTimeouts.limit(of: phase) == (isLimited ? .seconds(7) : nil))
+    #expect(HandshakeTimeouts.unlimited.limit(of: phase) == nil)
   }
 
   @Test func aDeviceThatNeverSpeaksIsSentAwayAndTheNextOneIsServed() throws {
     let rig = try Rig()
     rig.wire.sever()
-    try rig.loop.advance(by: Patience.usual - .milliseconds(1))
+    try rig.loop.advance(by: HandshakeTimeouts.usual - .milliseconds(1))
     #expect(rig.accessory.phase == .detection)
     let second = LoopbackChannel.makePair(on: rig.loop)
     rig.port.onEvent?(.cable(Cable(main: second.left), from: "a second device"))
@@ -174,7 +175,7 @@ import Testing
   @Test func aDeviceThatHasRefusedTheAccessoryAndStaysIsSentAwayAfterAWhile() throws {
     let rig = try Rig(refuses: true)
     #expect(try rig.loop.run(until: { rig.accessory.phase == .refused }, limit: .seconds(60)))
-    try rig.loop.advance(by: Patience.usual * 10 - .seconds(1))
+    try rig.loop.advance(by: HandshakeTimeouts.usual * 10 - .seconds(1))
     #expect(rig.accessory.phase == .refused)
     try rig.loop.advance(by: .seconds(1))
     #expect(rig.accessory.phase == nil)
@@ -194,7 +195,7 @@ import Testing
     #expect(rig.accessory.phase == .authentication)
     let start = rig.loop.now
     #expect(try rig.loop.run(until: { rig.accessory.phase == nil }, limit: .seconds(60)))
-    #expect(rig.loop.now - start <= Patience.usual)
+    #expect(rig.loop.now - start <= HandshakeTimeouts.usual)
     #expect(rig.texts.contains("closed the cable: the device did not finish authentication within 30s"))
   }
 
@@ -208,7 +209,7 @@ import Testing
     rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that knows detection alone"))
     let start = rig.loop.now
     #expect(try rig.loop.run(until: { answerer.end != nil }, limit: .seconds(600)))
-    #expect(rig.loop.now - start <= Patience.usual + Patience.usual)
+    #expect(rig.loop.now - start <= HandshakeTimeouts.usual + HandshakeTimeouts.usual)
     #expect(answerer.answers > 1)
   }
 
@@ -222,8 +223,8 @@ import Testing
   /// As commands ask for it: a link that never came up is then a refusal.
   @Test func aDeviceCanLimitFixedEndsToo() throws {
     let rig = try Rig(isDedicated: true) { settings in
-      settings.patience.detection = .seconds(2)
-      settings.patience.coversDedicated = true
+      settings.handshakeTimeouts.detection = .seconds(2)
+      settings.handshakeTimeouts.coversDedicated = true
     }
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(3))
@@ -232,8 +233,8 @@ import Testing
     #expect(rig.texts.contains(sentence))
   }
 
-  @Test func withoutPatienceNothingIsLimited() throws {
-    let rig = try Rig(patience: .unlimited)
+  @Test func withoutHandshakeTimeoutsNothingIsLimited() throws {
+    let rig = try Rig(handshakeTimeouts: .unlimited)
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(3_600))
     #expect(rig.accessory.phase == .detection)

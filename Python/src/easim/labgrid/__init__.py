@@ -24,7 +24,7 @@ from labgrid.remote import exporter
 from labgrid.resource.common import Resource
 
 from .. import hosts
-from .._plain import Accessory, Session, Simulator, World
+from .._plain import Accessory, Session, Server, World
 from ..errors import EasimError
 
 __all__ = [
@@ -78,9 +78,9 @@ class _Plugged:
     """A plugged-in accessory: a separate program that ends with this process."""
 
     def __init__(self, resource: Any) -> None:
-        self.simulator = Simulator(resource.program, allow_remote=resource.allow_remote)
+        self.server = Server(resource.program, allow_remote=resource.allow_remote)
         try:
-            self.world: World = self.simulator.world()
+            self.world: World = self.server.world()
             self.accessory: Accessory = self.world.add(
                 resource.profile,
                 quirks=resource.quirks,
@@ -91,11 +91,11 @@ class _Plugged:
             self.accessory.plug()
             self.address = str(self.accessory.state()["on"])
         except BaseException:
-            self.simulator.close()
+            self.server.close()
             raise
 
     def close(self) -> None:
-        self.simulator.close()
+        self.server.close()
 
 
 @target_factory.reg_driver
@@ -103,7 +103,7 @@ class _Plugged:
 class EasimAccessoryDriver(Driver):
     """Plugs the accessory of an :class:`EasimAccessory` in while it is active.
 
-    ``accessory`` is an :class:`easim.Accessory`: plug, unplug, pull, flicker, quirks, faults, behaviours in Python.
+    ``accessory`` is an :class:`easim.Accessory`: plug, unplug, pull, flicker, quirks, faults, behaviors in Python.
     """
 
     bindings = {"resource": "EasimAccessory"}
@@ -160,16 +160,16 @@ class EasimHostDriver(Driver):
     def __attrs_post_init__(self) -> None:
         """Begin without a connection."""
         super().__attrs_post_init__()
-        self._simulator: Optional[Simulator] = None
+        self._server: Optional[Server] = None
         self._connection: Optional[hosts.HostConnection] = None
 
     def on_activate(self) -> None:
         """Connect, and wait until the app sees the accessory."""
         if not self.port.address:
             raise EasimError("the exporter has not plugged the accessory in", kind="state", advice="acquire its place")
-        self._simulator = Simulator(allow_remote=self.port.allow_remote)
+        self._server = Server(allow_remote=self.port.allow_remote)
         try:
-            self._connection = hosts.open(self.port.address, protocols=self.protocols, simulator=self._simulator)
+            self._connection = hosts.open(self.port.address, protocols=self.protocols, server=self._server)
             self._connection.wait(timeout=self.timeout)
         except BaseException:
             self.on_deactivate()
@@ -178,9 +178,9 @@ class EasimHostDriver(Driver):
     def on_deactivate(self) -> None:
         """Disconnect."""
         self._connection = None
-        simulator, self._simulator = self._simulator, None
-        if simulator is not None:
-            simulator.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
 
     @property
     def connection(self) -> hosts.HostConnection:

@@ -34,7 +34,7 @@ enum FunctionFSEvent: Equatable {
   }
 }
 
-/// Turns the events of endpoint 0 into the behaviour of a simulated accessory.
+/// Turns the events of endpoint 0 into the behavior of a simulated accessory.
 ///
 /// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
 /// passes on all others. Both are given to the same ``ControlEndpoint`` that a device on USB/IP has, so that both kinds

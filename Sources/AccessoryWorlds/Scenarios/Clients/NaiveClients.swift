@@ -193,25 +193,25 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
 // MARK: - One thing missing
 
-// The rest does everything that ``SoundClient`` does, except for what its scenario is about.
+// The rest does everything that ``RobustClient`` does, except for what its scenario is about.
 
-final class WaitsWithoutEnd: SoundClient {
+final class WaitsWithoutEnd: RobustClient {
   override class var mistake: String { "waits for a reply without a timeout" }
   override var patience: Duration? { nil }
 }
 
-final class ReadsOnlyWhenTold: SoundClient {
+final class ReadsOnlyWhenTold: RobustClient {
   override class var mistake: String { "reads at bytes-available events only, and never checks" }
   override var looksForBytes: Bool { false }
 }
 
-final class NeverForgetsFailures: SoundClient {
+final class NeverForgetsFailures: RobustClient {
   override class var mistake: String { "counts failures and never resets the count" }
   override var forgetsFailures: Bool { false }
   override var attemptLimit: Int { 6 }
 }
 
-final class WritesOnceAndTrusts: SoundClient {
+final class WritesOnceAndTrusts: RobustClient {
   override class var mistake: String { "writes once and ignores how much was accepted" }
   override var window: Int { .max }
 
@@ -222,12 +222,12 @@ final class WritesOnceAndTrusts: SoundClient {
   }
 }
 
-final class WritesAllAtOnce: SoundClient {
+final class WritesAllAtOnce: RobustClient {
   override class var mistake: String { "writes as much at once as the session accepts" }
   override var window: Int { .max }
 }
 
-final class GivesUpSlowUploads: SoundClient {
+final class GivesUpSlowUploads: RobustClient {
   override class var mistake: String { "treats an upload of more than ten seconds as failed" }
   private var hasGivenUp = false
   private weak var app: AppView?
@@ -250,17 +250,17 @@ final class GivesUpSlowUploads: SoundClient {
   override var attemptLimit: Int { hasGivenUp ? 0 : super.attemptLimit }
 }
 
-final class BelievesTheFirstByte: SoundClient {
+final class BelievesTheFirstByte: RobustClient {
   override class var mistake: String { "treats the first bytes of a session as the reply to its " }
   override var quietTime: Duration { .zero }
 }
 
-final class StopsAtTheSecondFailure: SoundClient {
+final class StopsAtTheSecondFailure: RobustClient {
   override class var mistake: String { "stops trying at the second failure in a row" }
   override var attemptLimit: Int { 2 }
 }
 
-final class TakesOneReadForAReply: SoundClient {
+final class TakesOneReadForAReply: RobustClient {
   override class var mistake: String { "treats what it reads at one event as a whole reply" }
 
   override func begin(_ exchange: Exchange, on session: Session) {
@@ -277,7 +277,7 @@ final class TakesOneReadForAReply: SoundClient {
   }
 }
 
-final class TrustsASilentSession: SoundClient {
+final class TrustsASilentSession: RobustClient {
   override class var mistake: String { "never checks whether a silent session still works" }
   override var probesSilentSessions: Bool { false }
 }

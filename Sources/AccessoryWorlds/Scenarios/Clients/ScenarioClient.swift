@@ -5,7 +5,7 @@ import IAP2
 
 /// An app in a scenario: opens a session on one protocol, sends a payload and verifies the echo.
 ///
-/// The sound client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
+/// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
 /// Opening and verifying are shared and stand here; ``report`` has the result.
 public class ScenarioClient: AppHandler {
   /// What a client achieved.
@@ -227,7 +227,7 @@ public class ScenarioClient: AppHandler {
 /// The example clients, by name.
 public enum ScenarioClients {
   /// The client that survives every scenario.
-  public static let sound: (name: String, type: ScenarioClient.Type) = ("SoundClient", SoundClient.self)
+  public static let sound: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
   /// Clients that make one mistake each: the text completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {

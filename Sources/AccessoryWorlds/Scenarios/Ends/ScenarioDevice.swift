@@ -13,7 +13,7 @@ import LinuxIO
 /// Time stops at the first plug-in until there is a cable.
 ///
 /// ```swift
-/// let side = ScenarioDevice(scenario, client: SoundClient.self, on: loop) { print($0.json) }
+/// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
 /// try side.start { device, index in try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
 /// loop.run(until: { side.isOver })
 /// side.comparison.difference

@@ -141,7 +141,7 @@ final class DescriptorWorld {
       part.profile, at: port,
       authenticator: StubAuthenticator(
         seed: plan.seed, generation: part.profile.authentication.generation == .current ? .current : .older), on: loop,
-      patience: Patience(.milliseconds(500)), link: { part.link.apply(to: &$0) },
+      handshakeTimeouts: HandshakeTimeouts(.milliseconds(500)), link: { part.link.apply(to: &$0) },
       behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0) } },
       report: { [record] in record.saw($0) })
     self.accessory = accessory

@@ -6,7 +6,7 @@ import IAP2
 /// host or accessory can have the place.
 ///
 /// A cable between two fixed ends (``Cable/isDedicated``) has such limits only on demand: no other device waits for it.
-public struct Patience: Equatable, Sendable {
+public struct HandshakeTimeouts: Equatable, Sendable {
   /// How long it may take to answer detection, or to leave after detection has failed; nil for no limit.
   public var detection: Duration?
   /// For agreeing on a link, once detection was answered.
@@ -25,20 +25,23 @@ public struct Patience: Equatable, Sendable {
   public static let usual = Duration.seconds(30)
 
   /// The same limit for each; nil for none. After a refusal it is ten times as long, because people look at it.
-  public init(_ limit: Duration? = Patience.usual) {
+  public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
   }
 
+  /// The same limit for each, and none for zero.
+  public init(each limit: Duration) { self.init(limit == .zero ? nil : limit) }
+
   /// Without any limit.
-  public static let unlimited = Patience(nil)
+  public static let unlimited = HandshakeTimeouts(nil)
 
   /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. What it has
   /// refused may stay: a real device does not unplug an accessory either.
-  public static let ofDevice: Patience = {
-    var patience = Patience()
-    (patience.authentication, patience.identification, patience.refusal) = (nil, nil, nil)
-    return patience
+  public static let ofDevice: HandshakeTimeouts = {
+    var handshakeTimeouts = HandshakeTimeouts()
+    (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
+    return handshakeTimeouts
   }()
 
   /// The limit of a phase; nil where nothing is waited for, or not from the other end.
@@ -92,12 +95,12 @@ public struct Silence: Equatable, Sendable {
 ///
 /// Invariant: there is a deadline only in a phase that has a limit.
 struct PhaseClock {
-  private let patience: Patience
+  private let handshakeTimeouts: HandshakeTimeouts
   private(set) var phase = PeerPhase.stopped
   private(set) var deadline: Instant?
 
-  init(_ patience: Patience) {
-    self.patience = patience
+  init(_ handshakeTimeouts: HandshakeTimeouts) {
+    self.handshakeTimeouts = handshakeTimeouts
   }
 
   /// The phase is this one now.
@@ -115,11 +118,11 @@ struct PhaseClock {
       return nil
     }
     deadline = nil
-    return patience.limit(of: phase).map { Silence(phase: phase, limit: $0) }
+    return handshakeTimeouts.limit(of: phase).map { Silence(phase: phase, limit: $0) }
   }
 
   private mutating func begin(_ next: PeerPhase, now: Instant) {
     phase = next
-    deadline = patience.limit(of: next).map { now + $0 }
+    deadline = handshakeTimeouts.limit(of: next).map { now + $0 }
   }
 }

@@ -4,11 +4,11 @@ import AccessoryFormats
 /// address is; it does not use Bluetooth, which the address `bt:` does.
 ///
 /// ```swift
-/// let chain = try FaultPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
+/// let chain = try LinkPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
 /// ```
 ///
 /// The rates were reported from the field. Delays that no report gives are our choice; the comments below say which.
-public struct FaultPreset: Equatable, Sendable {
+public struct LinkPreset: Equatable, Sendable {
   /// The name in `--fault`.
   public let name: String
   /// A description for help.
@@ -16,17 +16,17 @@ public struct FaultPreset: Equatable, Sendable {
   /// The faults, in the order in which bytes pass them.
   public let faults: [Fault]
 
-  /// All presets.
+  /// All link presets.
   public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
   /// Bluetooth classic: 7,500 bytes a second, the throughput of External Accessory reported from the field. The delay
   /// of 10 to 25 ms is our choice: a few slots of the radio.
-  public static let bluetooth = FaultPreset(
+  public static let bluetooth = LinkPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes/s in each direction, 10 to 25 ms delay",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
 
   /// The same while the app scans for Bluetooth LE: 60 to 70 % of the throughput for the first 20 seconds.
-  public static let bluetoothScanning = FaultPreset(
+  public static let bluetoothScanning = LinkPreset(
     name: "bluetooth-scanning", summary: "`bluetooth` while the app scans for BLE: 65 % of the rate for the first 20 s",
     faults: [
       rate(4_875, for: .seconds(20)), rate(7_500, after: .seconds(20)),
@@ -35,19 +35,19 @@ public struct FaultPreset: Equatable, Sendable {
 
   /// The same while hands-free audio shares the radio: of 15 frames a second 6 to 15 arrived. The rate is that of 6,
   /// the worst; the delay is our choice: it grows by the slots that audio takes.
-  public static let bluetoothHandsFree = FaultPreset(
+  public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
   /// Writes above about 2 KB become very slow. No report says how slow; the 2,000 bytes a second are our choice.
-  public static let bigWrites = FaultPreset(
+  public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
 
   /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes in each 125 µs, and 125 µs until the next.
-  public static let usbHighSpeed = FaultPreset(
+  public static let usbHighSpeed = LinkPreset(
     name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes/s in each direction, 125 µs delay",
     faults: [
       rate(53_248_000, capacity: 65_536), latency(.microseconds(125), jitter: .zero),

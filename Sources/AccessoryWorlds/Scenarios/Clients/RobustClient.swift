@@ -21,7 +21,7 @@ import AccessorySessions
 /// - it starts an interrupted upload from the beginning.
 ///
 /// Clients that lack one of these points are in NaiveClients.swift.
-public class SoundClient: ScenarioClient {
+public class RobustClient: ScenarioClient {
   private var attempts = 0
   /// The number of probes that were planned; only the newest is made.
   private var probes = 0
