@@ -2,7 +2,7 @@
 
     python steady.py [--minutes 60] [--every 0.5]        the program is that of EASIM
 
-Each round takes an accessory through its life: plugged in, an app, a session with bytes both ways, a byte port, wrong
+Each round takes an accessory through its life: plugged in, an app, a session with bytes both ways, a connection for bytes, wrong
 requests, a virtual world, a load test. A reader follows every event by HTTP all the time. Between the second and the
 last quarter the memory may grow by at most 8 MiB, and the open descriptors by none.
 """
@@ -86,9 +86,10 @@ def round_trip(client: Client, number: int) -> int:
             got += client.call("session.read", session=session, wait="30s")["bytes"]
         if place == "main" and number % 4 == 0:
             port = client.call("session.port", session=session)
-            host, _, service = port["address"][len("tcp:") :].rpartition(":")
-            with socket.create_connection((host, int(service)), PATIENCE) as bytes_of:
-                bytes_of.sendall(port["token"].encode() + b"\nhello")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bytes_of:
+                bytes_of.settimeout(PATIENCE)
+                bytes_of.connect(client.socket.getpeername())
+                bytes_of.sendall(port["firstLine"].encode() + b"\nhello")
                 bytes_of.recv(5)
         else:
             client.call("session.close", session=session)

@@ -3,7 +3,7 @@
     python storm.py [--seconds 60] [--seed 1]        the program is that of EASIM
 
 Between them accessories and apps live their lives: added, plugged in, published, sessions opened, written, read, given
-a byte port and closed, while the random requests unplug, kill and remove them at any moment.
+a connection and closed, while the random requests unplug, kill and remove them at any moment.
 
 Every request must get an answer of JSON-RPC, none may be an error of the kind ``server``, the process must live, and
 its memory must stay below a limit. Several clients take turns; some leave and others come.
@@ -293,12 +293,13 @@ class Storm:
             self.lived[f"interrupted at {stage}"] += 1
 
     def use_port(self, port: dict[str, str]) -> None:
-        """Send some bytes through a byte port, with the right token or a wrong one, and leave."""
-        host, _, number = port["address"][len("tcp:") :].rpartition(":")
+        """Send some bytes through a connection of their own, with the right ticket or a wrong one, and leave."""
         try:
-            with socket.create_connection((host, int(number)), PATIENCE) as made:
-                token = port["token"] if self.random.random() < 0.8 else "wrong"
-                made.sendall(token.encode() + b"\n" + bytes(self.random.randrange(10_000)))
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+                made.settimeout(PATIENCE)
+                made.connect(str(self.path))
+                line = port["firstLine"] if self.random.random() < 0.8 else "session wrong"
+                made.sendall(line.encode() + b"\n" + bytes(self.random.randrange(10_000)))
         except OSError:
             # The session has ended meanwhile.
             self.lived["port closed"] += 1

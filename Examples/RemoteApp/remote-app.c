@@ -1,19 +1,17 @@
-// A remote app in plain C: registers, waits through the flicker, opens a session on a byte port and echoes 10,000 bytes.
+// A remote app in plain C: registers, waits through the flicker, opens a session and echoes 10,000 bytes.
 //
-//   easim serve --control /tmp/easim.sock &
-//   export EASIM_CONTROL=/tmp/easim.sock
-//   easim ctl accessory.add profile=lawk-view quirks=flicker behavior=echo
-//   cc -o remote-app Examples/RemoteApp/remote-app.c && ./remote-app &
-//   easim ctl accessory.plug accessory=a1
+//   easim serve --control /tmp/easim.sock --remote 127.0.0.1:7000 &    # prints EASIM_REMOTE=127.0.0.1:7000#TOKEN
+//   easim ctl --control /tmp/easim.sock accessory.add profile=lawk-view quirks=flicker behavior=echo
+//   cc -o remote-app Examples/RemoteApp/remote-app.c && ./remote-app 127.0.0.1:7000#TOKEN &
+//   easim ctl --control /tmp/easim.sock accessory.plug accessory=a1
 //
-// It shares no code with easim. docs/control.md explains each step. A real app uses a JSON library; here the few values
+// It shares no code with easim. docs/remote-apps.md explains each step. A real app uses a JSON library; here the few values
 // that are needed are found by their keys.
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define PROTOCOL "com.lawaken.iap2"
@@ -24,6 +22,22 @@ static FILE *control;
 static void fail(const char *what) {
   fprintf(stderr, "remote-app: %s\n", what);
   exit(1);
+}
+
+// Connects to host:port and sends the first line, which says what the connection is.
+static int connect_to(const char *remote, const char *what, const char *secret) {
+  char host[256];
+  snprintf(host, sizeof host, "%.*s", (int)strcspn(remote, "#"), remote);
+  char *colon = strrchr(host, ':');
+  if (!colon) fail("expected HOST:PORT#TOKEN");
+  *colon = 0;
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+  if (getaddrinfo(host, colon + 1, &hints, &found) != 0) fail("the host is unknown");
+  int made = socket(found->ai_family, SOCK_STREAM, 0);
+  if (connect(made, found->ai_addr, found->ai_addrlen) != 0) fail("no server at this port");
+  freeaddrinfo(found);
+  dprintf(made, "%s%s\n", what, secret);
+  return made;
 }
 
 // Reads one line: an answer or a notification.
@@ -66,12 +80,10 @@ static char *call(const char *method, const char *params) {
 }
 
 int main(int count, char **words) {
-  const char *path = count > 1 ? words[1] : getenv("EASIM_CONTROL");
-  struct sockaddr_un place = {.sun_family = AF_UNIX};
-  if (!path || strlen(path) >= sizeof place.sun_path) fail("usage: remote-app PATH, or set EASIM_CONTROL");
-  strcpy(place.sun_path, path);
-  server = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (connect(server, (struct sockaddr *)&place, sizeof place) != 0) fail("no server at this path");
+  const char *remote = count > 1 ? words[1] : getenv("EASIM_REMOTE");
+  const char *token = remote ? strchr(remote, '#') : NULL;
+  if (!token) fail("usage: remote-app HOST:PORT#TOKEN, or set EASIM_REMOTE");
+  server = connect_to(remote, "control ", token + 1);
   if (!(control = fdopen(server, "r"))) fail("no memory");
 
   // The app: what its Info.plist declares. From now on it is told of every connect and disconnect.
@@ -91,17 +103,12 @@ int main(int count, char **words) {
   char session[32];
   snprintf(session, sizeof session, "%s", value(call("app.open", params), "session"));
   snprintf(params, sizeof params, "{\"session\":\"%s\"}", session);
-  char *port = call("session.port", params);
 
-  // The byte port: the token as the first line, and then the session's bytes.
-  struct sockaddr_in there = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  there.sin_port = htons((unsigned short)atoi(strrchr(value(port, "address"), ':') + 1));
-  int bytes = socket(AF_INET, SOCK_STREAM, 0);
-  if (connect(bytes, (struct sockaddr *)&there, sizeof there) != 0) fail("the byte port does not answer");
-  dprintf(bytes, "%s\n", value(port, "token"));
+  // The bytes: a second connection to the same port, and a ticket for the session in its first line.
+  int bytes = connect_to(remote, "", value(call("session.port", params), "firstLine"));
   char sent[10000], got[10000];
   for (size_t index = 0; index < sizeof sent; index++) sent[index] = (char)(index * 7 + index / 256);
-  if (write(bytes, sent, sizeof sent) != sizeof sent) fail("the byte port takes nothing");
+  if (write(bytes, sent, sizeof sent) != sizeof sent) fail("the session takes nothing");
   for (size_t done = 0; done < sizeof got;) {
     ssize_t more = read(bytes, got + done, sizeof got - done);
     if (more <= 0) fail("the session ended");

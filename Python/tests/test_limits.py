@@ -172,13 +172,18 @@ def session(client: Client, behavior: str = "echo") -> str:
     return str(opened["result"]["session"])
 
 
-def port(client: Client, name: str, path: Path) -> tuple[socket.socket, str]:
-    place = client.call("session.port", session=name, path=str(path))["result"]
-    assert place["address"] == f"unix:{path}"
+def port(client: Client, server: Server, name: str) -> tuple[socket.socket, str]:
+    place = client.call("session.port", session=name)["result"]
+    # A client of a socket or port uses that one.
+    assert list(place) == ["firstLine"]
+    return dial(server), str(place["firstLine"])
+
+
+def dial(server: Server) -> socket.socket:
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     made.settimeout(PATIENCE)
-    made.connect(str(path))
-    return made, str(place["token"])
+    made.connect(str(server.path))
+    return made
 
 
 def exactly(connection: socket.socket, count: int) -> bytes:
@@ -188,42 +193,36 @@ def exactly(connection: socket.socket, count: int) -> bytes:
     return bytes(data)
 
 
-def test_a_byte_port_on_a_path_takes_the_right_token_only(server: Server, tmp_path: Path) -> None:
+def test_a_ticket_is_taken_once_and_no_other_is(server: Server) -> None:
     client = Client(server.path)
-    name, path = session(client), tmp_path / "port.sock"
-    wrong, token = port(client, name, path)
-    for guess in (b"x" * 32, b"", token[:-1].encode(), token.upper().encode() + b"0"):
-        wrong.sendall(guess + b"\n")
-        assert wrong.recv(1) == b""
-        wrong = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        wrong.settimeout(PATIENCE)
-        wrong.connect(str(path))
-    # Without a line end it is not waited for without limit.
-    wrong.sendall(b"y" * 4_096)
-    assert wrong.recv(1) == b""
-    right = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    right.settimeout(PATIENCE)
-    right.connect(str(path))
-    right.sendall(token.encode() + b"\nhello")
-    assert exactly(right, 5) == b"hello"
-    # It takes one connection.
-    assert not path.exists()
+    made, line = port(client, server, session(client))
+    for guess in ("session " + "x" * 32, "session ", line[:-1], line.upper(), line + "0", "s" * 4_096):
+        wrong = dial(server)
+        wrong.sendall(guess.encode() + b"\n")
+        assert b"firstLine" not in wrong.recv(4_096)
+    made.sendall(line.encode() + b"\nhello")
+    assert exactly(made, 5) == b"hello"
+    again = dial(server)
+    again.sendall(line.encode() + b"\nhello")
+    assert again.recv(1) == b""
+    made.sendall(b"still here")
+    assert exactly(made, 10) == b"still here"
 
 
-def test_a_half_closed_byte_port_still_gets_the_answers(server: Server, tmp_path: Path) -> None:
+def test_a_half_closed_connection_still_gets_the_answers(server: Server) -> None:
     client = Client(server.path)
     name = session(client)
-    made, token = port(client, name, tmp_path / "port.sock")
+    made, token = port(client, server, name)
     made.sendall(token.encode() + b"\n" + b"z" * 100_000)
     made.shutdown(socket.SHUT_WR)
     assert exactly(made, 100_000) == b"z" * 100_000
     assert "result" in client.call("world.list")
 
 
-def test_a_byte_port_that_is_never_read_costs_nothing(server: Server, tmp_path: Path) -> None:
+def test_a_connection_that_is_never_read_costs_nothing(server: Server) -> None:
     client = Client(server.path)
     name = session(client, "source")
-    made, token = port(client, name, tmp_path / "port.sock")
+    made, token = port(client, server, name)
     made.sendall(token.encode() + b"\n")
     assert made.recv(1)
     before = server.memory()

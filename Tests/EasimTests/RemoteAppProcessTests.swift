@@ -7,10 +7,13 @@ import Testing
   private struct Server {
     let place = TemporaryFolder()
     let program: Program
+    /// The port, as a client needs it.
+    let remote: String
     var path: String { place.file("control.sock") }
 
     init() throws {
-      program = try Program("serve", "--control", place.file("control.sock"))
+      program = try Program("serve", "--control", place.file("control.sock"), "--remote", "127.0.0.1:0")
+      remote = String(try program.line("EASIM_REMOTE=127.0.0.1:").dropFirst("EASIM_REMOTE=".count))
       try program.line("http://127.0.0.1:")
     }
 
@@ -31,7 +34,7 @@ import Testing
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
     let added = try server.ctl("accessory.add", "profile=lawk-view", "quirks=flicker", "behavior=echo")
     #expect(added.ending == .exit(0), "\(added.err)")
-    let app = try Program(path: server.place.file("app"), [server.path])
+    let app = try Program(path: server.place.file("app"), [server.remote])
     try app.line("launched")
     #expect(try server.ctl("accessory.plug", "accessory=a1").ending == .exit(0))
     let remains = try app.wait()
@@ -59,7 +62,7 @@ import Testing
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
     // An app that stays with its session open, and rules that let no other app in.
     _ = try server.ctl("app.launch", "name=first")
-    let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.path]) }
+    let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
     _ = try server.ctl("app.launch", "name=last", "rules={\"otherApps\":\"refused\"}")
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 4)

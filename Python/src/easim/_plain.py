@@ -71,13 +71,15 @@ class Server(Context):
         *,
         allow_exec: bool = False,
         allow_remote: bool = False,
+        remote: Optional[str] = None,
     ) -> None:
         """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines.
+        with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
+        then no program is started.
         """
-        self.aio = aio.Server(program, allow_exec=allow_exec, allow_remote=allow_remote)
+        self.aio = aio.Server(program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote)
         self._driver: Optional[_Driver] = _Driver()
         try:
             self.run(self.aio.open())

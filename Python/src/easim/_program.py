@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Optional, Union
 
-from .errors import ProgramError
+from .errors import EasimError, ProgramError
 
 PROTOCOL = 1
 """The version of the control protocol that this package speaks."""
@@ -52,11 +53,15 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
+        # Where the bytes of sessions go. The server removes it when it ends, however this process ends.
+        folder = tempfile.gettempdir()
+        name = f"easim-{secrets.token_hex(8)}.sock"
+        self.control = os.path.join(folder if len(folder) < 60 else "/tmp", name)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair()
         try:
             self._process = subprocess.Popen(
-                [str(self.path), "serve", "--stdio", *arguments],
+                [str(self.path), "serve", "--stdio", "--control", self.control, *arguments],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
@@ -76,6 +81,12 @@ class ServerProcess:
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    def connect(self) -> socket.socket:
+        """Make a connection to the server."""
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.connect(self.control)
+        return made
 
     def explanation(self) -> ProgramError:
         """Explain why the server has ended."""
@@ -119,6 +130,50 @@ class ServerProcess:
             self._process.wait()
         self.socket.close()
         self._errors.close()
+
+
+class RemoteServer:
+    """A server that runs elsewhere, by the line that ``easim serve --remote`` prints."""
+
+    def __init__(self, remote: str) -> None:
+        """Connect to ``host:port#token``."""
+        place, _, token = remote.removeprefix("EASIM_REMOTE=").partition("#")
+        host, _, port = place.rpartition(":")
+        if not (host and port.isdecimal() and token):
+            raise ProgramError(f"{remote!r} is not host:port#token", kind="program")
+        self._place = (host.strip("[]"), int(port))
+        self._name = f"the server at {place}"
+        self.socket = self.connect()
+        self.socket.sendall(f"control {token}\n".encode())
+
+    def connect(self) -> socket.socket:
+        """Make a connection to the server."""
+        try:
+            made = socket.create_connection(self._place, timeout=10)
+        except OSError as error:
+            raise ProgramError(f"{self._name} does not answer: {error}", kind="program") from error
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.settimeout(None)
+        return made
+
+    @property
+    def pid(self) -> int:
+        """There is none."""
+        raise EasimError(f"{self._name} is not a process of this one", kind="state")
+
+    def explanation(self) -> ProgramError:
+        """Explain why the server has ended."""
+        return ProgramError(f"{self._name} closed the connection; is the token right?", kind="program")
+
+    def check(self, info: dict[str, object]) -> None:
+        """Refuse a server that speaks another protocol."""
+        if info.get("protocol") != PROTOCOL:
+            spoken = f"{self._name} speaks control protocol {info.get('protocol')}"
+            raise ProgramError(f"{spoken}, and this package {PROTOCOL}", kind="program")
+
+    def close(self) -> None:
+        """Leave the server. Apps that were launched end; worlds and accessories stay."""
+        self.socket.close()
 
 
 def version(path: Path) -> str:

@@ -27,7 +27,7 @@ from typing import Any, Callable, Optional, TypeVar, Union
 
 from . import _timeline
 from ._behaviors import Behavior, Busy, play
-from ._program import ServerProcess
+from ._program import RemoteServer, ServerProcess
 from ._wire import Answer, Notice, Wire, seconds
 from .errors import EasimError, SessionEnded, Timeout
 
@@ -45,7 +45,7 @@ Profile = Union[str, dict[str, Any]]
 class _Link:
     """The connection to a server, on one event loop."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: Union[ServerProcess, RemoteServer]) -> None:
         self.process = process
         self.wire = Wire()
         self.waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -147,12 +147,15 @@ class Server:
         *,
         allow_exec: bool = False,
         allow_remote: bool = False,
+        remote: Optional[str] = None,
     ) -> None:
         """Choose the program; it is started by ``open``, or by ``async with``.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines.
+        with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
+        then no program is started.
         """
+        self._remote = remote
         self._program = program
         options = (("--allow-exec", allow_exec), ("--allow-remote", allow_remote))
         self._arguments = tuple(name for name, wanted in options if wanted)
@@ -180,7 +183,8 @@ class Server:
     async def open(self) -> Server:
         """Start the program."""
         if self._link is None:
-            link = _Link(ServerProcess(self._program, self._arguments))
+            process = RemoteServer(self._remote) if self._remote else ServerProcess(self._program, self._arguments)
+            link = _Link(process)
             await link.start()
             try:
                 link.process.check(await link.call("server.info"))
@@ -756,12 +760,6 @@ class Session:
         after = f" after {got} bytes" if got else ""
         return SessionEnded(f"the session ended{after}: {why}", kind="gone")
 
-    async def open_port(self) -> tuple[str, int, str]:
-        """Open its byte port: a host, a port, and the line to send first."""
-        place = await self._call("port")
-        host, _, port = str(place["address"])[len("tcp:") :].rpartition(":")
-        return host.strip("[]"), int(port), str(place["token"])
-
     async def detach(self) -> socket.socket:
         """Hand the session over to a socket until it is closed."""
         if self.world.is_virtual:
@@ -771,18 +769,9 @@ class Session:
         return await self._connect()
 
     async def _connect(self) -> socket.socket:
-        host, port, token = await self.open_port()
-        loop = asyncio.get_running_loop()
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            made.setblocking(False)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await loop.sock_connect(made, (host, port))
-            await loop.sock_sendall(made, token.encode() + b"\n")
-            made.setblocking(True)
-        except BaseException:
-            made.close()
-            raise
+        line = str((await self._call("port"))["firstLine"])
+        made = await asyncio.get_running_loop().run_in_executor(None, self.world.simulator.link.process.connect)
+        made.sendall(line.encode() + b"\n")
         return made
 
     async def _streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -27,11 +27,13 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Carries a client on a connected socket, from now on. The door closes the socket.
+  /// Carries a client on a connected socket, from now on. The door closes the socket. What was read of it comes first.
   public convenience init(
-    takingSocket socket: Int32, for client: ControlClient, on loop: any PollingLoop, ended: @escaping () -> Void
+    takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
+    ended: @escaping () -> Void
   ) throws {
-    self.init(try DescriptorStream(takingSocket: socket, on: loop), isStandard: false, for: client, ended: ended)
+    let stream = try DescriptorStream(takingSocket: socket, after: read, on: loop)
+    self.init(stream, isStandard: false, for: client, ended: ended)
   }
 
   private init(

@@ -69,7 +69,7 @@ public final class RPCLines {
       case .tooLong:
         let error = RPCError(
           .parse, "the line is longer than \(RPCDocument.longest) bytes",
-          advice: "send less at once, or use a byte port: session.port")
+          advice: "send less at once, or use a connection for bytes: session.port")
         append(RPCDocument.response(.null, .failure(error)))
       }
     }

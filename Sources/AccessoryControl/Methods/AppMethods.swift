@@ -3,7 +3,7 @@ import AccessoryHost
 
 extension ControlMethods {
   /// Methods about remote apps.
-  static let apps: [ControlMethod] = launching + appActions + opening
+  static let apps: [ControlMethod] = launching + appActions + opening + picker
 
   private static let launching = [
     ControlMethod(

@@ -68,16 +68,21 @@ extension ControlMethods {
     ) { call, params in try call.server.sessions.find(params.id).state },
     ControlMethod(
       "session.port",
-      "Open a byte port for a session: a socket that carries its bytes at full speed. Connect to the address and send "
-        + "the token and a line break; after that the connection carries the session in both directions. The port "
-        + "accepts one connection, and closes if none arrives within 30 seconds.",
-      PortChoices.format, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
+      "Get a ticket for a connection that carries the bytes of a session at full speed. Connect to the address, send the "
+        + "first line and a line break. After that the connection is the session, in both directions. A ticket can be "
+        + "used once, within 30 seconds.",
+      OneID.session, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
-      exampleResult: "{\"address\":\"tcp:127.0.0.1:40123\",\"token\":\"5f0c…\"}"
+      exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
     ) { call, params in
-      let session = try open(params.session, call)
-      let port = try BytePort.open(for: session, unixPath: params.path)
-      return PortPlace(address: port.address, token: port.token)
+      let session = try open(params.id, call)
+      let address = call.client.cameByPort ? nil : call.server.portAddresses.first
+      guard call.client.cameByPort || address != nil else {
+        throw RPCError(
+          .address, "the server has no port for the bytes of sessions",
+          advice: "start easim serve with --control PATH or --remote HOST:PORT, or use session.read and session.write")
+      }
+      return PortPlace(address: address, firstLine: "session \(try BytePort(for: session).ticket)")
     },
   ]
 
@@ -85,7 +90,8 @@ extension ControlMethods {
     let session = try call.server.sessions.find(id)
     if let app = session.app { _ = try app.running() }
     if session.port != nil {
-      throw RPCError(.state, "a byte port moves the bytes of the session '\(id)'", advice: "read and write there")
+      throw RPCError(
+        .state, "a connection of its own carries the bytes of the session '\(id)'", advice: "read and write there")
     }
     return session
   }
@@ -178,23 +184,14 @@ private struct Closing: Equatable, Sendable {
   }
 }
 
-private struct PortChoices: Equatable, Sendable {
-  var session = ""
-  var path: String?
-
-  static let format = Record("byte port", "", PortChoices()) {
-    Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field(
-      "path", \.path, .optional(.text), "the path of a unix socket (default: a TCP port on 127.0.0.1)")
-  }
-}
-
 private struct PortPlace: Equatable, Sendable {
-  var address = ""
-  var token = ""
+  var address: String?
+  var firstLine = ""
 
-  static let format = Record("free slot for a byte port", "", PortPlace()) {
-    Field("address", \.address, .text, "where to connect: tcp:HOST:PORT or unix:PATH", isRequired: true)
-    Field("token", \.token, .text, "the first line to send", isRequired: true)
+  static let format = Record("place for bytes", "", PortPlace()) {
+    Field(
+      "address", \.address, .optional(.text),
+      "where to connect: unix:PATH or tcp:HOST:PORT; left out for clients that connected to a socket or port: there")
+    Field("firstLine", \.firstLine, .text, "the first line to send", isRequired: true)
   }
 }

@@ -91,6 +91,8 @@ struct AppNews {
   let name: String
   var accessory: PublishedAccessory?
   var reason: String?
+  /// Whether it is the accessory that was chosen in the Bluetooth picker.
+  var isSelected = false
   let time: Instant
 
   func add(to object: inout JSONObject) {
@@ -100,6 +102,7 @@ struct AppNews {
     if let accessory {
       object.add("accessory", JSONObject(ConnectedAccessory.format.tree(ConnectedAccessory(accessory))))
     }
+    if isSelected { object.add("selected", true) }
     if let reason { object.add("reason", reason) }
   }
 }

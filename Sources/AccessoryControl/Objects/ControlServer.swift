@@ -65,6 +65,11 @@ public final class ControlServer {
   var hosts = ControlTable<ControlledHost>(kind: "host", prefix: "h")
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
+  /// Those that wait for a connection, by their tickets.
+  var bytePorts: [String: BytePort] = [:]
+  /// Where clients can connect.
+  var portAddresses: [String] = []
+
   var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
   var captures = ControlTable<ControlledCapture>(
     kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)

@@ -12,6 +12,7 @@ final class ControlledApp: AppHandler {
   /// Whose connection it lives by; nil for one that lives on.
   weak var client: ControlClient?
   private(set) var view: AppView?
+  var picker = AppPicker()
   /// The view of an app that was killed with its sessions open.
   private var killed: AppView?
 
@@ -85,6 +86,7 @@ final class ControlledApp: AppHandler {
     }
     tell("ended", nil, reason)
     world.server.apps.remove(id)
+    if picker.isShown { world.recheck() }
   }
 
   private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
@@ -113,8 +115,12 @@ final class ControlledApp: AppHandler {
   private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
     // An app that was killed gets nothing.
     if killed != nil, name != "ended" { return }
+    let isSelected = name == "connect" && accessory.map { picker.takesSelection($0) } ?? false
     world.add(
-      .app(AppNews(app: id, name: name, accessory: accessory, reason: reason, time: world.loop.now)), for: client)
+      .app(
+        AppNews(app: id, name: name, accessory: accessory, reason: reason, isSelected: isSelected, time: world.loop.now)
+      ),
+      for: client)
   }
 
   var state: RemoteAppState {

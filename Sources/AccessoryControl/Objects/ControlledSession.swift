@@ -16,7 +16,7 @@ final class ControlledSession: SessionHandler {
   var connectionID: Int?
   /// The client that gets its notifications.
   weak var client: ControlClient?
-  /// A byte port that moves its bytes; then requests do not.
+  /// A connection of its own that carries its bytes; then requests do not.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
@@ -151,6 +151,6 @@ struct SessionState: Equatable, Sendable {
       "unacknowledged", \.unacknowledged, .integer(0...Int.max),
       "bytes written that the other end has not acknowledged",
       isRequired: true)
-    Field("port", \.hasPort, .boolean, "whether a byte port moves its bytes", isRequired: true)
+    Field("port", \.hasPort, .boolean, "whether a connection of its own carries its bytes", isRequired: true)
   }
 }

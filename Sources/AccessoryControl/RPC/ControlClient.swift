@@ -24,6 +24,8 @@ public final class ControlClient {
   private var waiting = 0
   /// The worlds whose events it gets; nil for none.
   var subscription: ControlSubscription?
+  /// Whether it came by a ``ControlPort``, where it can also bring the bytes of sessions.
+  var cameByPort = false
   /// Whether it is over.
   public private(set) var isClosed = false
 

@@ -12,7 +12,7 @@ struct ControlledRun {
   private let shared: SharedOptions
   private let console: Console
   private let server: ControlServer
-  private let socket: ControlSocket
+  private let socket: ControlPort
 
   init(
     _ profiles: [Profile], path: String, _ runtime: CommandRuntime, _ shared: SharedOptions, _ console: Console
@@ -22,7 +22,7 @@ struct ControlledRun {
     settings.tellsMessages = true
     settings.report = console.show
     server = ControlServer(settings, on: runtime.loop)
-    socket = try ControlSocket(server, path: path, shared, on: runtime.loop) { console.err("easim: \($0)") }
+    socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
   }
 
   /// Runs until a signal, or until the time is over.

@@ -18,14 +18,21 @@ extension CommandSpec {
 
       With --stdio, requests come on standard input, and answers and events go to standard output. The server ends with its
       input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.
+
+      With --remote, programs and apps on other machines, in containers or in the iOS Simulator connect to one TCP port
+      (docs/remote-apps.md). The line that is printed has its address and a token. Set EASIM_TOKEN to choose the token.
       """,
-    examples: ["easim serve", "easim serve --stdio", "easim serve --control /tmp/easim.sock"],
+    examples: [
+      "easim serve", "easim serve --stdio", "easim serve --control /tmp/easim.sock",
+      "easim serve --remote 127.0.0.1:7000",
+    ],
     run: runServe)
 }
 
 private struct ServeOptions: CommandOptions {
   var isStandard = false
   var control: String?
+  var remote: String?
   var http: String?
   var keep: String?
   var shared = SharedOptions()
@@ -33,6 +40,9 @@ private struct ServeOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option("--stdio", \.isStandard, "serve one client on standard input and output"),
     Option("--control", \.control, .optional(.text), as: "PATH", "also serve on a unix socket"),
+    Option(
+      "--remote", \.remote, .optional(.text), as: "HOST:PORT",
+      "also serve on a TCP port, for clients that know the token"),
     Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
     Option(
       "--keep", \.keep, .optional(.text), as: "DIR", "keep captures and run reports in this folder"),
@@ -47,12 +57,23 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   settings.kept = try options.keep.map { path throws(UsageError) in try KeptFolder(path) }
   let server = ControlServer(settings, on: runtime.loop)
   let socket = try options.control.map { path in
-    try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim: \($0)") }
+    try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
+  }
+  let remote = try options.remote.map { text in
+    let (host, port) = try place(text, of: "--remote")
+    let token = try remoteToken()
+    let remote = try ControlPort(
+      server, at: .tcp(host: host, port: port), token: token, settings.transport, on: runtime.loop
+    ) { console.err("easim: \($0)") }
+    let line = "EASIM_REMOTE=\(remote.address.description.dropFirst("tcp:".count))#\(token)"
+    if options.isStandard { console.err(line) } else { console.out(line) }
+    return remote
   }
   let door = CaptureDoor.of(server, on: runtime.loop, console)
   defer {
     door?.close()
     socket?.close()
+    remote?.close()
   }
   var code = ExitCode.done
   if options.isStandard {
@@ -64,7 +85,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
       code = .usage
     }
   } else {
-    let (host, port) = try place(options.http ?? "127.0.0.1:0")
+    let (host, port) = try place(options.http ?? "127.0.0.1:0", of: "--http")
     let token = SecretToken.make()
     var told: Set<String> = []
     let http = try HTTPDoor(
@@ -90,9 +111,19 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-private func place(_ text: String) throws(UsageError) -> (host: String, port: UInt16) {
+/// The token of `--remote`: in the environment, where other users cannot see it, or a new one.
+private func remoteToken() throws(UsageError) -> String {
+  guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
+  let token = String(cString: chosen)
+  guard 16...128 ~= token.utf8.count, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+    throw UsageError("EASIM_TOKEN: expected 16 to 128 visible ASCII characters, without spaces")
+  }
+  return token
+}
+
+private func place(_ text: String, of option: String) throws(UsageError) -> (host: String, port: UInt16) {
   guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-    throw UsageError("--http \(text): expected HOST:PORT, such as 127.0.0.1:8080")
+    throw UsageError("\(option) \(text): expected HOST:PORT, such as 127.0.0.1:8080")
   }
   return (String(text[..<colon]), port)
 }

@@ -227,7 +227,7 @@ public class ScenarioClient: AppHandler {
 /// The example clients, by name.
 public enum ScenarioClients {
   /// The client that survives every scenario.
-  public static let sound: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
+  public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
   /// Clients that make one mistake each: the text completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
@@ -247,6 +247,6 @@ public enum ScenarioClients {
 
   /// The client of this name.
   public static func named(_ name: String) -> ScenarioClient.Type? {
-    ([sound] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
+    ([robust] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
   }
 }

@@ -1,0 +1,16 @@
+// The one function of CoreFoundation that the bridge calls, on GNUstep's own socket streams.
+
+#ifndef EASIM_STUB_COREFOUNDATION
+#define EASIM_STUB_COREFOUNDATION
+
+typedef const void *CFAllocatorRef;
+typedef struct CFReadStream *CFReadStreamRef;
+typedef struct CFWriteStream *CFWriteStreamRef;
+
+void CFStreamCreatePairWithSocket(CFAllocatorRef allocator, int socket, CFReadStreamRef *reading, CFWriteStreamRef *writing);
+
+#if __has_feature(objc_arc)
+id CFBridgingRelease(const void *object) __attribute__((ns_returns_retained));
+#endif
+
+#endif

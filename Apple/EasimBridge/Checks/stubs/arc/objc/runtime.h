@@ -1,0 +1,14 @@
+// Debian's runtime has no ARC, and its header does not compile with it. These few declarations are enough to have the compiler
+// check the bridge with ARC, which is how it is compiled on Apple's systems.
+#include <objc/objc.h>
+
+typedef struct objc_method *Method;
+typedef struct objc_ivar *Ivar;
+typedef struct objc_property *objc_property_t;
+
+Class object_getClass(id object);
+Method class_getClassMethod(Class type, SEL name);
+Method class_getInstanceMethod(Class type, SEL name);
+IMP class_getMethodImplementation(Class type, SEL name);
+IMP method_getImplementation(Method method);
+IMP method_setImplementation(Method method, IMP body);

@@ -1,0 +1,8 @@
+// A test case with a world. If a test fails, what happened and what the app did wrong are attached to it.
+
+#import <EasimWorld.h>
+#import <XCTest/XCTest.h>
+
+@interface EasimTestCase : XCTestCase
+@property(nonatomic, readonly) EasimWorld *world;
+@end

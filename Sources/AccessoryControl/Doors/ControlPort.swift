@@ -1,0 +1,253 @@
+import AccessoryCore
+import Glibc
+import LinuxIO
+
+/// A unix socket or a TCP port for clients. The first line of a connection says what the connection is:
+///
+/// ```
+///   control TOKEN     requests, one JSON object per line
+///   session TICKET    the bytes of one session, from then on in both directions
+/// ```
+///
+/// The token is the port's; a ticket is given out by `session.port` and can be used once. A unix socket has no token, because
+/// the kernel knows the user at the other end: a connection that begins with anything else is one for requests.
+///
+/// A connection that has not sent its line is a newcomer. At a port with a token there are few places for them, and the
+/// oldest makes room for the next, so that a flood of silent connections does not lock anybody out for long.
+public final class ControlPort {
+  /// The most connections for requests.
+  static let mostClients = 1_000
+  private static let mostNewcomers = 256
+  private static let patience = Duration.seconds(10)
+
+  /// Where it listens, with the number that the system chose.
+  public let address: Address
+  private unowned let server: ControlServer
+  private let token: String?
+  private let loop: any PollingLoop
+  private let warn: (String) -> Void
+  private var listener: (any Listener)?
+  /// In the order in which they came.
+  private var newcomers: [Newcomer] = []
+  private var doors: [ObjectIdentifier: DescriptorDoor] = [:]
+  private var warned: Set<String> = []
+
+  /// Listens.
+  ///
+  /// - Parameters:
+  ///   - token: what clients must know; nil for a unix socket.
+  ///   - warn: called with what went wrong, each kind of it once.
+  public init(
+    _ server: ControlServer, at address: Address, token: String?, _ options: TransportOptions,
+    on loop: any PollingLoop, warn: @escaping (String) -> Void
+  ) throws {
+    (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
+    var options = options
+    // The token proves the right to connect; who the other end is need not be looked up.
+    if token != nil { options.allowsOtherUsers = true }
+    var handle: (ListenerEvent) -> Void = { _ in }
+    let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
+    self.listener = listener
+    self.address = listener.address
+    handle = { [weak self] in self?.handle($0) }
+    server.portAddresses.append(self.address.description)
+  }
+
+  /// Listens at a unix socket of mode 0600, for programs of the same user.
+  public convenience init(
+    _ server: ControlServer, path: String, _ options: TransportOptions, on loop: any PollingLoop,
+    warn: @escaping (String) -> Void
+  ) throws {
+    try self.init(server, at: .unix(path: path), token: nil, options, on: loop, warn: warn)
+  }
+
+  /// Ends every connection for requests and stops listening; sessions go on until the server ends them.
+  public func close() {
+    guard let listener else { return }
+    listener.close()
+    self.listener = nil
+    server.portAddresses.removeAll { $0 == address.description }
+    for newcomer in newcomers { newcomer.close() }
+    newcomers = []
+    let open = doors
+    doors = [:]
+    for door in open.values { door.close("easim is exiting") }
+  }
+
+  private func handle(_ event: ListenerEvent) {
+    switch event {
+    case .accepted(let cable, let peer):
+      guard let socket = (cable.main as? DescriptorChannel)?.release() else { return }
+      let newcomer = Newcomer(socket, peer.description, needsLine: token != nil)
+      if token != nil {
+        if newcomers.count >= Self.mostNewcomers { newcomers.removeFirst().close() }
+        newcomer.timer = loop.schedule(after: Self.patience) { [weak self, weak newcomer] in
+          self?.newcomers.removeAll { $0 === newcomer }
+          newcomer?.close()
+        }
+      } else if newcomers.count + doors.count >= Self.mostClients {
+        return warnOnce("closed a connection: \(Self.mostClients) are open, the most at a time")
+      }
+      newcomers.append(newcomer)
+      do {
+        try newcomer.start(on: loop) { [weak self, weak newcomer] line in
+          guard let self, let newcomer else { return }
+          newcomers.removeAll { $0 === newcomer }
+          admit(newcomer, line)
+        }
+      } catch {
+        newcomers.removeAll { $0 === newcomer }
+        warnOnce("a connection could not be served: \(error)")
+      }
+    case .refused(let peer, let reason): warnOnce(reason, "refused \(peer): \(reason)")
+    case .cannotAccept(let error): warnOnce("cannot accept connections now: \(error)")
+    case .ended(let error): warn(error.description)
+    }
+  }
+
+  /// A client that tries again and again causes one line.
+  private func warnOnce(_ kind: String, _ text: String? = nil) {
+    if warned.insert(kind).inserted { warn(text ?? kind) }
+  }
+
+  private func admit(_ newcomer: Newcomer, _ line: FirstLine) {
+    switch line {
+    case .control(let given):
+      if let token, !SecretToken.areEqual(given, Array(token.utf8)) {
+        return refuse(
+          newcomer,
+          RPCError(
+            .notAllowed, "the token is wrong", advice: "use the text behind '#' that easim serve --remote prints"))
+      }
+      serve(newcomer)
+    case .session(let ticket):
+      // Without an answer: what comes over this connection are the bytes of a session.
+      guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
+        return warnOnce("refused \(newcomer.peer): its ticket is no ticket of a session, or was used")
+      }
+      port.begin(newcomer.release(), newcomer.rest)
+    case .requests: serve(newcomer)
+    case .none: break
+    case .other:
+      refuse(newcomer, RPCError(.request, "the first line must be 'control TOKEN' or 'session TICKET'"))
+    }
+  }
+
+  private func refuse(_ newcomer: Newcomer, _ error: RPCError) {
+    warnOnce(error.message, "refused \(newcomer.peer): \(error.message)")
+    newcomer.send(RPCDocument.response(.null, .failure(error)))
+  }
+
+  private func serve(_ newcomer: Newcomer) {
+    guard doors.count < Self.mostClients else {
+      return refuse(
+        newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, the most at a time"))
+    }
+    let client = server.makeClient()
+    client.cameByPort = true
+    let id = ObjectIdentifier(client)
+    do {
+      doors[id] = try DescriptorDoor(
+        takingSocket: newcomer.release(), after: newcomer.rest, for: client, on: loop
+      ) { [weak self] in self?.doors[id] = nil }
+    } catch {
+      client.close("the connection failed")
+      warnOnce("a connection could not be served: \(error)")
+    }
+  }
+}
+
+/// What a connection says it is.
+private enum FirstLine {
+  case control(token: ArraySlice<UInt8>)
+  case session(ticket: ArraySlice<UInt8>)
+  /// There is no such line; requests begin at once.
+  case requests
+  case other
+  /// The connection ended before.
+  case none
+
+  init(_ line: ArraySlice<UInt8>) {
+    let words = line.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
+    switch words.first.map({ String(decoding: $0, as: UTF8.self) }) {
+    case "control": self = .control(token: words.count > 1 ? words[1] : [])
+    case "session" where words.count > 1: self = .session(ticket: words[1])
+    default: self = .other
+    }
+  }
+}
+
+/// A connection that has not said what it is.
+private final class Newcomer: DescriptorHandler {
+  private static let longestLine = 256
+
+  let peer: String
+  private var socket: Int32
+  private let needsLine: Bool
+  private var watch: (any DescriptorWatch)?
+  var timer: LoopTimer?
+  /// What was read behind the line.
+  private(set) var rest: [UInt8] = []
+  private var done: ((FirstLine) -> Void)?
+
+  init(_ socket: Int32, _ peer: String, needsLine: Bool) {
+    (self.socket, self.peer, self.needsLine) = (socket, peer, needsLine)
+  }
+
+  deinit { close() }
+
+  /// Closes the connection. The loop holds what it watches, so letting go of a newcomer is not enough.
+  func close() {
+    done = nil
+    timer?.cancel()
+    watch?.cancel()
+    watch = nil
+    if socket >= 0 { Glibc.close(socket) }
+    socket = -1
+  }
+
+  func start(on loop: any PollingLoop, _ done: @escaping (FirstLine) -> Void) throws {
+    self.done = done
+    watch = try loop.watch(socket, for: .readable, self)
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = recv(socket, &buffer, buffer.count, 0)
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
+    guard count > 0 else { return finish(.none) }
+    rest += buffer[0..<count]
+    if !needsLine, ![UInt8(ascii: "c"), UInt8(ascii: "s")].contains(rest[0]) { return finish(.requests) }
+    if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = rest[0..<end]
+      rest = Array(rest[(end + 1)...])
+      finish(FirstLine(line.last == UInt8(ascii: "\r") ? line.dropLast() : line))
+    } else if rest.count > Self.longestLine {
+      finish(.other)
+    }
+  }
+
+  private func finish(_ line: FirstLine) {
+    watch?.cancel()
+    watch = nil
+    timer?.cancel()
+    let done = done
+    self.done = nil
+    done?(line)
+  }
+
+  /// Hands the socket over.
+  func release() -> Int32 {
+    defer { socket = -1 }
+    return socket
+  }
+
+  /// Sends a last text. A reset would destroy it, so what the other end has sent is read before the socket is closed.
+  func send(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+    shutdown(socket, Int32(SHUT_WR))
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    _ = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+  }
+}

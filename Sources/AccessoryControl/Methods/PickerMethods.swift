@@ -1,0 +1,126 @@
+import AccessoryFormats
+import AccessoryHost
+import AccessoryWorlds
+
+extension ControlMethods {
+  /// Methods about the Bluetooth picker: an app shows it, and a test, script or person chooses.
+  static let picker = [
+    ControlMethod(
+      later: "app.showPicker",
+      "Show an app's Bluetooth picker: `showBluetoothAccessoryPicker`. The answer comes after `app.choose`, and after a "
+        + "chosen accessory has connected. Call `accessory.list` for what can be offered.",
+      Showing.format, PickerResult.format, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
+      exampleResult: "{\"outcome\":\"chosen\"}"
+    ) { call, params, answer in try show(params, call, answer) },
+    ControlMethod(
+      "app.choose",
+      "Choose an accessory in an app's Bluetooth picker, or end the picker without one. If no picker is shown, the next one "
+        + "ends this way.",
+      Choosing.format, Nothing.result, errors: [.unknown, .gone],
+      example: "{\"app\":\"p1\",\"accessory\":\"a2\"}"
+    ) { call, params in
+      let app = try call.server.apps.find(params.app)
+      if let accessory = params.accessory { _ = try call.server.accessories.find(accessory) }
+      app.picker.answer = (params.accessory, params.outcome)
+      app.world.recheck()
+      return Nothing()
+    },
+  ]
+
+  /// How long the user may take, and how long the chosen accessory may take to connect.
+  private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
+
+  private static func show(
+    _ params: Showing, _ call: ControlCall, _ answer: @escaping (Result<PickerResult, RPCError>) -> Void
+  ) throws(RPCError) {
+    let app = try call.server.apps.find(params.app)
+    _ = try app.running()
+    guard !app.picker.isShown else {
+      throw RPCError(.state, "the app '\(app.id)' shows its picker already", advice: "call app.choose")
+    }
+    app.picker.isShown = true
+    let world = app.world
+    world.wait(
+      ControlWait(
+        call.client, until: world.loop.now + userLimit, isDone: { app.picker.answer != nil || app.view == nil }
+      ) { end in
+        let choice = app.picker.answer
+        (app.picker.isShown, app.picker.answer) = (false, nil)
+        func finish(_ outcome: PickerOutcome) { answer(.success(PickerResult(outcome: outcome))) }
+        if case .failed(let error) = end { return answer(.failure(error)) }
+        guard let choice, app.view != nil else { return finish(.cancelled) }
+        guard let id = choice.accessory else { return finish(choice.outcome) }
+        guard let chosen = try? call.server.accessories.find(id), params.accessories?.contains(id) ?? true else {
+          return finish(.notFound)
+        }
+        if chosen.isPlugged { return finish(.alreadyConnected) }
+        let serial = chosen.profile.identity.serialNumber
+        app.picker.chosenSerial = serial
+        do { try chosen.perform(.accessory(.plugIn, of: id)) } catch { return finish(.failed) }
+        world.wait(
+          ControlWait(
+            call.client, until: world.loop.now + connectLimit,
+            accepts: { _ in
+              app.view?.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty } ?? true
+            },
+            done: { end in
+              let isThere = if case .reached = end { app.view != nil } else { false }
+              // After the app's notification.
+              call.server.later { finish(isThere ? .chosen : .failed) }
+            }))
+      })
+  }
+}
+
+/// The Bluetooth picker of an app.
+struct AppPicker {
+  var isShown = false
+  /// What the user does in the picker that is shown, or in the next one.
+  var answer: (accessory: String?, outcome: PickerOutcome)?
+  /// The serial number of the accessory that was chosen and that the app has not been notified of.
+  var chosenSerial: String?
+
+  /// Whether this connect is that of the chosen accessory.
+  mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
+    guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
+    chosenSerial = nil
+    return true
+  }
+}
+
+/// How a picker ended.
+enum PickerOutcome: String, CaseIterable, Sendable {
+  case chosen, alreadyConnected, notFound, cancelled, failed
+}
+
+private struct Showing: Equatable, Sendable {
+  var app = ""
+  var accessories: [String]?
+
+  static let format = Record("showing", "", Showing()) {
+    Field("app", \.app, .text, "the id of the app", isRequired: true)
+    Field(
+      "accessories", \.accessories, .optional(.list(of: .text)),
+      "the ids of the accessories that match the app's filter; all when left out")
+  }
+}
+
+private struct Choosing: Equatable, Sendable {
+  var app = ""
+  var accessory: String?
+  var outcome = PickerOutcome.cancelled
+
+  static let format = Record("choosing", "", Choosing()) {
+    Field("app", \.app, .text, "the id of the app", isRequired: true)
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the user chooses")
+    Field("outcome", \.outcome, .choice, "without an accessory: how the picker ends")
+  }
+}
+
+private struct PickerResult: Equatable, Sendable {
+  var outcome = PickerOutcome.cancelled
+
+  static let format = Record("picker result", "", PickerResult()) {
+    Field("outcome", \.outcome, .choice, "chosen: the accessory has connected", isRequired: true)
+  }
+}
