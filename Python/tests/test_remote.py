@@ -71,7 +71,7 @@ def server() -> Iterator[Server]:
 
 def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
     assert server.line == f"EASIM_REMOTE=127.0.0.1:{server.port}#{TOKEN}"
-    with easim.Simulator(remote=server.line) as simulator, simulator.world() as world:
+    with easim.Server(remote=server.line) as simulator, simulator.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()
         app.wait_for("connect")
@@ -79,13 +79,13 @@ def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
             session.send(b"hello" * 10_000)
             assert session.recv(50_000) == b"hello" * 10_000
     # The server is still there, without the app.
-    with easim.Simulator(remote=server.line) as simulator:
+    with easim.Server(remote=server.line) as simulator:
         assert simulator.call("app.list") == {"apps": []}
 
 
 def test_a_wrong_token_is_an_error_that_says_so(server: Server) -> None:
     with pytest.raises(easim.EasimError, match="token"):
-        easim.Simulator(remote=f"127.0.0.1:{server.port}#wrong")
+        easim.Server(remote=f"127.0.0.1:{server.port}#wrong")
     with server.dial(b"control wrong\n") as made:
         answer = json.loads(made.makefile("rb").readline())
         assert answer["error"]["data"]["kind"] == "notAllowed"
@@ -154,7 +154,7 @@ def test_a_connection_that_dribbles_its_line_is_closed(server: Server) -> None:
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
     # Controls that end their input, and sessions whose client sends no byte more.
-    with easim.Simulator(remote=server.line) as simulator, simulator.world() as world:
+    with easim.Server(remote=server.line) as simulator, simulator.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()
         app.wait_for("connect")
@@ -205,7 +205,7 @@ import easim, os, time
 end = time.monotonic() + 30
 while True:
     try:
-        simulator = easim.Simulator(remote="192.0.2.2:7000#" + os.environ["EASIM_TOKEN"])
+        simulator = easim.Server(remote="192.0.2.2:7000#" + os.environ["EASIM_TOKEN"])
         break
     except easim.EasimError:
         if time.monotonic() > end:
