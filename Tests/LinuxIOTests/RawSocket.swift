@@ -76,8 +76,13 @@ final class RawSocket: @unchecked Sendable {
   /// Closes the writing half.
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+  /// Closes this end, for a program just started beside it too: until such a program runs, it holds a copy of
+  /// every descriptor, and a socket with a copy left is not closed.
   func close() {
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    if descriptor >= 0 {
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      Glibc.close(descriptor)
+    }
     descriptor = -1
   }
 }
