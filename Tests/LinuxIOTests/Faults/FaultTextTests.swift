@@ -55,14 +55,14 @@ import Testing
   }
 }
 
-@Suite struct FaultPresetTests {
+@Suite struct LinkPresetTests {
   @Test func everyPresetIsAChainThatCanBeWrittenAndRead() throws {
     #expect(
-      FaultPreset.all.map(\.name) == [
+      LinkPreset.all.map(\.name) == [
         "bluetooth", "bluetooth-scanning", "bluetooth-hfp", "big-writes", "usb-high-speed",
       ])
-    for preset in FaultPreset.all {
-      #expect(try FaultPreset.faults(preset.name) == preset.faults)
+    for preset in LinkPreset.all {
+      #expect(try LinkPreset.faults(preset.name) == preset.faults)
       #expect(try preset.faults.map { try Fault($0.description) } == preset.faults)
       #expect(!Fault.format.names.contains(preset.name))
       #expect(!preset.summary.isEmpty)
@@ -70,13 +70,13 @@ import Testing
   }
 
   @Test func anyFaultMayStandWhereAPresetMay() throws {
-    #expect(try FaultPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
+    #expect(try LinkPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
   }
 
   @Test func aWrongNameGetsTheNearestOfBoth() {
     for (text, near) in [("bluetoth", "'bluetooth'"), ("los,chance=5%", "'loss'")] {
       #expect {
-        try FaultPreset.faults(text)
+        try LinkPreset.faults(text)
       } throws: {
         "\($0)".contains("did you mean \(near)?")
       }
@@ -86,7 +86,7 @@ import Testing
   /// Bytes that pass within so many seconds at the rate that the field reports.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
-    let faults = try FaultPreset.faults(name).map(\.description)
+    let faults = try LinkPreset.faults(name).map(\.description)
     let rig = try FaultRig(faults)
     let writer = Writer(rig.left, count: 1_000_000)
     rig.atLeft.onWritable = { writer.write() }
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func onlyBigWritesCollapse() throws {
-    let faults = try FaultPreset.faults("big-writes").map(\.description)
+    let faults = try LinkPreset.faults("big-writes").map(\.description)
     func time(_ size: Int) throws -> Double {
       let rig = try FaultRig(faults)
       try rig.sendOut([UInt8](repeating: 1, count: size))
