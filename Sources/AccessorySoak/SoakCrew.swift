@@ -96,10 +96,10 @@ private final class WorkQueue: Sendable {
     var isOver = false
   }
 
-  private let batch: Int
+  private let batch: UInt64
   private let state: Locked<State>
 
-  init(_ numbers: Range<UInt64>, batch: Int) {
+  init(_ numbers: Range<UInt64>, batch: UInt64) {
     self.batch = batch
     state = Locked(State(left: numbers))
   }
@@ -126,9 +126,10 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      let taken = state.left.prefix(batch)
-      state.left = taken.upperBound..<state.left.upperBound
-      return taken
+      // Not `prefix`: a soak without a number of seeds has more left than an Int can count.
+      let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
+      defer { state.left = next..<state.left.upperBound }
+      return state.left.lowerBound..<next
     }
   }
 }

@@ -67,7 +67,7 @@ import Testing
       let long = try Program.run(command, "--help")
       #expect(long.ending == .exit(0))
       #expect(long.err == "")
-      for part in ["usage: easim \(command)", "\noptions:\n", "\nexample:\n", "-h, --help"] {
+      for part in ["usage: easim \(command)", "options:\n", "\nexample:\n", "-h, --help"] {
         #expect(long.out.contains(part), "'easim \(command) --help' does not show '\(part)'")
       }
       #expect(try Program.run(command, "-h").out == long.out)

@@ -78,7 +78,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())
-/// accepting.judge(response: [], to: challenge, certificate: [])   // .accepted(warnings: ["a phone would refuse …"])
+/// accepting.judge(response: [], to: challenge, certificate: [])   // .accepted(warnings: ["an Apple device would refuse …"])
 /// ```
 public struct AcceptingAuthenticator: DeviceAuthenticator {
   private let strict: any DeviceAuthenticator
@@ -104,7 +104,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)
-    case .refused(let reason): .accepted(warnings: ["authentication: a phone would refuse this accessory: \(reason)"])
+    case .refused(let reason): .accepted(warnings: ["authentication: an Apple device would refuse this accessory: \(reason)"])
     }
   }
 

@@ -122,7 +122,7 @@ public struct FileSender: Sendable {
   public let pieceSize: Int
   /// The files that are announced and not delivered; those that were sent have no bytes here.
   private var files: [UInt8: [UInt8]] = [:]
-  /// iPhones choose numbers from 80 on.
+  /// Apple devices choose numbers from 80 on.
   private var nextID: UInt8 = 0x80
 
   /// A sender of pieces of this size.

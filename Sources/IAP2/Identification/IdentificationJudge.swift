@@ -229,7 +229,7 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// The rules for identifications: those that iPhones were seen to enforce, and those of the format.
+/// The rules for identifications: those that Apple devices were seen to enforce, and those of the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// A parameter that every known accessory sends is missing.
   case missingParameter
@@ -251,7 +251,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case duplicateProtocol
   /// Two components share a number.
   case duplicateComponent
-  /// There is no transport component. Every capture has one; whether an iPhone requires it is unknown.
+  /// There is no transport component. Every capture has one; whether an Apple device requires it is unknown.
   case missingTransport
   /// A protocol's native transport names a component that is not declared.
   case unknownNativeTransport
@@ -278,7 +278,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
     case ignored
   }
 
-  /// What iPhones were seen to do, and a warning where it is not known.
+  /// What Apple devices were seen to do, and a warning where it is not known.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

@@ -172,7 +172,7 @@ extension Option {
   static var identification: Option {
     Option(
       "--identification", \.shared.tolerance.identification, .choice,
-      "if an Apple device would refuse the identification: refuse it, or only warn")
+      "for an identification that an Apple device refuses: refuse, or warn")
   }
 
   static var firstWriteDelay: Option {

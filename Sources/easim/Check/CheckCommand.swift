@@ -12,8 +12,8 @@ extension CommandSpec {
       passes, fails with the packets that prove it and what to change in the firmware, or is skipped with the reason.
       docs/check.md lists all cases and where each rule is known from.
 
-      Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends back what it
-      receives.
+      Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends
+      back what it receives.
 
       --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine; 'easim report
       merge' adds up the .json reports (docs/scale.md).

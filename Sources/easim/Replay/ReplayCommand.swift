@@ -80,7 +80,7 @@ private struct ReplayOptions: CommandOptions {
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .identification, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
-    .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .settleAfter,
+    .timeout.described("with --at: how late the accessory may connect and answer"), .settleAfter,
     .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture,
   ]

@@ -24,9 +24,9 @@ extension CommandSpec {
       For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
       On a terminal, keys unplug, plug and flicker the accessories and switch the faults on and off; the last line lists them.
 
-      An accessory serves one host at a time and refuses others. A host that sends nothing for --handshake-timeout before it has
-      identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and of
-      root are served, unless --any-user is given.
+      An accessory serves one host at a time and refuses others. A host that sends nothing for --handshake-timeout before
+      it has identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and
+      of root are served, unless --any-user is given.
 
       With --scenario, play the accessories and cables of a scenario, starting when a device connects; the other end is
       'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. The command ends when the scenario
@@ -56,7 +56,7 @@ private struct RunOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--on", \.place, .text, as: "ADDR",
-      "plug in at local:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget:UDC or bt:"
+      "plug in at local:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget: or bt:"
     ).standard(nil),
     Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
       nil),
@@ -78,7 +78,7 @@ private struct RunOptions: CommandOptions {
       "disconnect hosts that are silent for TIME during the handshake; 0s for never"),
     Option(
       "--control", \.control, .optional(.text), as: "PATH",
-      "let programs control the accessories through this unix socket, as with 'easim serve --control'"),
+      "let programs control the accessories through this unix socket, as 'easim serve' does"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
     .capture,
   ]
