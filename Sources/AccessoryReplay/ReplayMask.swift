@@ -48,7 +48,8 @@ public struct ReplayMask: Equatable, Sendable {
         "bytes in hex, with ?? for those to ignore, wherever they occur")
     }.checked { entry, object in
       if (entry.count > 0) == (entry.pattern != nil) {
-        object.problems.error(at: object.tree.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
+        object.problems.error(
+          at: object.tree.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
       }
     }
   }

@@ -167,6 +167,22 @@ import Testing
 
   @Test(arguments: [
     (
+      "maximumPacketLength: 23",
+      "f:9:30: link.maximumPacketLength: expected a whole number from 24 to 65535, found number 23"
+    ),
+    (
+      "retransmissionTimeout: '2m'",
+      "f:9:32: link.retransmissionTimeout: expected a duration from 20ms to 65.535s, found text '2m'"
+    ),
+    (
+      "maximumRetransmissions: 0",
+      "f:9:33: link.maximumRetransmissions: expected a whole number from 1 to 30, found number 0"
+    ),
+    (
+      "sessions: { control: 0 }",
+      "f:9:30: link.sessions.control: expected a whole number from 1 to 255, found number 0"
+    ),
+    (
       "retransmissionTimeout: '250'",
       "f:9:32: link.retransmissionTimeout: '250' has no unit: write '250ms', '250s' or '250m'"
     ),
@@ -186,6 +202,14 @@ import Testing
   }
 
   @Test(arguments: [
+    (
+      "authentication: { certSerial: 65 }",
+      "f:9:31: authentication.certSerial: expected a whole number from 0 to 64, found number 65"
+    ),
+    (
+      "messages: { sent: [0x10000] }",
+      "f:9:20: messages.sent[0]: expected a message's number from 0 to 0xFFFF or its name, found number 0x10000"
+    ),
     (
       "messages: { sent: ['StatusExternalAccessoryProtocolSesion'] }",
       "f:9:20: messages.sent[0]: no message is called 'StatusExternalAccessoryProtocolSesion', did you mean "

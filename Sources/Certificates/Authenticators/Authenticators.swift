@@ -104,7 +104,8 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)
-    case .refused(let reason): .accepted(warnings: ["authentication: an Apple device would refuse this accessory: \(reason)"])
+    case .refused(let reason):
+      .accepted(warnings: ["authentication: an Apple device would refuse this accessory: \(reason)"])
     }
   }
 
