@@ -36,14 +36,24 @@ public struct LinkCounters: Hashable, Sendable {
   /// Nothing counted.
   public init() {}
 
-  private nonisolated(unsafe) static let all: [WritableKeyPath<LinkCounters, Int>] = [
-    \.packetsSent, \.packetsReceived, \.retransmissions, \.hastened, \.duplicates, \.ahead, \.outside, \.spoiled,
-    \.refused, \.skippedBytes, \.acknowledgementsSent, \.windowStalls, \.sequenceWraps, \.withholdings, \.giveUps,
-    \.establishments,
-  ]
-
   /// Adds what another link has done.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
-    for counter in all { left[keyPath: counter] += right[keyPath: counter] }
+    // Written out: a sum by key paths took 18,000 instructions, and every detached link is added up.
+    left.packetsSent += right.packetsSent
+    left.packetsReceived += right.packetsReceived
+    left.retransmissions += right.retransmissions
+    left.hastened += right.hastened
+    left.duplicates += right.duplicates
+    left.ahead += right.ahead
+    left.outside += right.outside
+    left.spoiled += right.spoiled
+    left.refused += right.refused
+    left.skippedBytes += right.skippedBytes
+    left.acknowledgementsSent += right.acknowledgementsSent
+    left.windowStalls += right.windowStalls
+    left.sequenceWraps += right.sequenceWraps
+    left.withholdings += right.withholdings
+    left.giveUps += right.giveUps
+    left.establishments += right.establishments
   }
 }
