@@ -2,9 +2,9 @@
 
     python steady.py [--minutes 60] [--every 0.5]        the program is that of EASIM
 
-Each round takes an accessory through its life: plugged in, an app, a session with bytes both ways, a connection for bytes, wrong
-requests, a virtual world, a load test. A reader follows every event by HTTP all the time. Between the second and the
-last quarter the memory may grow by at most 8 MiB, and the open descriptors by none.
+Each round takes an accessory through its life: plugged in, an app, a session with bytes both ways, a connection for
+bytes, wrong requests, a virtual world, a load test. A reader follows every event by HTTP all the time. Between the
+second and the last quarter the memory may grow by at most 8 MiB, and the open descriptors by none.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def server() -> Iterator[Server]:
 
 def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
     assert server.line == f"EASIM_REMOTE=127.0.0.1:{server.port}#{TOKEN}"
-    with easim.Server(remote=server.line) as simulator, simulator.world() as world:
+    with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()
         app.wait_for("connect")
@@ -79,8 +79,8 @@ def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
             session.send(b"hello" * 10_000)
             assert session.recv(50_000) == b"hello" * 10_000
     # The server is still there, without the app.
-    with easim.Server(remote=server.line) as simulator:
-        assert simulator.call("app.list") == {"apps": []}
+    with easim.Server(remote=server.line) as client:
+        assert client.call("app.list") == {"apps": []}
 
 
 def test_a_wrong_token_is_an_error_that_says_so(server: Server) -> None:
@@ -154,11 +154,11 @@ def test_a_connection_that_dribbles_its_line_is_closed(server: Server) -> None:
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
     # Controls that end their input, and sessions whose client sends no byte more.
-    with easim.Server(remote=server.line) as simulator, simulator.world() as world:
+    with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()
         app.wait_for("connect")
-        for _ in range(20):
+        for _ in range(5):
             with server.control() as made:
                 made.shutdown(socket.SHUT_WR)
                 assert made.recv(1) == b""
@@ -173,7 +173,8 @@ def test_half_open_connections_cost_their_place_only(server: Server) -> None:
 
 def test_names_and_other_machines_need_an_option() -> None:
     for place, message in (("0.0.0.0:0", "--allow-remote"), ("nowhere.example:1", "number"), ("7000", "HOST:PORT")):
-        done = subprocess.run([str(find()), "serve", "--remote", place], capture_output=True, text=True, timeout=PATIENCE)
+        command = [str(find()), "serve", "--remote", place]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2
         assert message in done.stderr
     done = subprocess.run(
@@ -205,12 +206,12 @@ import easim, os, time
 end = time.monotonic() + 30
 while True:
     try:
-        simulator = easim.Server(remote="192.0.2.2:7000#" + os.environ["EASIM_TOKEN"])
+        client = easim.Server(remote="192.0.2.2:7000#" + os.environ["EASIM_TOKEN"])
         break
     except easim.EasimError:
         if time.monotonic() > end:
             raise
-with simulator, simulator.world() as world:
+with client, client.world() as world:
     lamp, app = world.add("lawk-view", behavior="echo", quirks=["flicker"]), world.app()
     lamp.plug()
     with app.open("com.lawaken.iap2") as session:

@@ -21,10 +21,13 @@ import Testing
 
   /// Runs a line as a shell does, in `place`, with the `easim` under test first on the PATH.
   ///
-  /// The local directory and what is in /tmp are in `place` as well, so that two test runs on one machine do not meet.
+  /// The local directory and what is in /tmp are in `place` as well, and the system chooses the port of a server, so that two
+  /// test runs on one machine do not meet.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-    let line = "cd '\(place.path)' && " + line.replacing("/tmp/", with: "\(place.path)/")
+    let line =
+      "cd '\(place.path)' && "
+      + line.replacing("/tmp/", with: "\(place.path)/").replacing("127.0.0.1:7000", with: "127.0.0.1:0")
     return try Program(
       path: "/bin/sh", ["-c", line],
       environment: [
@@ -137,6 +140,7 @@ import Testing
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",
     "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock": "unix:",
     "easim serve": "http://", "easim serve --control /tmp/easim.sock": "http://",
+    "easim serve --remote 127.0.0.1:7000": "EASIM_REMOTE=127.0.0.1:",
   ]
 
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {

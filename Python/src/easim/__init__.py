@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from . import aio, hosts
 from ._behaviors import Behavior
-from ._plain import Accessory, App, Capture, Fault, Host, Session, Server, World
+from ._plain import Accessory, App, Capture, Fault, Host, Server, Session, World
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
 __version__ = "0.1.0"

@@ -56,7 +56,7 @@ class ServerProcess:
         # Where the bytes of sessions go. The server removes it when it ends, however this process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
-        self.control = os.path.join(folder if len(folder) < 60 else "/tmp", name)
+        self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair()
         try:

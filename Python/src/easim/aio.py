@@ -165,9 +165,7 @@ class Server:
     def link(self) -> _Link:
         """The connection."""
         if self._link is None:
-            raise EasimError(
-                "the server is not open", kind="state", advice="use it in a with statement, or call open"
-            )
+            raise EasimError("the server is not open", kind="state", advice="use it in a with statement, or call open")
         return self._link
 
     @property
@@ -183,8 +181,7 @@ class Server:
     async def open(self) -> Server:
         """Start the program."""
         if self._link is None:
-            process = RemoteServer(self._remote) if self._remote else ServerProcess(self._program, self._arguments)
-            link = _Link(process)
+            link = _Link(RemoteServer(self._remote) if self._remote else ServerProcess(self._program, self._arguments))
             await link.start()
             try:
                 link.process.check(await link.call("server.info"))
@@ -770,7 +767,7 @@ class Session:
 
     async def _connect(self) -> socket.socket:
         line = str((await self._call("port"))["firstLine"])
-        made = await asyncio.get_running_loop().run_in_executor(None, self.world.simulator.link.process.connect)
+        made = await asyncio.get_running_loop().run_in_executor(None, self.world.server.link.process.connect)
         made.sendall(line.encode() + b"\n")
         return made
 

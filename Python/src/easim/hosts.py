@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, Union
 
 from ._driven import Context
-from ._plain import App, Session, Server, World
+from ._plain import App, Server, Session, World
 from .errors import EasimError, SessionEnded, Timeout
 
 

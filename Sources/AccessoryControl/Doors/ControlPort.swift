@@ -117,7 +117,7 @@ public final class ControlPort {
         return refuse(
           newcomer,
           RPCError(
-            .notAllowed, "the token is wrong", advice: "use the text behind '#' that easim serve --remote prints"))
+            .notAllowed, "the token is wrong", advice: "use what easim serve --remote prints after '#'"))
       }
       serve(newcomer)
     case .session(let ticket):

@@ -17,7 +17,7 @@ extension ControlMethods {
       "Choose an accessory in an app's Bluetooth picker, or end the picker without one. If no picker is shown, the next one "
         + "ends this way.",
       Choosing.format, Nothing.result, errors: [.unknown, .gone],
-      example: "{\"app\":\"p1\",\"accessory\":\"a2\"}"
+      example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
     ) { call, params in
       let app = try call.server.apps.find(params.app)
       if let accessory = params.accessory { _ = try call.server.accessories.find(accessory) }

@@ -24,7 +24,7 @@ from labgrid.remote import exporter
 from labgrid.resource.common import Resource
 
 from .. import hosts
-from .._plain import Accessory, Session, Server, World
+from .._plain import Accessory, Server, Session, World
 from ..errors import EasimError
 
 __all__ = [
