@@ -9,9 +9,9 @@ import LinuxIO
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
-    /// Something is wrong; the accessory stays plugged in.
+    /// Reports a problem; the accessory stays plugged in.
     case warning(String)
-    /// Plugging in has failed for good.
+    /// Plugging in has failed permanently.
     case ended(BluetoothError)
   }
 
@@ -30,7 +30,7 @@ package final class BluetoothAccessory {
   private var agent: PairingAgent?
   private var settings: AdapterSettings?
   private var onEvent: ((Event) -> Void)?
-  /// The current connection, and the next one from the same host, which waits until the current one ends.
+  /// The current connection, and the next one from the same host, which waits until the current one has ended.
   private var live: Connection<() -> DescriptorChannel?>?
   private var waiting: Connection<BusDescriptor>?
   private var dial: RFCOMMDial?
@@ -42,7 +42,7 @@ package final class BluetoothAccessory {
 
   /// Prepares an accessory that is not plugged in.
   ///
-  /// - Parameter name: the name that a scan shows.
+  /// - Parameter name: the name that scans show.
   package init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
     self.selector = selector
     self.name = name
@@ -51,7 +51,7 @@ package final class BluetoothAccessory {
 
   deinit { stop() }
 
-  /// The adapter that it uses, once that is known.
+  /// The adapter in use, once it is known.
   package var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
 
   package func plugIn(_ onEvent: @escaping (Event) -> Void) {
@@ -64,7 +64,7 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs: hosts that connect are disconnected. The owner of the current connection closes it.
+  /// Unplugs: hosts that connect from now on are disconnected. The owner of the current connection closes it.
   package func unplug() {
     onEvent = nil
     waiting = nil
@@ -120,7 +120,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // An accessory has no user who answers. Without an agent BlueZ refuses every pairing that needs an answer.
+      // An accessory has no user who could answer questions. Without an agent BlueZ refuses every pairing that needs an
+      // answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -177,9 +178,9 @@ package final class BluetoothAccessory {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has one connection to a service at a time. If it connects again, the earlier connection is dead and the
-      // kernel has not noticed: rfkill at the host, for example, ends nothing on the air. If both ends have connected, both
-      // connections are alive, and the earlier one stays.
+      // A host has one connection to a service at a time. If it connects again, the earlier connection is dead,
+      // although the kernel has not noticed: rfkill at the host, for example, does not tell the other end.  If both
+      // ends have connected, both connections are alive, and the earlier one stays.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -194,7 +195,7 @@ package final class BluetoothAccessory {
 
   private func liveEnded() {
     live = nil
-    // In a later turn: the owner of the ended connection is notified first.
+    // Happens in a later turn, so that the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
       if let next = waiting {
         waiting = nil
@@ -233,10 +234,11 @@ package final class BluetoothAccessory {
   }
 }
 
-/// Changes the settings of an adapter for an accessory (visible and pairable under the accessory's name) and restores them.
+/// Changes an adapter's settings for an accessory (visible and pairable under the accessory's name) and restores them
+/// later.
 ///
-/// The first settings are kept while the adapter is off and while BlueZ is restarted. BlueZ remembers the accessory's name, so
-/// reading the settings again would return the changed ones.
+/// The original settings are kept while the adapter is off and while BlueZ restarts. BlueZ remembers the accessory's
+/// name, so reading the settings again would return the changed ones.
 final class AdapterSettings {
   /// Whether the settings are in effect; false after the adapter was off or BlueZ was restarted.
   var isShown = false
@@ -259,12 +261,12 @@ final class AdapterSettings {
     isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
-    // Before Discoverable: the timeout starts when an adapter becomes discoverable.
+    // Set before Discoverable, because the timeout starts when an adapter becomes discoverable.
     set("DiscoverableTimeout", .uint32(0))
     set("Discoverable", .bool(true))
   }
 
-  /// Restores the settings that the adapter had before.
+  /// Restores the adapter's original settings.
   func restore() {
     set("Discoverable", .bool(before.isDiscoverable))
     set("DiscoverableTimeout", .uint32(before.discoverableTimeout))

@@ -10,19 +10,19 @@ package final class BluetoothHost {
   /// How long one attempt to connect may take.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
-  /// How long a connection that an accessory made waits for ``connect(to:completion:)``.
+  /// How long a connection made by an accessory waits for ``connect(to:completion:)``.
   static var patience: Duration { .seconds(30) }
 
-  /// The connection to BlueZ that everything on this loop shares.
+  /// The connection to BlueZ, shared by all objects on this loop.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections by the device's path, and whether the device has made them.
+  /// The current connections by device path, and whether the device made them.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
-  /// Connections that accessories made, waiting for ``connect(to:completion:)``.
+  /// Connections made by accessories that are waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
-  /// One attempt to get a connection, made by either end.
+  /// One attempt to obtain a connection, made by either end.
   private final class Attempt: Connecting {
     weak var host: BluetoothHost?
     let path: String
@@ -43,7 +43,7 @@ package final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// Creates the host's end on a loop. BlueZ gives a service to one process, so everything on a loop shares one.
+  /// Creates the host's end on a loop. BlueZ gives a service to one process only, so all objects on a loop share one.
   package init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
   }
@@ -70,7 +70,7 @@ package final class BluetoothHost {
 
   // MARK: - Connections
 
-  /// Connects to a device, or uses the connection that the device has made.
+  /// Connects to a device, or uses the connection that the device has already made.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
   package func connect(
@@ -78,7 +78,7 @@ package final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
-    // Two addresses can name the same device, and a device has one connection.
+    // Two addresses can name the same device, but a device has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
         completion(.failure(.failed("another connection to it is being opened")))
@@ -123,7 +123,7 @@ package final class BluetoothHost {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
       // If both ends have connected, the first connection stays. Releasing the descriptor closes the other.
       guard isMadeByDevice else { return }
-      // An accessory has one connection at a time, so its earlier one is dead and the kernel has not noticed.
+      // An accessory has one connection at a time, so the earlier one is dead, although the kernel has not noticed.
       channel.hangUp()
     }
     if let attempt = attempts[path] { return finish(attempt, .success(descriptor), isMadeByDevice: true) }

@@ -1,7 +1,8 @@
 import AccessoryCore
 
-/// A connection to BlueZ, the Bluetooth service of Linux: reports adapters and devices as they change, calls BlueZ with typed
-/// errors, and offers services. Everything on a loop shares one, because BlueZ gives a service to one D-Bus client.
+/// A connection to BlueZ, the Bluetooth service of Linux. It reports adapters and devices as they change, calls BlueZ
+/// with typed errors, and offers services. All objects on a loop share one, because BlueZ gives a service to one D-Bus
+/// client only.
 ///
 /// When BlueZ is restarted, adapters and devices vanish and come back, and services are registered again.
 ///
@@ -12,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// The service answers. Its adapters and devices were reported before this.
+    /// The service answers. Its adapters and devices were reported before this event.
     case available
     /// The service does not answer, for this reason. Its adapters and devices were reported as gone.
     case unavailable(BluetoothError)
@@ -20,10 +21,10 @@ package final class BlueZ {
     case adapter(BluetoothAdapter)
     case adapterGone(BluetoothAdapter)
     case deviceFound(BluetoothDevice)
-    /// A device has changed, or has connected; the second value is its former state.
+    /// A device has changed or connected; the second value is its previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to the ``BluetoothHost`` here, for this reason; it can still connect to them.
+    /// Devices cannot connect to the ``BluetoothHost`` on this machine, for this reason; it can still connect to them.
     case cannotAccept(BluetoothError)
   }
 
@@ -38,7 +39,7 @@ package final class BlueZ {
 
   /// The state of the connection to the service.
   package enum State: Equatable, Sendable {
-    /// Not started, or the first answer has not come.
+    /// Not started, or still waiting for the first answer.
     case starting
     case available
     case unavailable(BluetoothError)
@@ -60,10 +61,10 @@ package final class BlueZ {
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
-  /// How long to wait after the bus has ended before connecting again.
+  /// How long to wait before reconnecting after the bus has ended.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection; ``start()`` starts it. Tests have a bus and sockets of their own.
+  /// Creates a connection; ``start()`` starts it. Tests pass their own bus and sockets.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -79,7 +80,7 @@ package final class BlueZ {
   /// The devices, by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
-  /// The adapter with a name, or the first that is on.
+  /// The adapter with this name, or the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
     return try objects.adapter(named: name)
@@ -97,7 +98,7 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// The adapters and devices of now. Blocks until the answer comes: for a command that prints them and exits.
+  /// The current adapters and devices. Blocks until the answer arrives: for a command that prints them and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()
@@ -141,7 +142,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new service takes over the name from the old one, this is one signal, and the registrations are gone as well.
+    // If a new service takes over the name from the old one, only one signal arrives, and the registrations are lost,
+    // too.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -155,7 +157,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // This is answered before the next call. If that call has to start the service, a signal brings the name.
+    // This call is answered before the next one. If that one has to start the service, a signal announces the service's
+    // name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -196,7 +199,7 @@ package final class BlueZ {
     }
   }
 
-  /// Changes a property of an adapter or a device.
+  /// Changes a property of an adapter or device.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }
@@ -206,7 +209,7 @@ package final class BlueZ {
     }
   }
 
-  /// The adapter in a path below `/org/bluez`.
+  /// The adapter in a path under `/org/bluez`.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

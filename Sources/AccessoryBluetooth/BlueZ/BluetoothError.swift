@@ -2,18 +2,18 @@ import Glibc
 
 /// Why Bluetooth or a device cannot be used, and how to fix it.
 package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// libsystemd, which speaks D-Bus, cannot be loaded; the system's words.
+  /// libsystemd, which speaks D-Bus, cannot be loaded; the text is the system's error message.
   case noLibrary(String)
   /// There is no D-Bus system bus.
   case noBus(String)
-  /// BlueZ's service does not run.
+  /// The BlueZ service is not running.
   case noService
-  /// D-Bus or BlueZ does not let this user do it.
+  /// D-Bus or BlueZ denies this user access.
   case notPermitted(String)
-  /// This machine has no Bluetooth adapter, or none with this name.
+  /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process offers the same service: BlueZ gives a service to one.
+  /// Another process offers the same service: BlueZ gives each service to one process only.
   case serviceTaken
   /// The device is not paired with this machine.
   case notPaired(String)
@@ -24,10 +24,10 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// The device does not offer the service.
   case noSuchService
   case timedOut
-  /// Anything else; the text says what.
+  /// Any other error, described by the text.
   case failed(String)
 
-  /// One sentence fragment with what to do.
+  /// A sentence fragment that says what to do.
   package var description: String {
     let problem = detail
     return fix.map { "\(problem); \($0)" } ?? problem
@@ -114,7 +114,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// A service that Bluetooth needs: how to install, start and restart it on this machine.
+/// How to install, start and restart a service that Bluetooth needs on this machine.
 package struct SystemService: Sendable {
   let name: String
   let package: String
@@ -128,7 +128,7 @@ package struct SystemService: Sendable {
 
   package var restart: String { command("restart", Self.isThere) }
 
-  /// The command that starts it, and before that installs it where it is missing.
+  /// The command that starts the service, and installs it first if it is missing.
   func start(isThere: (String) -> Bool = Self.isThere) -> String {
     let start = command("start", isThere)
     return programs.contains(where: isThere) ? start : "sudo apt-get install \(package) && \(start)"

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// The services of External Accessory devices: RFCOMM services named by these UUIDs.
+/// Translates an error returned by BlueZ.
 package enum AccessoryService {
-  /// Offered by an accessory; an Apple device connects to it.
+  /// Offered by accessories; Apple devices connect to it.
   package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
-  /// Offered by an Apple device; an accessory connects to it.
+  /// Offered by Apple devices; accessories connect to it.
   package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
@@ -13,12 +13,12 @@ package struct BluetoothAdapter: Equatable, Sendable {
   /// Its object path on D-Bus, such as `/org/bluez/hci0`.
   package var path: String
   package var address = BluetoothDeviceAddress(0)
-  /// The name that others see.
+  /// The name that other devices see.
   package var alias = ""
   package var isPowered = false
   package var isDiscoverable = false
   package var isPairable = false
-  /// After how many seconds it stops being discoverable; 0 for never.
+  /// After how many seconds the adapter stops being discoverable; 0 means never.
   package var discoverableTimeout: UInt32 = 0
 
   /// "hci0".
@@ -45,16 +45,16 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// Empty if unknown.
   package var name = ""
   package var isPaired = false
-  /// Whether it may connect without asking the user.
+  /// Whether the device may connect without asking the user.
   package var isTrusted = false
   package var isConnected = false
   package var isBlocked = false
-  /// The UUIDs of its services, in lower case.
+  /// The UUIDs of the device's services, in lower case.
   package var services: [String] = []
-  /// The strength of its signal in dBm, while a scan sees it.
+  /// The signal strength in dBm, while a scan sees the device.
   package var signal: Int?
 
-  /// A device with nothing but its path; nil if the path is not that of a device.
+  /// A device of which only the path is known; nil if the path is not a device's.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -63,16 +63,16 @@ package struct BluetoothDevice: Equatable, Sendable {
 
   package var adapterPath: String { BlueZPath.parent(path) }
 
-  /// The name of its adapter: "hci0".
+  /// The name of the device's adapter: "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether it is an accessory: it offers the accessory's service.
+  /// Whether this is an accessory: a device that offers the accessory's service.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether it is an Apple device, or plays one: it offers the device's service.
+  /// Whether this is an Apple device, or plays one: it offers the device's service.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
-  /// Its name, or its address if it has no name.
+  /// The device's name, or its address if it has no name.
   package var title: String { name.isEmpty ? address.description : name }
 
   package func isMeant(by selector: Address.BluetoothSelector) -> Bool {
@@ -103,7 +103,7 @@ enum BlueZPath {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
 
-  /// The address in the path of a device; nil for the path of anything else.
+  /// The address in a device's path; nil for any other path.
   static func device(_ path: String) -> BluetoothDeviceAddress? {
     let name = last(path)
     guard name.hasPrefix("dev_") else { return nil }
@@ -124,7 +124,7 @@ package struct BluetoothObjects: Equatable, Sendable {
   /// The devices, by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
-  /// The adapter with a name, or the first that is on.
+  /// The adapter with this name, or the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     let meant = adapters.values.sorted { $0.path < $1.path }.filter { (name ?? $0.name) == $0.name }
     guard let first = meant.first else { throw .noAdapter(name) }
@@ -132,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Why its adapter cannot connect to a device now; nil if an attempt makes sense.
+  /// Why the adapter cannot connect to a device now; nil if an attempt makes sense.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -142,7 +142,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Everything that `GetManagedObjects` returned: what is missing there is gone.
+  /// Takes the complete result of `GetManagedObjects`: whatever it does not list is gone.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
@@ -155,7 +155,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return events
   }
 
-  /// A signal of the object manager, or of a changed property.
+  /// Takes a signal from the object manager, or one about a changed property.
   mutating func handle(_ signal: BusSignal) -> [BlueZ.Event] {
     let values = signal.values
     switch signal.member {
@@ -173,7 +173,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  /// BlueZ is gone, and everything with it.
+  /// BlueZ is gone, and so are its adapters and devices.
   mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {

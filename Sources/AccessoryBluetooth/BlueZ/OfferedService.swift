@@ -1,7 +1,8 @@
 import AccessoryCore
 
-/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the record, and hands over each
-/// connection as a descriptor. Registered again when BlueZ was restarted; gone when this is dropped or the process ends.
+/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the record, and hands over
+/// each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
+/// object is released or the process ends.
 final class OfferedService {
   enum Event {
     /// A device connected: its object path, and the connection.
@@ -15,12 +16,12 @@ final class OfferedService {
   private let onEvent: (Event) -> Void
   private var registration: RegisteredObject?
 
-  /// Offers a service, from when BlueZ first answers.
+  /// Offers a service from the moment BlueZ first answers.
   ///
   /// - Parameters:
-  ///   - uuid: names the service.
-  ///   - first: the lowest RFCOMM channel to use.
-  ///   - path: the object of this process that BlueZ calls; one for each service.
+  ///   - uuid: the UUID of the service.
+  ///   - first: the lowest RFCOMM channel to try.
+  ///   - path: the object of this process that BlueZ calls; each service needs its own.
   ///   - isAccepting: whether a device that connects now is accepted.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
@@ -55,8 +56,8 @@ final class OfferedService {
     }
   }
 
-  /// Both are needed: without `Channel` BlueZ does not listen, and without the record it does not publish the serial port
-  /// profile, which many hosts look for.
+  /// Both keys are needed: without `Channel` BlueZ does not listen, and without the record it does not publish the
+  /// serial port profile, which many hosts look for.
   static func options(_ uuid: String, _ channel: UInt8) -> BusValue {
     .properties([
       "Name": .string(name), "Role": .string("server"), "Channel": .uint16(UInt16(channel)),
@@ -67,8 +68,8 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM on the channel), browse group 1002, languages,
-  /// serial port profile 1101 in version 1.2, name.
+  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM on the channel), browse group 1002,
+  /// languages, serial port profile 1101 version 1.2, name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -92,8 +93,8 @@ final class OfferedService {
 }
 
 /// An object of this process that BlueZ calls. It is exported and registered each time the service starts, and
-/// unregistered when this is released. Calls from any other program are refused, because their connections need not be
-/// Bluetooth connections.
+/// unregistered when this is released. Calls from other programs are refused, because they could pass connections that
+/// are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String
@@ -108,9 +109,9 @@ final class RegisteredObject {
   ///
   /// - Parameters:
   ///   - kind: `Profile` or `Agent`, as in the names of BlueZ's interfaces and methods.
-  ///   - path: one for each object of this process.
-  ///   - arguments: those of the method that registers it, after the path.
-  ///   - registered: called each time it was registered, or could not be.
+  ///   - path: each object of this process needs its own.
+  ///   - arguments: the arguments after the path in the call that registers the object.
+  ///   - registered: called after each registration, or when registering failed.
   init(
     _ kind: String, at path: String, by blueZ: BlueZ, _ arguments: [BusValue],
     registered: @escaping (Result<Void, BluetoothError>) -> Void, onCall: @escaping (BusCall) -> Void
@@ -136,7 +137,7 @@ final class RegisteredObject {
     blueZ.bus?.withdraw(object)
   }
 
-  /// Calls the manager of such objects with the path of this one.
+  /// Calls BlueZ's manager of such objects with the path of this object.
   func call(
     _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {
@@ -146,7 +147,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // Once each time the service starts.
+    // Called once each time the service starts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

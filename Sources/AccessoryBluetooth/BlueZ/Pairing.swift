@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// Scans, and either reports the devices found, or pairs with one device when the scan finds it and trusts it.
+/// Scans. It either reports the devices found, or pairs with one device as soon as the scan finds it and marks it as
+/// trusted.
 ///
 /// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.
@@ -33,7 +34,7 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// How long pairing may take. The user may have to compare a number.
+  /// How long pairing may take. The user may have to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Begins as soon as BlueZ answers.
@@ -152,7 +153,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Forgets a device: its bond, and that it was trusted.
+  /// Forgets a device: its bond, and that it is trusted.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

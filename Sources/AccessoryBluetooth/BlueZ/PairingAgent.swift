@@ -2,13 +2,13 @@ import AccessoryCore
 
 /// Receives the questions that BlueZ asks while two devices pair. BlueZ asks this process as long as this object exists.
 package final class PairingAgent {
-  /// A question of BlueZ, to be answered once, now or later.
+  /// A question from BlueZ, to be answered once, now or later.
   package enum Question {
-    /// May they pair without a number or a PIN?
+    /// May the two devices pair without a number or PIN?
     case authorization(device: String, answer: (Bool) -> Void)
     /// Do both devices show this number?
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// Which PIN does the other device want (1 to 16 characters)? nil refuses.
+    /// Which PIN (1 to 16 characters) does the other device expect? nil refuses.
     case pin(device: String, answer: (String?) -> Void)
     /// Which number does the other device show? nil refuses.
     case passkey(device: String, answer: (UInt32?) -> Void)
@@ -23,11 +23,11 @@ package final class PairingAgent {
   private let ask: (Question) -> Void
   private var registration: RegisteredObject?
 
-  /// Registers an agent, from when BlueZ first answers, and makes it the default agent.
+  /// Registers an agent once BlueZ first answers, and makes it the default agent.
   ///
   /// - Parameters:
   ///   - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, ….
-  ///   - ready: called whenever it is registered, or cannot be.
+  ///   - ready: called each time the agent is registered or registering fails.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,
     ready: @escaping (Result<Void, BluetoothError>) -> Void, ask: @escaping (Question) -> Void
@@ -70,6 +70,6 @@ package final class PairingAgent {
     }
   }
 
-  /// A number as both devices show it: six digits.
+  /// The number in the form both devices show: six digits.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

@@ -25,7 +25,7 @@ package final class BusCall {
   package let interface: String
   package let member: String
   package let arguments: [BusValue]
-  /// The unique bus name of the caller.
+  /// The caller's unique bus name.
   package let sender: String
   private var message: OpaquePointer?
 
@@ -64,7 +64,7 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // An error means that the caller is gone.
+    // Ignore errors: they mean that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
@@ -80,7 +80,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// A function of sd-bus failed: the action, and the system's error number.
+  /// A function of sd-bus failed: what it was doing, and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

@@ -19,13 +19,13 @@ package indirect enum BusValue: Equatable, Sendable {
   case structure([BusValue])
   /// A key and its value. A dictionary is an array of these.
   case entry(BusValue, BusValue)
-  /// A value with its signature.
+  /// A value together with its signature.
   case variant(BusValue)
 
   package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
   package static func uint32(_ number: UInt32) -> BusValue { .integer(Int64(number), .uint32) }
 
-  /// A dictionary from names to values of any signature (`a{sv}`).
+  /// A dictionary from names to values of any type (`a{sv}`).
   package static func properties(_ values: [String: BusValue]) -> BusValue {
     let entries = values.sorted { $0.key < $1.key }.map { BusValue.entry(.string($0.key), .variant($0.value)) }
     return .array(of: "{sv}", entries)
@@ -107,9 +107,9 @@ package enum BusInteger: Character, Sendable {
   }
 }
 
-/// A file descriptor received or sent with a message. It is closed on release unless it was taken.
+/// A file descriptor received or sent with a message. It is closed when this object is released, unless it was taken.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Only `take` changes it, on the loop of the bus.
+  // Only `take` changes this, on the bus's loop.
   private var number: Int32
 
   package init(taking number: Int32) {
@@ -120,16 +120,16 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     if number >= 0 { close(number) }
   }
 
-  /// The number, until it is taken.
+  /// The descriptor number, until it is taken.
   var borrowed: Int32 { number }
 
-  /// Whether the other end is gone already.
+  /// Whether the other end has already gone.
   var hasHungUp: Bool {
     var poll = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  /// Gives the descriptor away; -1 the second time.
+  /// Hands over the descriptor; returns -1 the second time.
   package func take() -> Int32 {
     defer { number = -1 }
     return number
@@ -160,7 +160,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   case "b": return .bool(try readBasic(message, type, Int32(0)) != 0)
   case "d": return .double(try readBasic(message, type, 0))
   case "h":
-    // The message closes its own descriptor.
+    // Duplicated, because the message closes its own descriptor.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
     if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
@@ -211,7 +211,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // Text on D-Bus has no zero bytes; C cuts it at the first one.
+    // Text on D-Bus contains no zero bytes; C would cut it at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)
@@ -240,6 +240,6 @@ private func appendContainer(
 }
 
 extension BusValue {
-  /// The first byte of the signature, as sd-bus takes it.
+  /// The first byte of the signature, as sd-bus expects it.
   fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
 }

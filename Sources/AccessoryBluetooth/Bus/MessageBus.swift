@@ -3,7 +3,7 @@ import AccessoryFormats
 import CSystemd
 import Glibc
 
-/// A connection to a D-Bus on an event loop: method calls, signals, and objects that other programs may call.
+/// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
 /// The loop watches sd-bus's descriptor and sets a timer for its deadline; there is no thread. Messages are delivered after
 /// sd-bus has returned, so a handler may call the bus or close it.
@@ -16,9 +16,9 @@ import Glibc
 /// ```
 package final class MessageBus: TimerHandler {
   package enum Place: Equatable, Sendable {
-    /// The system's, or the one that DBUS_SYSTEM_BUS_ADDRESS names.
+    /// The system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.
     case system
-    /// The one at a D-Bus address, such as `unix:path=/tmp/bus`.
+    /// The bus at a D-Bus address, such as `unix:path=/tmp/bus`.
     case address(String)
   }
 
@@ -31,18 +31,18 @@ package final class MessageBus: TimerHandler {
   private var descriptor: Int32 = -1
   /// nil once the connection has ended.
   private(set) var raw: OpaquePointer?
-  /// Messages that arrived during a call of sd-bus, to be delivered after it.
+  /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
   private var arrivals: [() -> Void] = []
-  /// The calls that wait for their answers, by a number of this object's own.
+  /// The calls that are waiting for answers, by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
-  /// The match rules and exported objects.
+  /// The match rules and the exported objects.
   private var slots: [BusSlot] = []
 
-  /// How many messages are handled in one turn of the loop, at most.
+  /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects. The connection is set up in later turns; calls may be made at once.
+  /// Connects. The connection is set up in later turns, but calls may be made immediately.
   ///
   /// - Parameter ended: called once when the bus goes away.
   /// - Throws: ``BusError`` when there is no such bus.
@@ -54,7 +54,7 @@ package final class MessageBus: TimerHandler {
     let bus = try Self.open(place)
     raw = bus
     timer.handler = self
-    // A copy: sd-bus closes its own descriptor when the bus ends, and the watch must be cancelled before that.
+    // Duplicated, because sd-bus closes its own descriptor when the bus ends, and the watch must be cancelled first.
     descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
     do {
       watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
@@ -68,19 +68,19 @@ package final class MessageBus: TimerHandler {
     stopWatching()
     slots = []
     pending = [:]
-    // The last messages, such as restored settings, are still sent.
+    // Pending messages, such as restored settings, are still sent.
     if let raw { Self.finish(raw) }
   }
 
-  /// Waits until the daemon has read everything that was sent, a second at most, and closes the connection. The daemon
-  /// answers in order, so its answer to one last question proves that it has read all before.
+  /// Waits up to a second until the daemon has read everything that was sent, then closes the connection. The daemon
+  /// answers in order, so its answer to one last question proves that it has read everything before it.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Before it is ready the daemon has been sent nothing, and sd-bus would wait 90 s for that.
+    // Before the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for it.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // In microseconds; a daemon that does not answer at all is not waited for.
+      // In microseconds, so that a daemon that does not answer cannot block the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
@@ -111,7 +111,7 @@ package final class MessageBus: TimerHandler {
 
   /// Calls a method of another program.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the bus is released before.
+  /// - Parameter completion: called once, in a later turn, unless the bus is released first.
   package func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     timeout: Duration = .seconds(25), completion: @escaping (Answer) -> Void
@@ -135,8 +135,8 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and blocks until the answer comes: for a command that prints it and exits, not on a loop that does other
-  /// work.
+  /// Calls a method and blocks until the answer arrives: for a command that prints it and exits, not on a loop that
+  /// does other work.
   package static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
@@ -228,7 +228,7 @@ package final class MessageBus: TimerHandler {
 
   // MARK: - The loop
 
-  /// The handler that the loop retains. If the loop retained the bus, it would never be released.
+  /// The loop retains this handler. If the loop retained the bus, the bus would never be released.
   private final class Readiness: DescriptorHandler {
     private weak var bus: MessageBus?
 
@@ -255,7 +255,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Sets the watch and the timer to what sd-bus waits for.
+  /// Sets the watch and the timer to what sd-bus is waiting for.
   private func settle() {
     guard let raw, let watch else { return }
     let events = sd_bus_get_events(raw)
@@ -268,7 +268,7 @@ package final class MessageBus: TimerHandler {
     timer.arm(at: loop.now + .microseconds(max(0, Int64(clamping: deadline) - Self.microseconds)))
   }
 
-  /// The time by the clock that sd-bus uses.
+  /// The time on the clock that sd-bus uses.
   private static var microseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -296,7 +296,7 @@ package final class MessageBus: TimerHandler {
   }
 }
 
-/// Something that sd-bus calls back for: a pending call, a match rule or an object.
+/// Something that sd-bus calls back: a pending call, a match rule or an object.
 package final class BusSlot {
   private unowned let bus: MessageBus
   private let deliver: (OpaquePointer) -> Void
@@ -319,7 +319,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // 1 means handled. Signals are passed on to other rules anyway.
+    // 1 means handled. Signals are passed on to other rules regardless.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

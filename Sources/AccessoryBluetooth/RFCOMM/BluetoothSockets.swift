@@ -5,7 +5,7 @@ import LinuxIO
 
 /// Where Bluetooth connections come from: the kernel, or a test.
 package protocol BluetoothSockets: Sendable {
-  /// Begins to connect, and returns a descriptor that becomes writable when it has succeeded or failed.
+  /// Begins to connect, and returns a descriptor that becomes writable when the attempt has succeeded or failed.
   ///
   /// - Parameter local: the address of the adapter to use.
   func connect(
@@ -19,7 +19,7 @@ package protocol BluetoothSockets: Sendable {
 package enum BluetoothSocketKind: Equatable, Sendable {
   /// The device's SDP server: L2CAP, PSM 1, packets.
   case serviceDiscovery
-  /// A channel of RFCOMM: a stream.
+  /// An RFCOMM channel: a stream.
   case rfcomm(channel: UInt8)
 }
 
@@ -41,20 +41,20 @@ package struct KernelSockets: BluetoothSockets {
     return descriptor
   }
 
-  /// Tries to listen there.
+  /// Tries to listen on the channel.
   package func isFree(channel: UInt8) -> Bool { clinux_bluetooth_is_free(Int32(channel)) != 0 }
 }
 
 extension DescriptorChannel {
-  /// The longest iAP2 packet: what fits one RFCOMM frame between this machine and most others. The two ends of a connection
-  /// agree on the length of frames and Linux does not tell what they agreed on. Linux offers 1,008 bytes, Android 990. With a
-  /// stack that agrees on less, a packet takes two frames.
+  /// The longest iAP2 packet: what fits into one RFCOMM frame between this machine and most others. The two ends of a
+  /// connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android 990. If the
+  /// ends agree on less, a packet takes two frames.
   ///
-  /// Packets of 667 bytes would fit L2CAP's default everywhere, but then 10,000 bytes take 16 frames instead of 11, and an echo
-  /// is 8 % slower (`docs/dev/performance.md`).
+  /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
+  /// 11, and an echo is 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
-  /// A channel of an RFCOMM connection; nil if the descriptor was taken already.
+  /// A channel on an RFCOMM connection; nil if the descriptor was already taken.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

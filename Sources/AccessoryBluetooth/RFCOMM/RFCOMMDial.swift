@@ -2,12 +2,13 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service of a Bluetooth device: looks up its channel by SDP, then connects by RFCOMM.
+/// One attempt to connect to a service of a Bluetooth device: looks up the service's channel over SDP, then connects
+/// over RFCOMM.
 ///
-/// A raw socket, not BlueZ's `ConnectProfile`: it takes 45 to 60 ms instead of half a second, and needs no service registered
-/// with BlueZ, which only one process may have.
+/// A raw socket, not BlueZ's `ConnectProfile`: it takes 45 to 60 ms instead of half a second, and needs no service to
+/// be registered with BlueZ, which only one process may do.
 ///
-/// For some milliseconds after a connection to a channel has ended, the kernel reports the channel as busy, so the attempt is
+/// For some milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
 /// repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
@@ -53,7 +54,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // In a later turn, so that an immediate failure is reported after this returns.
+    // Called in a later turn, so that an immediate failure is reported after this function returns.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 
@@ -162,7 +163,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 }
 
 extension BluetoothError {
-  /// Translates the system's error number of a failed connection.
+  /// Translates the error number of a failed connection.
   init(connecting code: Int32) {
     switch code {
     case EHOSTDOWN, ETIMEDOUT: self = .outOfRange

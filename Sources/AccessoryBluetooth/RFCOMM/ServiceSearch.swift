@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Looks up the RFCOMM channel of a service by SDP. Pure: it makes requests and reads answers.
+/// Looks up a service's RFCOMM channel over SDP. Pure: it makes requests and reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -10,7 +10,7 @@ import AccessoryCore
 ///
 /// It reads at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
 struct ServiceSearch {
-  /// What to do next.
+  /// What the caller does next.
   enum Step: Equatable {
     /// Send these bytes as one packet.
     case send([UInt8])
@@ -18,7 +18,7 @@ struct ServiceSearch {
     case found(channel: UInt8)
     /// The device does not offer the service.
     case absent
-    /// The answer is not valid SDP; the text says why.
+    /// The answer is not valid SDP; the text explains why.
     case failed(String)
   }
 
@@ -30,7 +30,7 @@ struct ServiceSearch {
   private var parts = 0
   private var records: [UInt8] = []
 
-  /// A search for a service by its UUID, as `00000000-deca-fade-deca-deafdecacaff`.
+  /// A search for a service by UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
   init(for service: String) {
     let digits = service.filter { $0 != "-" }
     precondition(digits.utf8.count == 32, "\(service) is not a UUID of 128 bits")
@@ -41,7 +41,8 @@ struct ServiceSearch {
   func start() -> [UInt8] { request(continuing: []) }
 
   private func request(continuing state: [UInt8]) -> [UInt8] {
-    // The pattern: a sequence of one UUID. The attribute: a sequence of one number, 0004 (the protocols).
+    // The pattern: a sequence containing one UUID. The attributes: a sequence containing one number, 0004 (the
+    // protocols).
     let pattern: [UInt8] = [0x35, 0x11, 0x1C] + uuid
     let attributes: [UInt8] = [0x35, 0x03, 0x09, 0x00, 0x04]
     let parameters = pattern + [0xFF, 0xFF] + attributes + [UInt8(state.count)] + state
@@ -84,8 +85,8 @@ struct ServiceSearch {
     return Self.channel(in: elements).map { .found(channel: $0) } ?? .absent
   }
 
-  /// The RFCOMM channel in a list of records: each is a list of attribute numbers and values, and the protocols are a list
-  /// of lists, `[[L2CAP], [RFCOMM, channel]]`.
+  /// The RFCOMM channel in a list of records. Each record is a list of attribute numbers and values, and the protocols
+  /// are a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {
@@ -102,18 +103,18 @@ struct ServiceSearch {
 }
 
 enum DataElement: Equatable {
-  /// An unsigned number of at most 64 bits.
+  /// An unsigned number of up to 64 bits.
   case number(UInt64)
   /// A UUID of 16 or 32 bits, or the short form of one with 128 bits.
   case uuid(UInt32)
   /// Elements, or alternatives.
   case sequence([DataElement])
-  /// Anything else: text, a URL, a truth value, a signed number, a long UUID.
+  /// Any other type: text, a URL, a truth value, a signed number, a long UUID.
   case other
 
   private static let deepest = 8
 
-  /// All elements of some bytes; nil where they are cut off, or nested too deeply.
+  /// All elements in some bytes; nil if they are cut off or nested too deeply.
   static func readAll(_ bytes: [UInt8]) -> [DataElement]? { readAll(bytes[...], depth: 0) }
 
   private static func readAll(_ bytes: ArraySlice<UInt8>, depth: Int) -> [DataElement]? {
@@ -151,7 +152,7 @@ enum DataElement: Equatable {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// The first 32 bits of a UUID on Bluetooth's base, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
+  /// The first 32 bits of a UUID with Bluetooth's base, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
   private static func short(_ bytes: ArraySlice<UInt8>) -> UInt32? {
     let base: [UInt8] = [0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB]
     return bytes.dropFirst(4).elementsEqual(base) ? UInt32(number(bytes.prefix(4))) : nil
