@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// One way from an address to a cable, for both roles: the local directory, sockets and terminals, USB.
+/// A kind of address and how to open it, for both roles: the local directory, sockets and terminals, USB.
 ///
-/// A medium is one conformance and one line in a ``MediumTable``; commands, worlds and apps need no change. What a
-/// medium cannot do it leaves out: the defaults refuse with a ``TransportError``.
+/// A new medium needs one conformance and one line in a ``MediumTable``; commands, worlds and apps need no change. It
+/// implements only what it can do: the default implementations refuse with a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
@@ -16,31 +16,31 @@ import LinuxIO
 /// }
 /// ```
 public protocol Medium: Sendable {
-  /// The kinds of addresses it opens.
+  /// The kinds of addresses that this medium opens.
   var kinds: [Address.Kind] { get }
 
   // MARK: For a host
 
   /// Finds the accessories at an address and connects to them.
   ///
-  /// - Throws: ``TransportError`` when no accessory can ever be had there.
+  /// - Throws: ``TransportError`` if there can never be an accessory at this address.
   func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
     -> any AccessoryFinder
 
-  /// Lists what is at an address now, without connecting; nil where this needs a connection.
+  /// Lists what is at an address now, without connecting; nil if only a connection can show it.
   func look(at address: Address) throws -> Sighting?
 
   /// Whether serial numbers are known before a connection, as in a local directory.
   var knowsSerialNumbers: Bool { get }
 
-  /// Whether everything that was opened has been given back. A program waits for it before it ends.
+  /// Whether everything that was opened has been released. A program waits for this before it ends.
   var isIdle: Bool { get }
 
-  // MARK: For a simulated accessory
+  // MARK: Simulated accessories
 
-  /// How many simulated accessories one address takes.
+  /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
   /// Opens the place where simulated accessories are plugged in.
@@ -48,7 +48,7 @@ public protocol Medium: Sendable {
   /// - Throws: an error that names the address.
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
 
-  /// Whether a device always notices that a cable is pulled, as on USB.
+  /// Whether a device always notices when a cable is pulled, as on USB.
   var noticesPulledCables: Bool { get }
 }
 
@@ -62,16 +62,16 @@ extension Medium {
     throw TransportError.simulatorsOnly(address)
   }
 
-  /// One must connect to know.
+  /// Only a connection shows what is there.
   public func look(at address: Address) throws -> Sighting? { nil }
 
-  /// One must connect to know them.
+  /// Only a connection shows the serial numbers.
   public var knowsSerialNumbers: Bool { false }
 
-  /// Nothing needs to be given back.
+  /// Nothing needs to be released.
   public var isIdle: Bool { true }
 
-  /// No simulated accessory can appear there.
+  /// Simulated accessories cannot appear there.
   public var capacity: PortCapacity { .none }
 
   /// Simulated accessories cannot appear at these addresses.
@@ -79,18 +79,18 @@ extension Medium {
     throw TransportError.hostsOnly(address)
   }
 
-  /// A cable can be pulled unnoticed.
+  /// A cable can be pulled without the device noticing.
   public var noticesPulledCables: Bool { false }
 }
 
 /// What can be seen at an address without connecting.
 public struct Sighting {
-  /// The accessories, and devices that are nearly accessories.
+  /// The accessories, and devices that almost qualify as accessories.
   public var accessories: [FoundAccessory]
-  /// What could not be read, one sentence each.
+  /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are remembered from an earlier time, and only a connection shows which of them are there: see
-  /// ``RollCall``.
+  /// Whether the accessories are only remembered from earlier, so that only a connection shows which of them are there:
+  /// see ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.
@@ -103,8 +103,8 @@ public struct Sighting {
 
 /// Finds the accessories at one address and connects to them, one attempt at a time; a ``Dialer`` decides when.
 public protocol AccessoryFinder: AnyObject {
-  /// Whether it reports arrivals and departures by itself. Otherwise one must connect to know whether an accessory is
-  /// there.
+  /// Whether the finder reports arrivals and departures by itself. Otherwise only a connection shows whether an
+  /// accessory is there.
   var seesArrivals: Bool { get }
   /// How long to wait between two attempts.
   var pauses: RedialPauses { get }
@@ -118,19 +118,19 @@ public protocol AccessoryFinder: AnyObject {
   /// Tries once to open the cable of an accessory that was reported.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
-  /// - Throws: the reason, where it is known at once.
+  /// - Throws: the reason, if it is known immediately.
   func connect(
     to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
   ) throws(TransportError) -> any Connecting
 }
 
-/// The cable of an accessory, with its channel not started.
+/// The cable of an accessory; its channel is not started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
   /// How many bytes of an earlier session were read and dropped.
   public let droppedBytes: Int
-  /// Lets another host have the accessory; called when the cable has ended.
+  /// Releases the accessory to other hosts; called when the cable has ended.
   public let release: () -> Void
 
   /// Creates an opened cable.
@@ -141,23 +141,23 @@ public struct OpenedCable {
   }
 }
 
-/// How many simulated accessories one address takes.
+/// How many simulated accessories can share one address.
 public enum PortCapacity: Sendable {
   /// None: simulated accessories cannot appear there.
   case none
-  /// One; others need addresses of their own.
+  /// One; each further accessory needs its own address.
   case one
   /// Any number: a local directory, a bus.
   case many
 }
 
-/// What every place for simulated accessories is made with.
+/// What is needed to create any place for simulated accessories.
 public struct PortContext {
   /// The loop that its ports run on.
   public let loop: any PollingLoop
-  /// The options of the line.
+  /// The command line's options.
   public let options: TransportOptions
-  /// Receives warnings, in sentences.
+  /// Receives warnings, as sentences.
   public let warn: (String) -> Void
 
   /// Creates a context.
@@ -173,7 +173,7 @@ public struct PortContext {
 
 /// A place where simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
 public protocol PortHub: AnyObject {
-  /// Makes the port of one accessory.
+  /// Creates the port of one accessory.
   ///
   /// - Parameter number: the number of the accessory in this program, from 1.
   func makePort(for profile: Profile, number: Int) throws -> any Port

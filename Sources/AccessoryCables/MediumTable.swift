@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// Declared by hand, as those in LinuxIO/LinuxCalls.swift.
-// swift-format-ignore: AlwaysUseLowerCamelCase
+// Declared by hand, like those in LinuxIO/LinuxCalls.swift. swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// The media of a program, by the kinds of addresses they open: the only switch between an address and a cable.
+/// The media of a program, by the kinds of addresses they open: the only place that decides how an address becomes a
+/// cable.
 ///
 /// ```swift
 /// let media = MediumTable.linked
@@ -21,18 +21,18 @@ public struct MediumTable: Sendable {
     for medium in media { add(medium) }
   }
 
-  /// Adds a medium, in place of any other for the same kinds of addresses.
+  /// Adds a medium, which replaces any other medium for the same kinds of addresses.
   public mutating func add(_ medium: any Medium) {
     for kind in medium.kinds { media[kind] = medium }
   }
 
-  /// The media that need nothing but the kernel: the local directory, sockets and terminals.
+  /// The media that need only the kernel: the local directory, sockets and terminals.
   public static let standard = MediumTable([LocalMedium(), StreamMedium()])
 
-  /// The standard media and those of optional products that are linked into this program.
+  /// The standard media, and those of optional products that are linked into this program.
   ///
-  /// A product adds its media by defining a C function; see `AccessoryHardware`. So an app gets USB by one line in
-  /// its Package.swift, without a change of its sources.
+  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app thus gets USB with one line in
+  /// its Package.swift and no change to its sources.
   public static let linked: MediumTable = {
     var table = standard
     withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
@@ -49,13 +49,13 @@ public struct MediumTable: Sendable {
 
   // MARK: For a host
 
-  /// A dialer that has not begun. See ``Dialer`` for what keeps it going.
+  /// A dialer that has not started. See ``Dialer`` for what keeps it going.
   ///
   /// - Parameters:
   ///   - owner: takes the cables.
   ///   - wanted: which accessories at the address to connect to.
   ///   - wrap: puts transcripts and faults around the channels of each cable.
-  /// - Throws: an error that names the address, when no accessory can ever be had there.
+  /// - Throws: an error that names the address, if there can never be an accessory there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,
     options: TransportOptions = TransportOptions(), wanted: Dialer.Wanted = .every,
@@ -65,30 +65,30 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists what is at an address now, without connecting; nil where this needs a connection.
+  /// Lists what is at an address now, without connecting; nil if only a connection can show it.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that any medium opened has been given back. A program waits for it, with its loops running,
+  /// Whether everything that any medium opened has been released. A program waits for this, with its loops running,
   /// before it ends.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
-/// Makes the ports of the simulated accessories of one program. What several of them share, such as a local directory
-/// or a bus, is opened once.
+/// Creates the ports of one program's simulated accessories. What several of them share, such as a local directory or a
+/// bus, is opened once.
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext
   private var hubs: [Address: any PortHub] = [:]
 
-  /// A maker that has opened nothing yet.
+  /// A maker that has not opened anything yet.
   public init(_ media: MediumTable, _ context: PortContext) {
     self.media = media
     self.context = context
   }
 
-  /// A port for the accessory with this number, from 1.
+  /// The port of the accessory with this number, from 1.
   ///
   /// - Throws: an error that names the address.
   public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {

@@ -6,17 +6,17 @@ import LinuxIO
 ///
 /// Opening a port plugs the accessory in, and closing it unplugs it. Each device that connects brings a cable.
 public protocol Port: AnyObject {
-  /// Where it is, for messages.
+  /// The place, for messages.
   var place: String { get }
 
-  /// Shows what the accessory looks like from now on: called before it is plugged in, and whenever that changes. A port
-  /// without a place to show it does nothing.
+  /// Publishes what the accessory looks like from now on: called before it is plugged in, and whenever it changes. A
+  /// port without a place to publish it does nothing.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs in. `onEvent` is called for every device that connects, in a later turn.
+  /// Plugs the accessory in. `onEvent` is called in a later turn for every device that connects.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs: no device can connect any more. The owner of the cable in use closes it.
+  /// Unplugs the accessory: no device can connect any more. The owner of the cable in use closes it.
   func close()
 }
 
@@ -35,7 +35,7 @@ public struct PortAppearance: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols it offers now.
+  /// The protocols that the accessory offers now.
   public var protocols: [String]
 
   /// What a profile shows while it offers these protocols.
@@ -50,7 +50,7 @@ public struct PortAppearance: Equatable, Sendable {
 
 /// What a port reports.
 public enum PortEvent {
-  /// A device connected; this is its cable.
+  /// A device connected; the value is its cable.
   case cable(Cable, from: String)
   /// A problem that does not stop the port.
   case warning(String)
@@ -71,8 +71,8 @@ extension PortEvent {
 
 /// A port at an address that devices connect to.
 ///
-/// Where the system chooses a port number (`tcp:127.0.0.1:0`), the first choice is kept, so that an accessory is found at
-/// the same address after a flicker.
+/// If the system chooses a port number (`tcp:127.0.0.1:0`), the first choice is kept, so that an accessory has the same
+/// address after a flicker.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop
@@ -86,7 +86,7 @@ public final class ListeningPort: Port {
     self.options = options
   }
 
-  /// The address, with what the system chose filled in once it was open.
+  /// The address, including anything the system chose once it was open.
   public var place: String { address.description }
 
   /// Listens.

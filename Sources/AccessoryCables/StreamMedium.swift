@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Unix sockets, TCP, pseudo terminals and serial lines: one address is one accessory, and one must connect to know
+/// Unix sockets, TCP, pseudo terminals and serial lines: one address is one accessory, and only a connection shows
 /// whether it is there.
 struct StreamMedium: Medium {
   let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
@@ -35,7 +35,7 @@ private final class StreamHub: PortHub {
   }
 }
 
-/// Takes for granted that an accessory is at the address. Whether it is, each attempt finds out.
+/// Assumes that an accessory is at the address. Each attempt finds out whether it is.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
   // Short, because these media report no arrivals: the second attachment of a flicker must not be missed.

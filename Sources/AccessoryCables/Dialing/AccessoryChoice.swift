@@ -1,20 +1,21 @@
-/// Which accessory an address selects: the only one that matches, if there is only one.
+/// Which accessory an address selects: the one that matches, if there is only one.
 public enum AccessoryChoice: Equatable, Sendable {
   /// This one.
   case one(FoundAccessory)
   /// Nothing is there.
   case nothing
-  /// These fit equally well.
+  /// Several accessories match equally well.
   case several([FoundAccessory])
-  /// These are there, and none of them offers the protocol.
+  /// Accessories are present, but none of them offers the protocol.
   case unfit([FoundAccessory])
 
-  /// Chooses by protocol, where one is given.
+  /// Chooses by protocol, if one is given.
   ///
-  /// An accessory that shows no protocols may be in the first half of a flicker, so it fits when nothing fits better.
+  /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen when nothing matches
+  /// better.
   ///
   /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. Then the protocol
-  ///   does not matter: what it offers is found out by connecting.
+  ///   does not matter: connecting shows what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

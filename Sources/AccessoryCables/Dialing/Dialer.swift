@@ -1,8 +1,8 @@
 import AccessoryCore
 import LinuxIO
 
-/// Keeps a host connected to the accessories at an address: connects to each one as soon as it is there, and again
-/// whenever it comes back, so that a flicker is followed through. Each accessory has a ``Line``.
+/// Keeps a host connected to the accessories at an address: it connects to each one as soon as it appears, and again
+/// whenever it returns, so that the host follows a flicker to its end. Each accessory has a ``Line``.
 ///
 /// Made by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
 public final class Dialer {
@@ -16,7 +16,7 @@ public final class Dialer {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// The first one that fits and can be opened, and from then on that one alone, at each of its attachments.
+    /// The first one that matches and can be opened; after that only this one, at each of its attachments.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
@@ -34,11 +34,11 @@ public final class Dialer {
   private let wrap: (Cable) -> Cable
   private var ways: [String: Way] = [:]
   private var isStopped = false
-  /// The one that was taken, where only one is.
+  /// The accessory that was chosen, if only one is wanted.
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
-  /// One accessory, with what its line needs of the outside.
+  /// One accessory, with what its line needs from outside.
   private final class Way {
     var accessory: FoundAccessory
     var line: Line
@@ -51,7 +51,7 @@ public final class Dialer {
     }
   }
 
-  /// A dialer that has not begun.
+  /// A dialer that has not started.
   ///
   /// - Parameter wrap: puts transcripts and faults around the channels of each cable.
   public init(
@@ -81,10 +81,12 @@ public final class Dialer {
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt brought no cable, or none with a link; nil after one that did, and when its accessory left.
+  /// Why the last attempt did not open a cable, or opened one whose link never came up; nil after a success, and when
+  /// the accessory has left.
   public var trouble: TransportError? { lastTrouble?.reason }
 
-  /// Why no cable can be expected any more; nil while one can. Where arrivals are seen, another accessory may still come.
+  /// Why no cable can be expected any more; nil while one can. If the medium reports arrivals, another accessory may
+  /// still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
@@ -95,7 +97,7 @@ public final class Dialer {
     ways.values.count { $0.line.state == .dialling || $0.line.state == .connected }
   }
 
-  // MARK: What happens at the address
+  // MARK: Events at the address
 
   private func happened(_ change: AccessoryChange) {
     switch change {
@@ -109,7 +111,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // A cable that is plugged in ends by itself.
+      // A cable that is plugged in ends on its own.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -140,11 +142,11 @@ public final class Dialer {
     guard !isStopped, wanted.fits(way.accessory) else { return false }
     guard wanted.takesOne else { return true }
     if let taken { return taken == way.accessory.identity }
-    // One at a time, so that the first one that can be opened is the only one.
+    // One at a time, so that only the first one that can be opened is used.
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
-  /// Tries the accessories that had to wait for another.
+  /// Tries the accessories that were waiting for another.
   private func dialOthers() {
     guard wanted.takesOne else { return }
     for way in ways.values.sorted(by: { $0.accessory.key < $1.accessory.key }) {
@@ -199,8 +201,8 @@ public final class Dialer {
 }
 
 extension TransportError {
-  /// Whether users should see this failure at once. A dialer waits for accessories that are not there, so that one is
-  /// not reported.
+  /// Whether users should see this failure immediately. A dialer waits for accessories that are not there, so that
+  /// failure is not reported.
   fileprivate var isWorthTelling: Bool {
     switch self {
     case .nobodyThere, .timedOut, .noLink, .left: false
@@ -211,18 +213,18 @@ extension TransportError {
 
 /// Takes the cables that a ``Dialer`` opens: the device role.
 public protocol CableOwner: AnyObject {
-  /// Takes a cable and keeps it until it ends. `ended` is called once, then.
+  /// Takes a cable and keeps it until it ends; then `ended` is called, once.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
-  /// Receives what else a dialer has to report.
+  /// Receives what a dialer has to report besides cables.
   func handle(_ report: DialerReport)
 }
 
-/// How a cable's time at a host ended.
+/// How a host's use of a cable ended.
 public struct CableOutcome: Equatable, Sendable {
   /// A sentence fragment.
   public let reason: String
-  /// Whether the iAP2 link was ever up: an accessory that is in use by another host only closes the cable.
+  /// Whether the iAP2 link ever came up: an accessory that another host is using merely closes the cable.
   public let linkWasUp: Bool
 
   /// Creates an outcome.
@@ -236,8 +238,8 @@ public struct CableOutcome: Equatable, Sendable {
 public enum DialerReport: Equatable, Sendable {
   /// An accessory cannot be connected to. Each reason is reported once until it changes.
   case trouble(TransportError, FoundAccessory)
-  /// So many bytes of an earlier session were read from an accessory and dropped.
+  /// This number of bytes from an earlier session was read from an accessory and dropped.
   case droppedBytes(Int, FoundAccessory)
-  /// Something else is not as it should be.
+  /// Anything else that is wrong.
   case warning(String)
 }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Decides for one accessory that was found when to connect, wait, and give up.
+/// Decides when to connect to one known accessory, when to wait, and when to give up.
 ///
 /// ```
 ///            dial           connected            ended
@@ -12,35 +12,35 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose iAP2 link never came up counts as a failure: users see each such attempt as an attachment on both
-/// ends, so the pauses grow. After a link that was up, or an attempt without an answer, the pause is the shortest.
+/// A cable whose iAP2 link never came up counts as a failure: users see each such attempt as an attachment at both
+/// ends, so the pauses grow. After a link that came up, or an attempt without an answer, the pause is the shortest one.
 ///
-/// Invariant: there is a deadline in `waiting` and `lost` only.
+/// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
-  /// How far the way has come.
+  /// How far the line has got.
   public enum State: Equatable, Sendable {
-    /// Nothing was tried yet.
+    /// Nothing has been tried yet.
     case idle
     /// Trying to connect.
     case dialling
     /// The cable is plugged in.
     case connected
-    /// The last attempt failed; tries again at this time.
+    /// The last attempt failed; the line tries again at this time.
     case waiting(until: Instant)
-    /// The last cable ended; connects again at this time.
+    /// The last cable ended; the line connects again at this time.
     case lost(until: Instant)
-    /// Nothing is tried until the accessory changes, because the reason does not pass by itself.
+    /// Nothing is tried until the accessory changes, because the problem does not go away by itself.
     case givenUp
   }
 
-  /// How far the way has come.
+  /// How far the line has got.
   public private(set) var state = State.idle
-  /// Why there was no cable, or none with a link, the last time.
+  /// Why the last attempt opened no cable, or one whose link never came up.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
 
-  /// A line on which nothing was tried yet.
+  /// A line on which nothing has been tried yet.
   public init(pauses: RedialPauses) {
     self.pauses = pauses
     pause = pauses.shortest
@@ -54,7 +54,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Asks for a cable now: the accessory is wanted, or has changed. Returns whether to begin an attempt.
+  /// Requests a cable now, because the accessory is wanted or has changed. Returns whether to begin an attempt.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -64,20 +64,20 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Asks for a cable at the deadline. Returns whether to begin an attempt.
+  /// Requests a cable at the deadline. Returns whether to begin an attempt.
   public mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()
   }
 
-  /// The attempt brought a cable.
+  /// The attempt opened a cable.
   public mutating func connected() {
     guard state == .dialling else { return }
     state = .connected
     trouble = nil
   }
 
-  /// The attempt failed, or cannot be made. Returns whether the reason is news.
+  /// The attempt failed or could not be made. Returns whether the reason is new.
   public mutating func failed(_ reason: TransportError, now: Instant) -> Bool {
     let isNews = trouble != reason
     trouble = reason
@@ -86,7 +86,7 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// The cable ended. `reason` says why, where its link was never up.
+  /// The cable ended. `reason` explains why its link never came up, if it did not.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason
@@ -95,11 +95,11 @@ public struct Line: Equatable, Sendable {
   }
 }
 
-/// How long to wait between two attempts at a cable.
+/// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
   /// After an attempt without an answer, and after a cable with a link.
   public var shortest: Duration
-  /// At most, after cables without a link.
+  /// The maximum, after cables whose link never came up.
   public var longest: Duration
 
   /// Creates pauses.

@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects to each of some accessories once, to find out which of them speak iAP2 now. For media such as Bluetooth, which
-/// remember devices and do not know whether a device is there.
+/// Connects to each of several accessories once, to find out which of them speak iAP2 now. This is for media such as
+/// Bluetooth, which remember devices without knowing whether they are in range.
 ///
 /// It sends nothing, because an iAP2 accessory sends its detection sequence without being asked. Each connection is closed as
 /// soon as the result is known.
 public final class RollCall {
-  /// The accessories in the order given, each with the reason in `trouble` where it cannot be used.
+  /// The accessories in the order given, each with the reason in `trouble` if it cannot be used.
   public private(set) var accessories: [FoundAccessory]
-  /// Whether the result is known for each of them.
+  /// Whether the result for each accessory is known.
   public var isOver: Bool { pending.isEmpty }
 
   private let finder: any AccessoryFinder
@@ -20,14 +20,14 @@ public final class RollCall {
   private var attempts: [String: any Connecting] = [:]
   private var listeners: [String: Listener] = [:]
 
-  /// How long a connected accessory may take to begin with iAP2. Accessories repeat the detection sequence every second.
+  /// How long a connected accessory may take to start iAP2. Accessories repeat the detection sequence every second.
   public static var patience: Duration { .seconds(5) }
 
-  /// A roll call that has not begun.
+  /// A roll call that has not started.
   ///
   /// - Parameters:
-  ///   - accessories: what is remembered. One that has a `trouble` already is not connected to.
-  ///   - finder: connects to them.
+  ///   - accessories: the remembered accessories. One that already has a `trouble` is skipped.
+  ///   - finder: connects to the accessories.
   public init(
     of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
     patience: Duration = RollCall.patience
@@ -41,7 +41,7 @@ public final class RollCall {
 
   deinit { stop() }
 
-  /// Begins. The results come in later turns.
+  /// Begins. Results arrive in later turns.
   ///
   /// - Throws: when the medium cannot be used.
   public func start() throws {
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends it. An accessory without a result gets one: it did not answer within `limit`.
+  /// Ends the roll call. An accessory without a result gets this one: it did not answer within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -147,14 +147,14 @@ private final class Listener: ChannelHandler {
   }
 }
 
-/// Looks for the beginning of iAP2 in a stream: the detection sequence, or the first bytes of a packet. An accessory whose
+/// Looks for the start of iAP2 in a stream: the detection sequence, or the first bytes of a packet. An accessory whose
 /// link was reset begins with a packet.
 struct IAP2Beginning {
   /// Bytes read so far.
   private(set) var count = 0
-  /// Whether it was found.
+  /// Whether the start of iAP2 was found.
   private(set) var isFound = false
-  /// The first bytes of the stream, for a message.
+  /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
   /// The last bytes read: the sequence may be split between two reads.
   private var last: [UInt8] = []
@@ -164,7 +164,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may come first.
   private static let longest = 65_536
 
-  /// Whether so much was read that it will not come any more.
+  /// Whether so many bytes were read that the start of iAP2 can no longer follow.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// "41 54 0d 0a …".

@@ -4,24 +4,24 @@ import LinuxIO
 
 /// Reports which files appear in and disappear from one directory at a time, in order.
 ///
-/// The kernel keeps the events until they are read, so none is missed; when there are more than it keeps (16,384 on
-/// most systems), it reports ``Event/overflow``.
+/// The kernel keeps events until they are read, so none is missed. If there are more than it can keep (16,384 on most
+/// systems), it reports ``Event/overflow``.
 public final class DirectoryWatch: DescriptorHandler {
   /// What happened in the directory.
   public enum Event: Equatable, Sendable {
-    /// A name appeared: made, or moved here whole.
+    /// A name appeared: a file was created, or moved in complete.
     case appeared(String)
     /// A name is gone.
     case vanished(String)
-    /// The directory itself is gone, or is another now.
+    /// The directory itself is gone or was replaced.
     case lost
-    /// More happened than the kernel kept: look again.
+    /// More happened than the kernel could keep: read the directory again.
     case overflow
   }
 
-  /// Which events are reported.
+  /// Which events to report.
   public enum Interest: Sendable {
-    /// Files that are moved here whole, and files that go.
+    /// Files that are moved in complete, and files that are removed.
     case entries
     /// Anything new.
     case creations
@@ -31,7 +31,7 @@ public final class DirectoryWatch: DescriptorHandler {
   private let loop: any PollingLoop
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
-  /// The kernel's number of the watched directory; -1 for none.
+  /// The kernel's number of the watched directory; -1 if there is none.
   private var directory: Int32 = -1
 
   /// A watch without a directory.
@@ -78,7 +78,8 @@ public final class DirectoryWatch: DescriptorHandler {
   /// Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     while descriptor >= 0 {
-      // Copied out of the loop's buffer before the handler is called, because the handler may borrow the buffer.
+      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
+      // buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(descriptor, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

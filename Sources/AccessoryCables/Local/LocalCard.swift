@@ -2,16 +2,17 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// What an attached accessory says of itself in the local directory, for hosts that look before they take a cable.
+/// What an attached accessory publishes about itself in the local directory, for hosts that look before they take a
+/// cable.
 ///
-/// A hint and no more: what an app sees comes from identification alone.
+/// Only a hint: what an app sees comes from identification alone.
 ///
 /// ```json
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
 ///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 /// ```
 public struct LocalCard: Equatable, Sendable {
-  /// The version of the form that ``json`` has.
+  /// The version of the format that ``json`` uses.
   public static let version = 1
 
   /// The name that users see.
@@ -22,11 +23,11 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols it offers now: none in the first half of a flicker.
+  /// The protocols that the accessory offers now: none in the first half of a flicker.
   public var protocols: [String]
-  /// The process that plays it.
+  /// The process that plays the accessory.
   public var process: ProcessIdentity
-  /// When it was attached, in microseconds since 1970: fine enough to keep the order of arrival.
+  /// When the accessory was attached, in microseconds since 1970: fine enough to preserve the order of arrival.
   public var attachedAt: Int
 
   /// A card.
@@ -43,7 +44,7 @@ public struct LocalCard: Equatable, Sendable {
     self.attachedAt = attachedAt
   }
 
-  /// When it was attached, in seconds since 1970.
+  /// When the accessory was attached, in seconds since 1970.
   public var attachedSeconds: Double { Double(attachedAt) / 1_000_000 }
 
   /// The card as it is written: one object on one line.
@@ -71,7 +72,7 @@ public struct LocalCard: Equatable, Sendable {
 
 /// Why a card cannot be used.
 public struct LocalCardError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The card and what is wrong with it.
+  /// Which card it is, and what is wrong with it.
   public let description: String
 
   init(_ description: String) {
@@ -122,8 +123,8 @@ private struct CardFile: Equatable {
 }
 
 extension LocalEntry {
-  /// Puts the card in the local directory, or another in its place. Whoever reads it finds the one or the other, never
-  /// a part.
+  /// Puts the card in the local directory, or replaces it. Readers find either the old card or the new one, never a
+  /// part.
   public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(
@@ -140,7 +141,7 @@ extension LocalEntry {
     }
   }
 
-  /// The current contents of the card; nil when it was removed.
+  /// The current contents of the card; nil once it was removed.
   public func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }

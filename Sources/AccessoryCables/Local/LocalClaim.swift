@@ -1,18 +1,18 @@
 import Glibc
 import LinuxIO
 
-/// The right of one host to the cable of one accessory in the local directory: a locked file with the host's process id
-/// in it.
+/// The right of one host to the cable of one accessory in the local directory: a locked file that contains the host's
+/// process id.
 ///
 /// The kernel releases the lock when the host ends for any reason.
 public final class LocalClaim {
   /// The result of asking for a cable.
   public enum Outcome {
-    /// It is ours until the claim is released.
+    /// The cable is ours until the claim is released.
     case granted(LocalClaim)
-    /// Another host has it; its process id, if known.
+    /// Another host has the cable; the value is its process ID, if known.
     case inUse(pid: Int32?)
-    /// The accessory is not attached any more.
+    /// The accessory is no longer attached.
     case gone
   }
 
@@ -36,12 +36,12 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // What cannot be written is only missing from another host's message.
+    // If the process ID cannot be written, it is only missing from another host's message.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }
 
-  /// Lets another host have the cable.
+  /// Releases the cable to other hosts.
   public func release() {
     guard descriptor >= 0 else { return }
     close(descriptor)
@@ -50,7 +50,8 @@ public final class LocalClaim {
 }
 
 extension LocalEntry {
-  /// Makes the file that hosts lock; part of attaching, after the socket and before the card.
+  /// Creates the file that hosts lock. While attaching, this happens after the socket is created and before the card
+  /// is.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }

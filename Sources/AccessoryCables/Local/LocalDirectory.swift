@@ -8,11 +8,11 @@ import LinuxIO
 /// temporary directory. It is created with mode 0700. A directory that belongs to another user, or that other users
 /// or the group can write to, is refused, because whoever can write there can pretend to be an accessory.
 ///
-/// ``LocalEntry`` describes the files in it.
+/// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
   /// Which rule chose the directory.
   public enum Origin: Hashable, Sendable {
-    /// An address names it.
+    /// An address named it.
     case address
     /// `$EASIM_LOCAL` names it.
     case environment
@@ -22,12 +22,12 @@ public struct LocalDirectory: Hashable, Sendable {
     case temporaryDirectory
   }
 
-  /// Where it is, from the root.
+  /// The absolute path.
   public let path: String
   /// Which rule chose it.
   public let origin: Origin
 
-  /// The most bytes its path may have, so that the name of a socket in it still fits into a socket's address.
+  /// The maximum length of the path in bytes, so that a socket in the directory still fits into a socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
   /// The local directory of an address: `local:DIR#SERIAL` names one, `local:` means the standard one.
@@ -50,7 +50,7 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Refuses the name that `EASIM_LOCAL` had before. A program that ignored it would look elsewhere and find nothing.
+  /// Refuses the former name of `EASIM_LOCAL`. A program that ignored it would look elsewhere and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {
@@ -72,12 +72,12 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// How an accessory in this local directory is addressed; the whole directory without a serial number.
+  /// The address of an accessory in this local directory; without a serial number, of the whole directory.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
 
-  /// Makes the directory if it is not there, and checks it.
+  /// Creates the directory if it is missing, and checks it.
   public func make() throws(LocalError) {
     guard path.utf8.count <= Self.longestPath else { throw .pathTooLong(path) }
     if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -91,7 +91,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// - Throws: when the existing directory cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // In a directory that every user can write to, a link could lead anywhere.
+    // In a directory that every user can write to, a symbolic link could lead anywhere.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -106,9 +106,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Whether the directory is for nothing else, so that its mode may be changed: it has nothing but a local directory's
-  /// files, and is no directory of the system, which are below the root or have one of the special bits, as /tmp and
-  /// /var/mail do.
+  /// Whether the directory is used for nothing else, so that its mode may be changed: it contains only a local
+  /// directory's files, and is not a system directory. System directories are directly below the root or have one of
+  /// the special bits, like /tmp and /var/mail.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
@@ -125,24 +125,24 @@ extension LocalDirectory: CustomStringConvertible {
   public var description: String { path }
 }
 
-/// Why there is no local directory that can be used.
+/// Why no local directory can be used.
 public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The environment has the variable that `EASIM_LOCAL` replaced.
+  /// The environment contains the variable that `EASIM_LOCAL` replaced.
   case oldVariable
-  /// It is a file.
+  /// The path is a file.
   case notADirectory(String)
-  /// It belongs to another user.
+  /// The directory belongs to another user.
   case notOwned(String, by: UInt32)
-  /// Others can write to it. Unless it is a local directory and nothing else, its mode is not easim's to change.
+  /// Other users can write to the directory. Unless it is only a local directory, its mode is not easim's to change.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
-  /// The directory it should be in is not there.
+  /// The parent directory does not exist.
   case noParent(String)
-  /// No socket fits into it.
+  /// The path is too long for a socket in it.
   case pathTooLong(String)
   /// The system refused.
   case system(SystemError)
 
-  /// Users who can write to a directory that is not theirs.
+  /// Users who can write to a directory that does not belong to them.
   public enum Others: String, Sendable {
     /// Every user.
     case everybody

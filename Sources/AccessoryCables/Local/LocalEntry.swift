@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory in the local directory: three files of one short random name, all removed when
+/// The files of one attached accessory in the local directory: three files with one short random name, all removed when
 /// it detaches.
 ///
 /// | file | contents |
@@ -11,15 +11,15 @@ import LinuxIO
 /// | `NAME.lock` | locked by the host that has the cable |
 /// | `NAME.json` | the card, which always appears whole |
 ///
-/// An attachment is alive while a process listens on its socket, whatever process numbers say: so stale files are
-/// recognised without trusting the card.
+/// An attachment is alive while a process listens on its socket, whatever process IDs say. This identifies stale files
+/// without trusting the card.
 ///
-/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice. Files
-/// with other names are never touched.
+/// A name consists of six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice.
+/// Files with other names are never touched.
 public struct LocalEntry: Hashable, Sendable {
-  /// The directory it is in.
+  /// The directory that contains the files.
   public let directory: LocalDirectory
-  /// Its name, without a suffix.
+  /// The files' name, without a suffix.
   public let name: String
 
   private static let letters = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -28,10 +28,10 @@ public struct LocalEntry: Hashable, Sendable {
   static let longestName = letterCount + 1 + mostDigits
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
-  /// A socket younger than this, without a card yet, may be about to be listened on.
+  /// A socket that is younger than this and has no card yet may be just about to be listened on.
   private static let youth: Int = 2
 
-  /// An entry by its name; nil when it can be none.
+  /// The entry with this name; nil if it cannot be an entry's name.
   public init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
@@ -42,7 +42,7 @@ public struct LocalEntry: Hashable, Sendable {
     self.directory = directory
   }
 
-  /// The entry whose card has this file name; nil for every other file.
+  /// The entry whose card has this file name; nil for any other file.
   public init?(card file: String, in directory: LocalDirectory) {
     guard file.hasSuffix(".json") else { return nil }
     self.init(String(file.dropLast(".json".count)), in: directory)
@@ -56,14 +56,14 @@ public struct LocalEntry: Hashable, Sendable {
   public var socketPath: String { "\(directory.path)/\(socketFile)" }
   /// The card's path.
   public var cardPath: String { "\(directory.path)/\(name).json" }
-  /// Where the card is written before it is moved into place.
+  /// The path where the card is written before it is moved into place.
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
-  /// The letters that all attachments of one accessory have in common.
+  /// The letters that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// Letters for an accessory, by the system's chance: a world's own chance would give two processes with one seed one
-  /// name.
+  /// The letters for an accessory, from the system's random source: a world's own would give the same name in two
+  /// processes with the same seed.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
@@ -73,7 +73,7 @@ public struct LocalEntry: Hashable, Sendable {
   /// Whether a process listens on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the files in an order in which no host is led astray: the card first.
+  /// Removes the files in an order that never misleads a host: the card first.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -88,12 +88,12 @@ public struct LocalEntry: Hashable, Sendable {
 }
 
 extension LocalDirectory {
-  /// Every entry that has a card, by name.
+  /// Every entry that has a card, sorted by name.
   public func entries() -> [LocalEntry] {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
-  /// Removes what processes left that are gone, and returns what that was.
+  /// Removes what dead processes left behind, and returns what was removed.
   @discardableResult
   public func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
@@ -106,14 +106,15 @@ extension LocalDirectory {
     sweepCaptures()
     return suffixes.compactMap { name, found -> LocalEntry? in
       guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
-      // The socket is listened on before anything else is made, so with another file it is dead for certain.
+      // A process listens on the socket before it creates anything else, so an entry that has another file but no
+      // listener is certainly dead.
       guard found != ["sock"] || !LocalEntry.isYoung(entry.socketPath) else { return nil }
       entry.remove()
       return entry
     }.sorted { $0.name < $1.name }
   }
 
-  /// The socket at which a process offers its cables to Wireshark.
+  /// The socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
   /// The processes that have such a socket. Some may have been killed.
@@ -127,7 +128,7 @@ extension LocalDirectory {
   private func sweepCaptures() {
     for process in capturingProcesses {
       let socket = captureSocket(of: process)
-      // Between making a socket and listening on it the process is there, with another number where it has a namespace.
+      // The process exists between creating the socket and listening on it; in its own namespace it has another number.
       let isGone = kill(process, 0) != 0 && errno == ESRCH
       if !UnixListener.isListened(at: socket), isGone || !LocalEntry.isYoung(socket) { unlink(socket) }
     }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Local accessories, which processes of this machine simulate, found by their cards.
+/// Local accessories: those simulated by processes on this machine, found by their cards.
 struct LocalMedium: Medium {
   let kinds = [Address.Kind.local]
   let capacity = PortCapacity.many
@@ -51,8 +51,8 @@ private final class LocalHub: PortHub {
   func makePort(for profile: Profile, number: Int) -> any Port { local.makePort(on: loop) }
 }
 
-/// Follows the cards in a local directory and claims cables: an accessory has one host at a time, and the others wait
-/// until that one lets go of its claim.
+/// Follows the cards in a local directory and claims cables. An accessory has one host at a time; the others wait until
+/// that host releases its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
   let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))
@@ -101,7 +101,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may just have left, which the watcher reports.
+        // The accessory may have just left, which the watcher reports.
         claim.release()
         completion(.failure(error.at(address)))
       }
@@ -110,7 +110,7 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// An accessory as its card in a local directory shows it.
+  /// An accessory as its card in a local directory describes it.
   init(_ accessory: LocalAccessory) {
     let card = accessory.card
     self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)
@@ -124,7 +124,7 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// A change in a local directory; nil for one of an accessory with another serial number, where one is given.
+  /// A change in a local directory; nil if it concerns an accessory with a serial number other than the given one.
   fileprivate init?(_ change: LocalWatcher.Change, serial: String?) {
     let subject: LocalAccessory?
     switch change {

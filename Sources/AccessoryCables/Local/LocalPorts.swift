@@ -22,16 +22,16 @@ public final class LocalPorts {
     swept = directory.sweep().map(\.name)
   }
 
-  /// Makes a place to plug one accessory in.
+  /// Creates a place to plug in one accessory.
   public func makePort(on loop: any PollingLoop) -> LocalPort {
     LocalPort(directory, on: loop)
   }
 }
 
-/// A place in the local directory: each attachment is a socket, a lock file and a card that share a new name.
+/// A place in the local directory. Each attachment consists of a socket, a lock file and a card that share a new name.
 ///
-/// The socket is made first and the card last, and they are removed in the opposite order, so that a host that reads a
-/// card finds the socket it names.
+/// The socket is created first and the card last, and they are removed in the opposite order, so that a host that reads
+/// a card always finds the socket it names.
 public final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
@@ -66,10 +66,10 @@ public final class LocalPort: Port {
     }
   }
 
-  /// Appears in the local directory.
+  /// Makes the accessory appear in the local directory.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // Again at every attachment: the directory may have been removed during a flicker.
+    // Done again at every attachment, because the directory may have been removed during a flicker.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)
@@ -83,7 +83,7 @@ public final class LocalPort: Port {
     self.plugged = plugged
   }
 
-  /// Disappears from the local directory.
+  /// Removes the accessory from the local directory.
   public func close() {
     guard let plugged else { return }
     self.plugged = nil
@@ -102,7 +102,7 @@ public final class LocalPort: Port {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        // No name in a local directory is used twice, so nothing is replaced there.
+        // No name in a local directory is used twice, so nothing is replaced.
         var options = TransportOptions()
         options.locksUnixPath = false
         return (

@@ -2,12 +2,12 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards and takes no
-/// cable.
+/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards, but takes no
+/// cables.
 ///
-/// While the local directory does not exist, the nearest existing directory above it is watched. When a simulator
-/// dies without unplugging its accessories, the end of its process is noticed at once and its stale files are
-/// removed.
+/// While the local directory does not exist, the nearest existing directory above it is watched. When a simulator dies
+/// without unplugging its accessories, the watcher notices at once that its process has ended, and removes the stale
+/// files.
 ///
 /// ```swift
 /// let watcher = LocalWatcher(.standard(), on: loop) { change in print(change) }
@@ -18,7 +18,7 @@ public final class LocalWatcher {
   public enum Change: Equatable, Sendable {
     /// An accessory is plugged in.
     case arrived(LocalAccessory)
-    /// Its card has changed; the second value is the accessory before the change.
+    /// The card of an accessory has changed; the second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
     /// It was unplugged.
     case left(LocalAccessory, reason: String)
@@ -39,7 +39,7 @@ public final class LocalWatcher {
   private var attached: [String: LocalAccessory] = [:]
   /// Names whose card disappeared before it could be read.
   private var missed: Set<String> = []
-  /// How each accessory last looked, by the letters of its names.
+  /// The most recent card of each accessory, by the letters of its names.
   private var recentCards = RecentCards<LocalAccessory>()
   private var owners: OwnerWatch?
 
@@ -50,7 +50,7 @@ public final class LocalWatcher {
     case watching
   }
 
-  /// Creates a watcher, not started. `onEvent` is called on the loop.
+  /// Creates a watcher without starting it. `onEvent` is called on the loop.
   public init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
     self.directory = directory
     self.loop = loop
@@ -59,12 +59,12 @@ public final class LocalWatcher {
 
   deinit { stop() }
 
-  /// The accessories that are plugged in now, in the order of their arrival.
+  /// The accessories that are plugged in now, in order of arrival.
   public var accessories: [LocalAccessory] {
     attached.values.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }
   }
 
-  /// Starts, and reports everything that is there already.
+  /// Starts, and reports everything that is already there.
   ///
   /// - Throws: when the local directory cannot be trusted, or nothing can be watched.
   public func start() throws {
@@ -91,7 +91,7 @@ public final class LocalWatcher {
     while let watch {
       if try directory.check() {
         state = .watching
-        // Watch first, read afterwards: what arrives in between is seen twice, and the second time is ignored.
+        // Watch first, then read: an accessory that arrives in between is seen twice, and ignored the second time.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -132,7 +132,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       tell(.warning("\(error)"))
-      // Whatever replaces it will be checked again.
+      // Any replacement will be checked again.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
     }
@@ -158,7 +158,7 @@ public final class LocalWatcher {
     }
   }
 
-  /// The kernel's queue overflowed: accessories that came and went meanwhile are unknown.
+  /// The kernel's queue overflowed, so accessories that came and went meanwhile are unknown.
   private func lookAgain() {
     tell(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
@@ -217,11 +217,11 @@ public final class LocalWatcher {
   private func tell(_ change: Change) { onEvent(change) }
 }
 
-/// An accessory that is plugged into a local directory, as its card says.
+/// An accessory that is plugged into a local directory, as its card describes it.
 public struct LocalAccessory: Equatable, Sendable {
-  /// Where in the local directory.
+  /// The accessory's place in the local directory.
   public let entry: LocalEntry
-  /// What it says of itself.
+  /// What the accessory publishes about itself.
   public let card: LocalCard
 
   /// An accessory as it was found.
@@ -235,8 +235,8 @@ public struct LocalAccessory: Equatable, Sendable {
 }
 
 extension LocalDirectory {
-  /// Lists the accessories that are plugged in now, in the order of their arrival, and the cards that cannot be used.
-  /// Removes stale files of dead processes first.
+  /// Lists the accessories that are plugged in now, in order of arrival, and the cards that cannot be used. Removes
+  /// stale files of dead processes first.
   ///
   /// - Throws: when the local directory cannot be trusted. A local directory that does not exist is empty.
   public func look() throws(LocalError) -> (accessories: [LocalAccessory], problems: [String]) {
@@ -256,10 +256,10 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when the processes behind the cards in a local directory end: at once where the kernel reports it, otherwise
-/// by checking once a second (old kernels, or processes that are not visible from here).
+/// Notices when the processes behind the cards in a local directory end: at once if the kernel reports it, otherwise by
+/// checking once a second (old kernels, or processes that are not visible from here).
 final class OwnerWatch {
-  /// How often to check where the kernel does not report.
+  /// How often to check if the kernel does not report.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -278,7 +278,7 @@ final class OwnerWatch {
     timer = loop.makeTimer { [unowned self] in ask() }
   }
 
-  /// One more card of this process.
+  /// Counts one more card of this process.
   func add(_ process: ProcessIdentity) {
     if owners[process] == nil {
       let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
@@ -288,7 +288,7 @@ final class OwnerWatch {
     owners[process]?.cards += 1
   }
 
-  /// One card of this process less.
+  /// Counts one card less of this process.
   func remove(_ process: ProcessIdentity) {
     guard let owner = owners[process] else { return }
     owners[process]?.cards -= 1
@@ -314,13 +314,13 @@ final class OwnerWatch {
 /// The last card of each recent accessory, so that an accessory is recognised when it reappears too briefly for its card to
 /// be read.
 ///
-/// Memory is bounded by two halves: when the newer one is full, it replaces the older one. So the last `room` accessories
-/// are always known, and at most twice as many are kept.
+/// Memory is bounded by two halves: when the newer half is full, it replaces the older one. So the last `room`
+/// accessories are always known, and at most twice as many are kept.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores an accessory as it is now; `room` is how many must be known at least.
+  /// Stores the current state of an accessory; at least `room` accessories stay known.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer
@@ -329,6 +329,6 @@ struct RecentCards<Accessory> {
     newer[name] = accessory
   }
 
-  /// The accessory of that name as it was last stored.
+  /// The last stored state of the accessory with this name.
   subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

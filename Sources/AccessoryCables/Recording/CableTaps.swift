@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Witnesses of the cables of one owner that come and go while the cables are in use: captures and transcripts that are
-/// switched on and off.
+/// Observers of an owner's cables that can be added and removed while the cables are in use: captures and transcripts
+/// that are switched on and off.
 ///
-/// A witness that is added sees the cables that are plugged in now, from their next byte on, and those to come.
+/// A new observer sees the cables that are plugged in now, from their next byte on, and all later ones.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -13,7 +13,7 @@ import AccessoryFaults
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
-  /// Makes the witness of one channel, given the number of the cable, from 1, and the protocol of a native channel.
+  /// Creates the observer of one channel, given the number of the cable, from 1, and the protocol of a native channel.
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []
@@ -23,19 +23,19 @@ public final class CableTaps {
   /// Without witnesses.
   public init() {}
 
-  /// Adds a witness of every channel, now and to come, until ``remove(_:)`` with the same key.
+  /// Adds an observer of every current and future channel, until ``remove(_:)`` is called with the same key.
   public func add(_ key: Int, _ make: @escaping Maker) {
     makers.append((key, make))
     for entry in channels { entry.object?.add(key, make) }
   }
 
-  /// Takes the witnesses with this key away.
+  /// Removes the observers with this key.
   public func remove(_ key: Int) {
     makers.removeAll { $0.key == key }
     for entry in channels { entry.object?.remove(key) }
   }
 
-  /// The same cable, seen at this end of it by the witnesses.
+  /// The same cable, seen at this end by the observers.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount
@@ -49,7 +49,7 @@ public final class CableTaps {
   }
 }
 
-/// One channel, and who sees it.
+/// One channel and its observers.
 private final class TappedChannel: CableWitness {
   private let cable: Int
   private let protocolName: String?

@@ -2,15 +2,15 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng: every byte both ways with its time, one interface for each cable and each of its native
-/// channels, and events as comments on an interface of their own.
+/// Records cables as pcapng: every byte in both directions with its time, one interface for each cable and each of its
+/// native channels, and events as comments on a separate interface.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
 /// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
-/// Each call of `write` gets whole blocks, so that the file is readable up to the last one that was written.
+/// Each call of `write` receives complete blocks, so the file is readable up to the last one written.
 public final class CaptureRecorder {
   /// Pauses the cables while the file is written more slowly than bytes arrive.
   public let gate: CableGate
@@ -35,11 +35,11 @@ public final class CaptureRecorder {
     let comments = comment.isEmpty ? [] : [comment]
     let begin = writer.begin(comments: comments)
     write(begin + writer.interface(named: "timeline", description: "events", .iap2))
-    // The times of readers count from the first packet.
+    // Readers count times from the first packet.
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 
-  /// A witness of one channel of a cable, which becomes an interface of the file.
+  /// An observer of one channel of a cable, which becomes an interface of the file.
   ///
   /// - Parameter side: the protocol of a native channel; nil for the main channel.
   public func witness(named name: String, description: String, side: String?) -> any CableWitness {
@@ -89,7 +89,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// The same cable, recorded at this end of it as interfaces of their own.
+  /// The same cable, recorded at this end as separate interfaces.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop
