@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links of a capture: the bytes of each session in order, rates and round trips, and rules that an end broke.
+/// Follows the links of a capture: the bytes of each session in order, rates and round trips, and rules that an end
+/// broke.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()
@@ -13,21 +14,21 @@ import IAP2
 ///
 /// Invariant: memory is bounded: at most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
 public struct CaptureAnalysis {
-  /// What an entry of a capture means.
+  /// The meaning of a capture's entry.
   public enum Event: Equatable, Sendable {
     /// Bytes of an External Accessory session, each byte once and in order.
     case session(SessionBytes)
-    /// A rule that an end broke; a sentence.
+    /// A rule that an end broke, as a sentence.
     case finding(String)
   }
 
   /// Bytes of an External Accessory session.
   public struct SessionBytes: Equatable, Sendable {
-    /// The cable, from 1.
+    /// The number of the cable, from 1.
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
-    /// Who sent them, as the capture names it.
+    /// The sender, as the capture names it.
     public var from: String
     /// The bytes.
     public var bytes: [UInt8]
@@ -36,7 +37,7 @@ public struct CaptureAnalysis {
   private static let mostLinks = 256
   private var links: [Int: LinkAnalysis] = [:]
 
-  /// An analysis that has seen nothing yet.
+  /// An analysis that has not seen anything yet.
   public init() {}
 
   /// Continues with an entry.
@@ -47,7 +48,7 @@ public struct CaptureAnalysis {
     return links[cable, default: LinkAnalysis(cable)].add(entry, at: now)
   }
 
-  /// The end of the capture.
+  /// Called at the end of the capture.
   public mutating func finish() -> [Event] {
     links.keys.sorted().flatMap { links[$0]?.finish() ?? [] }
   }
@@ -60,17 +61,17 @@ public struct CaptureAnalysis {
 
 /// The figures of one direction of a cable.
 public struct LinkStatistics: Equatable, Sendable {
-  /// The cable, from 1.
+  /// The number of the cable, from 1.
   public var cable: Int
-  /// Who sent it, as the capture names it.
+  /// The sender, as the capture names it.
   public var from: String
   /// Packets of every kind.
   public var packets = 0
-  /// All bytes, those of no packet included.
+  /// All bytes, including those that belong to no packet.
   public var bytes = 0
-  /// Bytes of External Accessory sessions, each once.
+  /// Bytes of External Accessory sessions, each counted once.
   public var sessionBytes = 0
-  /// Packets that were sent again.
+  /// Retransmitted packets.
   public var retransmissions = 0
   /// Packets with a wrong checksum.
   public var spoiled = 0
@@ -84,19 +85,19 @@ public struct LinkStatistics: Equatable, Sendable {
   public var end: Instant?
   /// The longest time without a packet.
   public var longestGap = Duration.zero
-  /// Times from a packet to its acknowledgement: how many, their sum, the longest.
+  /// Times from a packet to its acknowledgement: their count, sum and maximum.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
-  /// Whether all figures are the same.
+  /// Whether all figures are equal.
   public static func == (left: Self, right: Self) -> Bool { left.json.text == right.json.text }
 
-  /// Bytes of sessions per second, from the first to the last packet.
+  /// Session bytes per second, from the first to the last packet.
   public var rate: Double {
     guard let begin, let end, end > begin else { return 0 }
     return Double(sessionBytes) / (end - begin).inSeconds
   }
 
-  /// One object of JSON.
+  /// The figures as one JSON object.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("v", 1)
@@ -122,7 +123,7 @@ public struct LinkStatistics: Equatable, Sendable {
 
   private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }
 
-  /// In whole microseconds, as the times of packets are shown.
+  /// In whole microseconds, like the times of packets.
   private static func text(_ time: Duration) -> String {
     DurationText.format(.microseconds(time.wholeNanoseconds / 1_000))
   }

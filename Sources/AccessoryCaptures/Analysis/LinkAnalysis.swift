@@ -3,18 +3,18 @@ import IAP2
 
 /// What one end of a link sent, as far as a capture shows it.
 struct CapturedEnd {
-  /// The most packets that wait for a missing one. A window has at most 127.
+  /// The maximum number of packets that wait for a missing one. A window has at most 127.
   static let mostHeld = 127
 
   var statistics: LinkStatistics
   /// The sender, as the capture names it.
   var name: String { statistics.from }
   var parameters: LinkParameters?
-  /// The number of its next packet; nil before the first.
+  /// The number of this end's next packet; nil before the first.
   var expected: UInt8?
-  /// Packets behind a missing one.
+  /// Packets that follow a missing one.
   var held: [UInt8: [UInt8]] = [:]
-  /// When each packet that is not acknowledged yet was sent, and whether more than once.
+  /// When each unacknowledged packet was sent, and whether it was sent more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -150,7 +150,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Delivers the packets that are in order now.
+  /// Delivers the packets that are now in order.
   private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {
@@ -160,7 +160,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Gives up the missing packets before those that are held.
+  /// Gives up on the packets missing before those that are held.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -191,7 +191,7 @@ struct LinkAnalysis {
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
-        // The acknowledgement of a repeated packet may be for either.
+        // The acknowledgement of a repeated packet may refer to either.
         if state.isRepeated { continue }
         let time = now - state.time
         ends[other].statistics.roundTrips.count += 1
@@ -219,7 +219,7 @@ struct LinkAnalysis {
     return events + [.session(found)]
   }
 
-  /// A session that was open stays known, because bytes may still be on their way after its end.
+  /// A session that was open is remembered, because bytes may still be in transit after its end.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
       var rest = message.body[...]

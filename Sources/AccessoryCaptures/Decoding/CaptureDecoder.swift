@@ -9,15 +9,15 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: memory is bounded for any input: a packet, and ``PacketCapture/longestSkip`` for each direction, a
-/// line, and the bytes from which the form is detected.
+/// Invariant: memory is bounded for any input: a packet and ``PacketCapture/longestSkip`` bytes for each direction, a
+/// line, and the bytes from which the format is detected.
 public final class CaptureDecoder {
-  /// How the capture is written down; nil until that is known.
+  /// The capture's format; nil until it is known.
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// Lines of a transcript that are not transcript lines and were skipped: the number of the first, from 1, and how
-  /// many there are.
+  /// Lines of a transcript that were skipped because they are not transcript lines: the number of the first, from 1,
+  /// and their count.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -28,17 +28,17 @@ public final class CaptureDecoder {
   // Sessions belong to the link, so one narrator reads both directions.
   private var narrator = PacketNarrator()
 
-  /// A decoder. Without `form`, the form is detected.
+  /// Creates a decoder. Without `form`, the format is detected.
   public init(as form: CaptureForm? = nil) {
     self.form = form
   }
 
-  /// Whether the capture is a file of packets, which have times and cables.
+  /// Whether the capture is a file of packets, which has times and cables.
   public var isFile: Bool { form?.reader != nil }
 
-  /// Continues with `bytes`, and reports what is complete now.
+  /// Continues with `bytes`, and reports everything that is now complete.
   ///
-  /// - Throws: ``CaptureError`` when the text is neither hex nor a transcript. Everything before that place has been
+  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before that place has been
   /// reported.
   public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
@@ -54,7 +54,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // A byte may become a thousand, so few are unpacked at once.
+      // One byte may expand to a thousand, so few are unpacked at once.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -88,7 +88,7 @@ public final class CaptureDecoder {
     if let form { try decode(bytes, as: form, emit) }
   }
 
-  /// The end of the capture: reports what is incomplete.
+  /// The end of the capture: reports incomplete entries.
   public func finish(_ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
     case .unknown(let held): try appendPlain(held, emit)
@@ -148,7 +148,7 @@ public final class CaptureDecoder {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many at once: a `*` may stand for millions of lines with a byte each.
+      // Many at once, because a `*` may stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
@@ -172,7 +172,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // The rest of a line that is too long for a transcript, or to be shown.
+    // The rest of a line that is too long for a transcript or for display.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)
@@ -184,15 +184,15 @@ public final class CaptureDecoder {
 
 /// The counts of a capture.
 public struct CaptureSummary: Equatable, Sendable {
-  /// How many entries there are.
+  /// The number of entries.
   public private(set) var entries = 0
   private var counts: [CaptureEntry.Event: Int] = [:]
   private var unsound = 0
-  /// Without what a file says about itself.
+  /// Not counting what a file says about itself.
   private var contents = 0
   private var skipped = 0
 
-  /// Whether every byte is part of a whole packet, and there is one.
+  /// Whether there is at least one packet, and every byte belongs to a complete one.
   public var isSound: Bool { contents > 0 && unsound == 0 }
 
   mutating func add(_ entry: CaptureEntry) {

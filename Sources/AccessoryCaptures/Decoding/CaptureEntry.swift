@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// One entry of a capture: a packet, a message, or bytes that belong to none.
+/// One entry of a capture: a packet, a message, or bytes that belong to no packet.
 public struct CaptureEntry: Equatable, Sendable {
   /// What it is.
   public enum Event: String, Sendable {
-    /// A packet in order.
+    /// An intact packet.
     case packet
     /// A packet with a wrong payload checksum.
     case spoiled
@@ -20,13 +20,13 @@ public struct CaptureEntry: Equatable, Sendable {
     case message
     /// Bytes that belong to no packet.
     case skipped
-    /// A line of a transcript that is not a packet: an end was closed. In a capture file, a comment.
+    /// A line of a transcript that is not a packet, for example when an end was closed. In a capture file, a comment.
     case note
     /// A transfer on a native channel.
     case transfer
     /// A cable of a capture file, before its first packet.
     case cable
-    /// What a capture file contains beside iAP2.
+    /// What a capture file contains besides iAP2.
     case others
     /// Something in a capture file is damaged or missing.
     case problem
@@ -41,22 +41,22 @@ public struct CaptureEntry: Equatable, Sendable {
 
   /// Where it is.
   public enum Place: Equatable, Sendable {
-    /// At a byte of its stream.
+    /// The offset of a byte in its stream.
     case offset(Int)
-    /// On a line of a transcript, with the time as written there.
+    /// A line of a transcript, with the time as written there.
     case line(Int, time: String)
-    /// In a capture file: the packet of the file with its last byte, the time since the first packet, the cable from 1,
-    /// and the byte of the cable's direction.
+    /// In a capture file: the file's packet that contains the last byte, the time since the first packet, the cable
+    /// from 1, and the offset in the cable's direction.
     case packet(Int, time: Instant, cable: Int, offset: Int)
-    /// At a byte of a capture file.
+    /// The offset of a byte in a capture file.
     case file(Int)
   }
 
-  /// A native channel of a capture file, which is an interface of its own.
+  /// A native channel of a capture file, which is a separate interface.
   public struct NativeChannel: Equatable, Sendable {
-    /// The number of the interface.
+    /// The interface's number.
     public let interface: Int
-    /// The name of the cable that it belongs to.
+    /// The name of the cable that the channel belongs to.
     public let cable: String
     /// Its protocol.
     public let protocolName: String
@@ -68,17 +68,17 @@ public struct CaptureEntry: Equatable, Sendable {
   public let place: Place
   /// The sender, if the capture shows it.
   public let from: String
-  /// Its contents as text.
+  /// The contents of the entry, as text.
   public let text: String
-  /// Its header, if it has one.
+  /// The packet's header, if there is one.
   public let header: PacketHeader?
-  /// All its bytes; empty for a transcript, which does not contain them.
+  /// All bytes of the entry; empty for a transcript, which does not contain them.
   public let bytes: [UInt8]
-  /// The control messages in it.
+  /// The control messages in the entry.
   public let messages: [ControlMessage]
-  /// The native channel of a transfer, and of a note about one.
+  /// The native channel of a transfer, or of a note about one.
   public let channel: NativeChannel?
-  /// How many bytes it skips.
+  /// How many bytes the entry skips.
   let skippedCount: Int
 
   /// An entry without bytes.
@@ -170,7 +170,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The lines below it in verbose output: every parameter of its messages, and every byte.
+  /// The lines below the entry in verbose output: every parameter of its messages, and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {
@@ -196,7 +196,7 @@ extension CaptureEntry {
 // MARK: - JSON
 
 extension CaptureEntry {
-  /// One object of JSON; with every byte of a packet when `isVerbose`.
+  /// The entry as one JSON object, with every byte of a packet if `isVerbose` is set.
   public func json(isVerbose: Bool) -> String {
     var object = JSONObject()
     object.add("v", 1)

@@ -9,14 +9,14 @@ import IAP2
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// 73 years; the difference of two such times still fits.
+  /// 73 years: the difference between two such times still fits.
   private static let longestTime: Int64 = 1 << 61
 
   /// A connection that carries iAP2.
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// From the accessory, the USB device or the other end of Bluetooth; and to it.
+    /// The direction from the accessory (the USB device, or the other end on Bluetooth), and the direction to it.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -52,7 +52,7 @@ final class CaptureFileDecoder {
   private var cableCount = 0
   private var first: Int64?
   private var others = OtherContents()
-  /// The frame that is being read.
+  /// The frame being read.
   private var number = 0
   private var now = Instant.origin
   private var place = 0
@@ -89,7 +89,7 @@ final class CaptureFileDecoder {
     (number, place) = (frame.number, frame.offset)
     let first = first ?? frame.time
     self.first = first
-    // A damaged file may have any times.
+    // A damaged file may contain any times.
     let since = frame.time.subtractingReportingOverflow(first)
     now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
     let interface = interfaces[frame.interface]
@@ -138,7 +138,7 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// The native channel that an interface is: easim names it by the cable and the protocol.
+  /// The native channel that an interface represents: easim names the interface after the cable and the protocol.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -160,7 +160,7 @@ final class CaptureFileDecoder {
     case .bytes(let stream, let bytes): take(bytes, of: stream, medium, emit)
     case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
-      // What is not iAP2 may be as damaged as it likes.
+      // Data other than iAP2 may be damaged in any way.
       let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
       if concerns { emit(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
     }
@@ -254,7 +254,7 @@ final class CaptureFileDecoder {
   }
 }
 
-/// What a capture file contains beside iAP2, for one line.
+/// A one-line summary of what a capture file contains besides iAP2.
 private struct OtherContents {
   private var streams = 0
   private var transfers = 0
@@ -268,7 +268,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // A file has at most as many link types as interfaces; the rest count as one.
+    // A file has no more link types than interfaces; the rest count as one.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

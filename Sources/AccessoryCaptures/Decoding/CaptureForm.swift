@@ -2,13 +2,13 @@
 public enum CaptureForm: String, CaseIterable, Sendable {
   /// The bytes themselves.
   case raw
-  /// The bytes in hex, in any form that tools print.
+  /// Bytes in hex, in any form that tools print.
   case hex
   /// One line per packet, as `--transcript` writes them.
   case transcript
-  /// The files of tcpdump and Wireshark, in the old format.
+  /// Files of tcpdump and Wireshark in the old format.
   case pcap
-  /// The files of Wireshark and of `--capture`.
+  /// Files of Wireshark and of `--capture`.
   case pcapng
   /// Bluetooth, as Android and BlueZ record it.
   case btsnoop
@@ -16,18 +16,19 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case packetlogger
 
   /// The format of `input`: text with a line of a transcript is a transcript, other text is hex, and anything that is
-  /// not text is raw bytes. Files begin with numbers of their own. An iAP2 stream is never text, because text has no byte FF.
+  /// not text is raw bytes. Each kind of file begins with its own number. An iAP2 stream is never text, because text
+  /// has no byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  /// After so many bytes without a sign of what they are, they are taken for hex.
+  /// After this many bytes without a sign of their format, the input is taken for hex.
   static let undecidedLimit = 1 << 16
 
-  /// The form of a capture that begins with `input`; nil while more bytes are needed.
+  /// The format of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// The beginning is examined even before the first line is complete, so that the first chunk of a file is enough,
-  /// and the first line of a pipe.
+  /// The beginning is examined even before the first line is complete, so that the first chunk of a file, or the first
+  /// line from a pipe, is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -36,21 +37,21 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     }
     guard isText(isEnd ? input[...] : wholeCharacters(input)) else { return .raw }
     var lines = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // The last line may go on.
+    // The last line may be incomplete.
     if !isEnd { lines.removeLast() }
     if lines.contains(where: { TranscriptLine($0) != nil }) { return .transcript }
     if isEnd || input.count >= undecidedLimit { return .hex }
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// Whether bytes begin as a file of packets does, compressed or not.
+  /// Whether bytes begin like a file of packets, compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
     if case .some(.some) = file(of: input) { return true }
     return false
   }
 
-  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` for none.
+  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` if it is no such file.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {
@@ -68,7 +69,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return mayBe ? nil : .some(nil)
   }
 
-  /// What reads a file of this form; nil for bytes and text.
+  /// The reader for files of this format; nil for bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript: nil
@@ -84,7 +85,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return (try? scanner.scan()) != nil
   }
 
-  /// Without an incomplete UTF-8 character at the end.
+  /// The text without an incomplete UTF-8 character at its end.
   private static func wholeCharacters(_ input: [UInt8]) -> ArraySlice<UInt8> {
     for length in 1...3 where length <= input.count {
       let first = input[input.count - length]
@@ -106,11 +107,11 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a text is not a capture, and where.
+/// Why a text is not a capture, and where the problem is.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The line, from 1.
+  /// The number of the line, from 1.
   public let line: Int
-  /// The column, from 1, in bytes.
+  /// The number of the column, from 1, in bytes.
   public let column: Int
   /// What is wrong and how to fix it, as a fragment of a sentence.
   public let message: String

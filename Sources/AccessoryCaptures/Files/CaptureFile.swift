@@ -2,15 +2,15 @@ import AccessoryCore
 
 /// What a capture file consists of, in the order of the file.
 public enum CaptureFileItem: Sendable {
-  /// An interface; frames refer to it by its number.
+  /// An interface; frames refer to it by number.
   case interface(CaptureInterface)
   /// A recorded packet or transfer.
   case frame(CaptureFrame)
-  /// Something in the file is wrong or missing.
+  /// A problem in the file: something is wrong or missing.
   case problem(CaptureProblem)
 }
 
-/// What frames are, by the numbers of tcpdump's list of link types.
+/// What a file's frames contain, by the numbers in tcpdump's list of link types.
 public enum CaptureLinkType: Hashable, Sendable {
   /// 147, USER0: bytes of iAP2, as easim records them.
   case iap2
@@ -22,14 +22,14 @@ public enum CaptureLinkType: Hashable, Sendable {
   case bluetoothH4(hasDirection: Bool)
   /// HCI without a type byte; the type is in the record's flags. btsnoop only.
   case bluetoothH1
-  /// 254, and btsnoop 2001: Linux's monitor, the type as an opcode.
+  /// 254, and btsnoop 2001: Linux's monitor, with the type as an opcode.
   case bluetoothMonitor(hasHeader: Bool)
   /// Apple's PacketLogger.
   case packetLogger
-  /// Any other, which is not decoded.
+  /// Any other type, which is not decoded.
   case other(Int)
 
-  /// The type with a number in pcap and pcapng.
+  /// The type with this number in pcap and pcapng.
   init(pcap number: Int) {
     self =
       switch number {
@@ -47,21 +47,21 @@ public enum CaptureLinkType: Hashable, Sendable {
 
 /// An interface of a capture file.
 public struct CaptureInterface: Equatable, Sendable {
-  /// Its number, from 0, in the whole file.
+  /// The interface's number, from 0, in the whole file.
   public var number: Int
-  /// What its frames are.
+  /// What the interface's frames contain.
   public var linkType: CaptureLinkType
-  /// Its name; empty when the file has none.
+  /// The interface's name; empty if the file does not name it.
   public var name = ""
-  /// What the file says about it.
+  /// What the file says about the interface.
   public var description = ""
 }
 
-/// Which way a frame went, as the capturing side sees it.
+/// The direction of a frame, as the capturing side sees it.
 public enum CaptureDirection: Sendable {
-  /// The file does not show it.
+  /// The file does not show the direction.
   case unknown
-  /// To the capturing side.
+  /// Towards the capturing side.
   case received
   /// From the capturing side.
   case sent
@@ -69,29 +69,29 @@ public enum CaptureDirection: Sendable {
 
 /// A packet or transfer of a capture file.
 public struct CaptureFrame: Sendable {
-  /// Its number in the file, from 1.
+  /// The frame's number in the file, from 1.
   public var number = 0
-  /// Where its record begins in the file.
+  /// Where the frame's record begins in the file.
   public var offset: Int
-  /// The number of its interface.
+  /// The number of the frame's interface.
   public var interface: Int
   /// Nanoseconds since 1970, or since whatever the file counts from.
   public var time: Int64
-  /// Which way it went.
+  /// The direction of the frame.
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// How long it was before the recorder cut it.
+  /// The original length, before the recorder cut the frame.
   public var originalCount: Int
-  /// Its bytes. Valid as long as they are held; do not hold them when you read a large file.
+  /// The frame's bytes. They stay in memory as long as they are held, so do not hold them while reading a large file.
   public var bytes: ArraySlice<UInt8>
-  /// What the file says about it.
+  /// What the file says about the frame.
   public var comments: [String] = []
 }
 
-/// Something that is wrong in a capture file, or missing from it.
+/// Something in a capture file that is wrong or missing.
 public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The place in the file, in bytes.
+  /// The offset in the file, in bytes.
   public var offset: Int
   /// What is wrong, as a fragment of a sentence.
   public var message: String
@@ -102,25 +102,25 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
   public var description: String { "byte \(offset): \(message)" }
 }
 
-/// Reads one kind of capture file, which arrives in parts.
+/// Reads one kind of capture file, which arrives in chunks.
 protocol CaptureFileReader {
-  /// Continues with `bytes`, and emits what is complete now.
+  /// Continues with `bytes`, and emits what is now complete.
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
   /// The end of the file: emits what is missing.
   mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
-/// The sizes that readers accept, so that a damaged file cannot fill the memory.
+/// The sizes that readers accept, so that a damaged file cannot exhaust memory.
 enum CaptureLimits {
-  /// The longest record. The longest of usbmon and Bluetooth are far below.
+  /// The longest record. Records of usbmon and Bluetooth are much shorter.
   static let record = 8 << 20
-  /// The most interfaces of one file.
+  /// The maximum number of interfaces in one file.
   static let interfaces = 65_536
   /// The longest name or comment that is kept.
   static let text = 4_096
 }
 
-/// What readers of every kind keep: the bytes that are not used yet, and the frames so far.
+/// What all readers keep: the bytes not used yet, and the number of frames so far.
 struct CaptureFileState {
   var window = ByteWindow()
   private(set) var isOver = false
@@ -129,7 +129,7 @@ struct CaptureFileState {
   private(set) var latest = Int64.min
   private var isBehind = false
 
-  /// Nothing more of the file can be read.
+  /// Nothing more can be read from the file.
   mutating func stop(_ message: String, at offset: Int? = nil, _ emit: (CaptureFileItem) -> Void) {
     guard !isOver else { return }
     isOver = true
@@ -137,7 +137,7 @@ struct CaptureFileState {
     window.clear()
   }
 
-  /// Numbers a frame and emits it; the first that is older than the one before it is a problem.
+  /// Numbers a frame and emits it; the first frame that is older than the one before it is reported as a problem.
   mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
     var frame = frame
     frames += 1
@@ -152,14 +152,14 @@ struct CaptureFileState {
   }
 }
 
-/// The order of the bytes of a number.
+/// The byte order of a number.
 enum ByteOrder {
   case little
   case big
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// The number of `count` bytes at `position`, counted from the first byte. The bytes must be there.
+  /// The number of `count` bytes at `position`, counted from the first byte. The bytes must exist.
   func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
@@ -174,11 +174,11 @@ extension RandomAccessCollection<UInt8> where Index == Int {
   func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }
 
-/// The bytes of a file that arrived and are not used yet, with their place in the file.
+/// The bytes of a file that have arrived and are not used yet, with their offset in the file.
 struct ByteWindow {
   private var bytes: [UInt8] = []
   private var start = 0
-  /// The place in the file of the first byte of the window.
+  /// The offset in the file of the window's first byte.
   private(set) var offset = 0
 
   var count: Int { bytes.count - start }
@@ -190,7 +190,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // What is left is less than one record, so moving it costs little.
+    // Less than one record is left, so moving it costs little.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0
@@ -202,7 +202,7 @@ struct ByteWindow {
 
   func u32(at position: Int, _ order: ByteOrder) -> Int { all.u32(at: position, order) }
 
-  /// Removes and returns the first `count` bytes, which must be there.
+  /// Removes and returns the first `count` bytes, which must exist.
   mutating func take(_ count: Int) -> ArraySlice<UInt8> {
     defer {
       start += count

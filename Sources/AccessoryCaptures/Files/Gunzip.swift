@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// Of CLinux, declared by hand instead of imported, so that apps need none of its headers; CLinux.h describes them.
+// A function of CLinux, declared by hand instead of imported, so that apps need none of its headers; CLinux.h describes
+// it.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,
@@ -9,18 +10,19 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Unpacks gzip that arrives in parts, with several members, by zlib, which is loaded when there is something to unpack.
+/// Unpacks gzip that arrives in chunks, with any number of members. It uses zlib, which is loaded when there is
+/// something to unpack.
 final class Gunzip {
-  /// The first bytes of a file.
+  /// The first bytes of a gzip file.
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
   /// How much is unpacked at once.
   private static let room = 1 << 16
 
   private enum State {
     case member
-    /// After a member: bytes that may begin another.
+    /// After a member: bytes that may begin another one.
     case between([UInt8])
-    /// What follows the last member is padding.
+    /// Whatever follows the last member is padding.
     case over
   }
 
@@ -36,7 +38,7 @@ final class Gunzip {
     while !rest.isEmpty {
       switch state {
       case .member:
-        // What filled the room may not be all.
+        // If the output filled the room, there may be more.
         while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest
@@ -55,7 +57,7 @@ final class Gunzip {
     }
   }
 
-  /// The end of the file.
+  /// Called at the end of the file.
   func finish() throws(CaptureProblem) {
     switch state {
     case .over: return
@@ -64,7 +66,7 @@ final class Gunzip {
     }
   }
 
-  /// Unpacks as much as there is room for, and returns how much that was.
+  /// Unpacks as much as there is room for, and returns the number of bytes.
   private func unpack(
     _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {

@@ -1,12 +1,12 @@
 import AccessoryCore
 
-/// Reads pcapng files: easim's own and others', with several sections and interfaces, in both byte orders.
+/// Reads pcapng files written by easim or other programs, with several sections and interfaces, in both byte orders.
 struct PcapngReader: CaptureFileReader {
   /// The type of the block that begins a section; the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
-    /// Its number in the whole file.
+    /// The interface's number in the whole file.
     var number: Int
     var snapLength: Int
     var clock = PcapngClock()
@@ -80,7 +80,7 @@ struct PcapngReader: CaptureFileReader {
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
-      // A simple packet has no time of its own.
+      // A simple packet has no time.
       file.add(
         CaptureFrame(
           offset: offset, interface: interface.number, time: max(file.latest, 0), originalCount: original,
@@ -95,7 +95,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Names, keys, comments of other programs.
+    // Names, keys and comments of other programs.
     default: return
     }
   }
@@ -164,7 +164,7 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// As in the file: a power of ten below one second, or with the highest bit set, a power of two.
+  /// As in the file: a power of ten below one second, or, if the highest bit is set, a power of two.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 
@@ -195,7 +195,7 @@ private struct PcapngClock {
 
 /// The options at the end of a block.
 private enum PcapngOptions {
-  /// Emits each option that is whole.
+  /// Emits each complete option.
   static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ emit: (Int, ArraySlice<UInt8>) -> Void) {
     var rest = bytes
     while rest.count >= 4 {

@@ -1,4 +1,4 @@
-/// Writes pcapng, block by block. Each result is whole blocks, so that a file is readable up to the last write.
+/// Writes pcapng, block by block. Each result consists of complete blocks, so a file is readable up to the last write.
 ///
 /// ```swift
 /// var writer = PcapngWriter(program: "easim 0.1.0")
@@ -8,13 +8,13 @@
 /// write(writer.packet(bytes, on: cable, at: nanoseconds, .received))
 /// ```
 ///
-/// Times are nanoseconds. The direction is that of the device: what the accessory sends is received.
+/// Times are in nanoseconds. Directions are the device's: what the accessory sends is received.
 public struct PcapngWriter: Sendable {
   private let program: String
   /// The number of the interface that ``interface(named:description:_:)`` describes next.
   public private(set) var nextInterface = 0
 
-  /// A writer of a file of its own; `program` is written into it.
+  /// A writer for one file; `program` is written into it.
   public init(program: String) {
     self.program = program
   }
@@ -79,7 +79,7 @@ public struct PcapngWriter: Sendable {
     }
   }
 
-  /// What an interface of a file of ours carries.
+  /// What an interface of one of easim's files carries.
   public enum Kind: Sendable {
     /// The bytes of a cable.
     case iap2

@@ -1,22 +1,22 @@
 import AccessoryCore
 
-/// A format of files that consist of records, each after a header with its length: pcap, btsnoop, PacketLogger.
+/// A file format that consists of records, each after a header with its length: pcap, btsnoop, PacketLogger.
 protocol RecordFormat {
   init()
 
-  /// How many bytes of the file must be there before it can begin, and how many of them are no record.
+  /// How many bytes are needed before reading can begin, and how many of them are not part of a record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// What is wrong with a file that is shorter; its length follows.
+  /// What is wrong with a file that is shorter; the length follows.
   static var shortFile: String { get }
 
-  /// Why a file that begins so is none of this format; nil while it may be one.
+  /// Why a file that begins like this is not in this format; nil while it may be.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   /// Reads the beginning of the file.
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
 
-  /// Reads the header of a record; nil for one that is impossible.
+  /// Reads a record's header; nil if it is impossible.
   mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader?
 }
 
@@ -47,7 +47,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // Kept only when the record is whole, because its header is read again otherwise.
+      // Stored only when the record is complete, because otherwise its header is read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -80,7 +80,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
 
 /// pcap, in both byte orders, with microseconds or nanoseconds.
 struct PcapFormat: RecordFormat {
-  /// The first bytes of each form of a file.
+  /// The first bytes of each variant.
   static let magics: [[UInt8]] = [
     [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1], [0xA1, 0xB2, 0x3C, 0x4D],
   ]
@@ -99,7 +99,7 @@ struct PcapFormat: RecordFormat {
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
     let magic = Self.magics.firstIndex(of: Array(bytes.prefix(4))) ?? 0
     (order, nanosecondsPerTick) = (magic % 2 == 0 ? .little : .big, magic < 2 ? 1_000 : 1)
-    // The upper bits say whether frames end in checksums.
+    // The upper bits tell whether frames end in checksums.
     return CaptureInterface(number: 0, linkType: CaptureLinkType(pcap: bytes.u32(at: 20, order) & 0x0FFF_FFFF))
   }
 
@@ -111,9 +111,9 @@ struct PcapFormat: RecordFormat {
   }
 }
 
-/// btsnoop, as Android and BlueZ write it.
+/// btsnoop files, as Android and BlueZ write them.
 struct BtsnoopFormat: RecordFormat {
-  /// The first bytes of a file.
+  /// The first bytes of a btsnoop file.
   static let magic = Array("btsnoop\0".utf8)
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
@@ -155,7 +155,7 @@ struct BtsnoopFormat: RecordFormat {
   }
 }
 
-/// The files of Apple's PacketLogger (`.pklg`), in both byte orders. They have no magic number.
+/// Files of Apple's PacketLogger (`.pklg`), in both byte orders. They have no magic number.
 struct PacketLoggerFormat: RecordFormat {
   static let beginning = (needed: 13, header: 0)
   static let recordHeaderSize = 13

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// What happened on the cables of a capture, as far as an app would know it: attachments, identities, sessions and their
+/// What happened on the cables of a capture, as far as an app could tell: attachments, identities, sessions and their
 /// bytes.
 ///
 /// ```swift
@@ -17,18 +17,18 @@ public struct Recording: Equatable, Sendable {
     case device
   }
 
-  /// Bytes of a session that were sent together, each once and in order.
+  /// Session bytes that were sent together, each byte once and in order.
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When they were complete, since the first packet of the capture.
+    /// When the bytes were complete, counted from the first packet of the capture.
     public var time: Instant
     /// The packet of the capture that completed them.
     public var packet: Int
     /// The bytes.
     public var bytes: [UInt8]
 
-    /// Bytes of one end.
+    /// Bytes sent by one end.
     public init(from: End, time: Instant, packet: Int, bytes: [UInt8]) {
       (self.from, self.time, self.packet, self.bytes) = (from, time, packet, bytes)
     }
@@ -44,15 +44,15 @@ public struct Recording: Equatable, Sendable {
 
   /// A session of External Accessory.
   public struct Session: Equatable, Sendable {
-    /// Its number in the recording, from 1.
+    /// The session's number in the recording, from 1.
     public var number: Int
-    /// The name of its protocol.
+    /// The session's protocol.
     public var protocolName: String
     /// When the device opened it.
     public var opened: Instant
-    /// The packet of the capture with which it was opened.
+    /// The packet of the capture that opened the session.
     public var packet: Int
-    /// Whether it had a native channel of its own, which shows neither its opening nor what it was opened after.
+    /// Whether the session used a native channel, which shows neither when it was opened nor what came before.
     public var isNative = false
     /// Its bytes.
     public var steps: [Step] = []
@@ -68,15 +68,15 @@ public struct Recording: Equatable, Sendable {
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
   }
 
-  /// A time during which the accessory was plugged in.
+  /// A period during which the accessory was plugged in.
   public struct Attachment: Equatable, Sendable {
-    /// The cable of the capture, from 1.
+    /// The number of the cable in the capture, from 1.
     public var cable: Int
-    /// Its first and its last packet.
+    /// The first and the last packet of the attachment.
     public var begin: Instant
-    /// Its last packet, or the moment at which the cable was closed, where the capture has it.
+    /// The last packet, or the moment at which the cable was closed if the capture contains it.
     public var end: Instant
-    /// What the accessory said of itself; nil when the capture does not contain it.
+    /// The accessory's identification; nil if the capture does not contain it.
     public var identification: Identification?
     /// When the device accepted the identification.
     public var accepted: Instant?
@@ -84,23 +84,24 @@ public struct Recording: Equatable, Sendable {
     public var sessions: [Session] = []
   }
 
-  /// The attachments, in their order.
+  /// The attachments, in order.
   public var attachments: [Attachment] = []
-  /// What could not be used, as sentences.
+  /// Sentences about what could not be used.
   public var problems: [String] = []
 
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// What the accessory said of itself when it offered its protocols; where it never did, the last that it said.
+  /// The accessory's identification with its protocols; if it never offered any, its last identification.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification
   }
 
-  /// The recording in the bytes of a capture, in any form that ``CaptureDecoder`` reads.
+  /// The recording in the bytes of a capture, in any format that ``CaptureDecoder`` reads.
   ///
-  /// - Throws: ``CaptureError`` when it is no capture, and ``RecordingError`` when there is nothing that can be played.
+  /// - Throws: ``CaptureError`` if the bytes are not a capture, and ``RecordingError`` if it contains nothing that can
+  ///   be played.
   public init(capture bytes: [UInt8]) throws {
     var decoder = RecordingDecoder()
     try decoder.append(bytes)
@@ -110,16 +111,16 @@ public struct Recording: Equatable, Sendable {
   init() {}
 }
 
-/// Why a capture is no recording.
+/// Why a capture cannot be used as a recording.
 public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// It is a transcript, which contains the first bytes of each packet only.
+  /// The capture is a transcript, which contains only the first bytes of each packet.
   case transcript
-  /// No accessory says what it is.
+  /// No accessory identifies itself.
   case noIdentification
-  /// Its sessions have more bytes than a recording may have.
+  /// The sessions have more bytes than a recording may have.
   case tooLarge
 
-  /// A sentence with what to do.
+  /// A sentence that says what to do.
   public var description: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record a capture instead"

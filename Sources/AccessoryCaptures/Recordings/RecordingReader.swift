@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Collects the ``Recording`` of a capture, entry by entry.
+/// Collects a capture's ``Recording``, entry by entry.
 ///
 /// ```swift
 /// var reader = RecordingReader()
@@ -9,7 +9,8 @@ import IAP2
 /// let recording = try reader.finish()
 /// ```
 ///
-/// Invariant: memory is bounded by ``mostBytes`` bytes of sessions, ``mostSessions`` sessions and ``mostProblems`` problems.
+/// Invariant: memory is bounded by ``mostBytes`` bytes of sessions, ``mostSessions`` sessions and ``mostProblems``
+/// problems.
 public struct RecordingReader {
   static let mostBytes = 256 << 20
   static let mostSessions = 100_000
@@ -24,7 +25,7 @@ public struct RecordingReader {
   private var names: [Int: String] = [:]
   private var channels: [Int: NativeSession] = [:]
 
-  /// Where the session of a native channel is in the recording.
+  /// The place of a native channel's session in the recording.
   private struct NativeSession {
     var attachment: Int
     var session: Int
@@ -34,11 +35,11 @@ public struct RecordingReader {
     var attachment: Int
     /// Whether the sender with this mark is the accessory, once a message has shown it.
     var marks: [String: Recording.End] = [:]
-    /// The sessions that are open, by their identifier: the index in the attachment.
+    /// The open sessions by identifier, as indices in the attachment.
     var open: [UInt16: Int] = [:]
   }
 
-  /// A reader that has seen nothing yet.
+  /// A reader that has not seen anything yet.
   public init() {}
 
   /// Continues with an entry.
@@ -92,7 +93,7 @@ public struct RecordingReader {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
-  /// A cable is a new attachment at its first packet, and when a link begins again on it after an identification.
+  /// A cable starts a new attachment with its first packet, and when a link starts again on it after an identification.
   private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
     if let cable = cables[number] {
       guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
@@ -116,7 +117,7 @@ public struct RecordingReader {
       recording.attachments[index].identification = IdentificationReading(message).identification
     case .identificationAccepted: recording.attachments[index].accepted = recording.attachments[index].accepted ?? now
     case .startExternalAccessorySession:
-      // A packet that was sent again opens nothing.
+      // A retransmitted packet does not open anything.
       guard let values = Self.values(message, 2), cable.open[values[1]] == nil else { return }
       try countSession()
       let name = recording.attachments[index].identification?.externalAccessoryProtocol(
@@ -141,7 +142,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// The values of the first parameters, each of one or two bytes.
+  /// The values of the first parameters, each one or two bytes long.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []
@@ -152,7 +153,7 @@ public struct RecordingReader {
     return values
   }
 
-  /// Bluetooth captures say who recorded, and not who the accessory is.
+  /// Bluetooth captures show which end recorded, but not which end is the accessory.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -217,7 +218,7 @@ public struct RecordingReader {
     }
   }
 
-  /// The newest attachment of a cable, by its name.
+  /// The newest attachment of the cable with this name.
   private func attachment(of name: String) -> Int? {
     let numbers = names.filter {
       $0.value.hasSuffix(": \(name.printable)") || $0.value.contains(": \(name.printable), ")
@@ -226,7 +227,7 @@ public struct RecordingReader {
   }
 }
 
-/// Collects the ``Recording`` of the bytes of a capture, a piece at a time.
+/// Collects the ``Recording`` in the bytes of a capture, chunk by chunk.
 ///
 /// ```swift
 /// var decoder = RecordingDecoder()
@@ -238,20 +239,20 @@ public struct RecordingDecoder {
   private var reader = RecordingReader()
   private var failure: RecordingError?
 
-  /// A decoder that has seen nothing yet.
+  /// A decoder that has not seen anything yet.
   public init() {}
 
   /// Continues with more bytes.
   ///
-  /// - Throws: ``CaptureError`` when they are no capture, and ``RecordingError`` when they cannot be played.
+  /// - Throws: ``CaptureError`` if the bytes are not a capture, and ``RecordingError`` if they cannot be played.
   public mutating func append(_ bytes: [UInt8]) throws {
     try decoder.append(bytes) { take($0) }
     if let failure { throw failure }
   }
 
-  /// The recording, after the last bytes.
+  /// Returns the recording, after the last bytes.
   ///
-  /// - Throws: as ``append(_:)``.
+  /// - Throws: the same errors as ``append(_:)``.
   public mutating func finish() throws -> Recording {
     try decoder.finish { take($0) }
     if let failure { throw failure }

@@ -1,14 +1,14 @@
 import AccessoryFormats
 
-/// Reads frames of Bluetooth's host controller interface: the bytes of RFCOMM channels.
+/// Reads frames of Bluetooth's host controller interface, and extracts the bytes of RFCOMM channels.
 ///
-/// A capture may begin in the middle. A channel of L2CAP whose beginning is not in it is taken for RFCOMM when a frame has
-/// the form and the checksum of one.
+/// A capture may begin in the middle. An L2CAP channel whose setup is not in the capture is taken for RFCOMM when a
+/// frame has RFCOMM's form and checksum.
 ///
 /// Invariant: at most ``longestPayload`` bytes are kept for each connection and direction, and at most ``mostConnections``
 /// connections.
 struct BluetoothFrames {
-  /// The longest payload of L2CAP, with its header.
+  /// The longest L2CAP payload, including its header.
   static let longestPayload = 65_539
   private static let mostConnections = 64
   private static let mostChannels = 256
@@ -20,16 +20,16 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The length of the payload that is being put together, with its header; 0 while that is unknown.
+    /// The length of the payload being assembled, including its header; 0 while it is unknown.
     var isOpen = false
     var hasBegun = false
-    /// What L2CAP channels carry, by the receiver's number.
+    /// What L2CAP channels carry, by the receiver's channel number.
     var contents: [Int: Content] = [:]
   }
 
   private struct Connection {
     var halves = [Half(), Half()]
-    /// Channels that were asked for, by the identifier of the request: whether for RFCOMM, and the asker's number.
+    /// Requested channels, by the request's identifier: whether for RFCOMM, and the requester's number.
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
 
@@ -71,7 +71,7 @@ struct BluetoothFrames {
       bytes = bytes.dropFirst()
       switch first {
       case 2 where frame.direction == .unknown && !hasDirection:
-        // A fragment that the controller gave begins with 10, one that the host gave with 00.
+        // A fragment from the controller begins with 10, one from the host with 00.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
       case 2: return (.data, isReceived, bytes)
@@ -105,7 +105,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// Of the events only the end of a connection matters.
+  /// Of the events, only the end of a connection matters.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
     let handle = bytes.u16(at: 3, .little) & 0x0FFF
@@ -137,7 +137,7 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Before the first beginning it belongs to what came before the capture.
+        // Before the first start fragment, bytes belong to something that began before the capture.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -192,7 +192,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// The signals of L2CAP, as far as they tell which channels carry RFCOMM.
+  /// L2CAP's signals, as far as they reveal which channels carry RFCOMM.
   private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
     var rest = bytes
     while rest.count >= 4 {
@@ -213,7 +213,7 @@ struct BluetoothFrames {
         else { continue }
         connections[handle]?.requests[identifier] = nil
         let content: Content = request.isRFCOMM ? .rfcomm : .other
-        // What the asker sends goes to the answerer's number, and the other way round.
+        // What the requester sends goes to the responder's number, and vice versa.
         set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
         set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
       default: continue
@@ -249,12 +249,12 @@ struct RFCOMMFrame {
   }
 
   var kind: Kind
-  /// The data link: six bits, the server channel shifted by one and a bit for the direction.
+  /// The data link: six bits, the server channel shifted by one plus a direction bit.
   var link: Int
   var information: ArraySlice<UInt8>
   var isIntact: Bool
 
-  /// Nil when the bytes have not the form of a frame.
+  /// nil if the bytes do not have the form of a frame.
   init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 4 else { return nil }
     let first = bytes.startIndex

@@ -3,9 +3,9 @@ import IAP2
 /// Which connection bytes of a capture belong to.
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// What tells connections of one interface apart: an address on the bus, a handle.
+  /// What distinguishes connections of one interface: an address on the bus, or a handle.
   var place = 0
-  /// The channel within it: a server channel of RFCOMM.
+  /// The channel within the connection: an RFCOMM server channel.
   var channel = 0
 
   func with(channel: Int) -> ConnectionKey {
@@ -16,14 +16,14 @@ struct ConnectionKey: Hashable {
 /// One direction of a connection.
 struct StreamKey: Hashable {
   var connection: ConnectionKey
-  /// True from the accessory, the USB device, or as Bluetooth's receiver.
+  /// True for bytes from the accessory: from the USB device, or received over Bluetooth.
   var isReceived: Bool
 }
 
 /// What a medium reports about its frames.
 enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>)
-  /// The connections at a place are over; what follows there is a new one.
+  /// The connections at a place have ended; what follows there is a new one.
   case over(ConnectionKey, wholePlace: Bool)
   /// Something is missing or damaged.
   case problem(ConnectionKey, String)
@@ -32,12 +32,12 @@ enum StreamEvent {
 /// Looks for the first sign of iAP2 in one direction of a connection: the detection sequence or the header of a packet, at
 /// the beginning of a transfer.
 struct LinkSign {
-  /// The last bytes, in which a sign may have begun.
+  /// The last bytes, which may contain the beginning of a sign.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
 
-  /// Continues with a transfer; returns the bytes from the sign on, once it is there.
+  /// Continues with a transfer; returns the bytes from the sign on, once it is found.
   mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
     transfers += 1
     bytes += transfer.count
@@ -67,7 +67,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Numbers are in the byte order of the machine that recorded; it is found by the captured length.
+/// Numbers are in the byte order of the machine that recorded, which the captured length reveals.
 struct USBFrames {
   let headerSize: Int
 
@@ -79,7 +79,7 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // What is sent is in the request, and what is received in its completion.
+    // Sent data is in the request, received data in its completion.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

@@ -1,35 +1,35 @@
 /// Reads a hex dump line by line, in any of the forms that tools print and users paste:
 ///
-/// - plain pairs of digits, with blanks, commas, colons or dashes between them or none, with `0x` or `\x` before them,
-///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
-/// - with offsets and perhaps a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
+/// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, with `0x` or `\x` before them, in
+///   braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
+/// - with offsets, and possibly a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
 ///   its followed streams, whose second direction is indented; `*` for lines that repeat;
 /// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them by default.
 ///
-/// The sender may be written before a line: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that
-/// begin with `#`, `//` or three backticks are skipped.
+/// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
+/// with `#`, `//` or three backticks are skipped.
 ///
-/// It assembles the lines: which stream a line belongs to, whether its offset follows, which bytes a `*` repeats. The
-/// caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// The dump assembles the lines: which stream a line belongs to, whether its offset follows, which bytes a `*` repeats.
+/// The caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
   /// One line's bytes.
   struct Run: Equatable {
-    /// The index of the stream that they belong to, from 0.
+    /// The index of the stream that the bytes belong to, from 0.
     var stream: Int
     var bytes: [UInt8]
-    /// Their line, from 1.
+    /// The line that the bytes are on, from 1.
     var line: Int
   }
 
   private struct Stream {
     var mark: String
     var indentation: Int
-    /// The offset of its first line, as written; nil for a stream without offsets.
+    /// The offset of the stream's first line, as written; nil for a stream without offsets.
     var first: HexLine.Offset?
     var radix: Int?
-    /// Bytes since the offset `first`.
+    /// The number of bytes since the offset `first`.
     var count = 0
-    /// The run that a `*` repeats.
+    /// The bytes that a `*` repeats.
     var last: Run?
     var isSqueezed = false
 
@@ -53,20 +53,21 @@ struct HexDumpReader {
     }
   }
 
-  /// The most bytes that all `*` of a dump may repeat: a few bytes of a file must not become hours of work.
+  /// The maximum number of bytes that all `*` of a dump may repeat, so that a file of a few bytes cannot cause hours of
+  /// work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The streams known so far, by the mark before their lines ("A", "TX"); by number when only the indentation
-  /// distinguishes two of them; empty when there is one without a mark.
+  /// The streams known so far, by the mark before their lines ("A", "TX"); by number if only the indentation
+  /// distinguishes two of them; empty if there is a single stream without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The last run, if its last byte may turn out to be filling.
+  /// The last bytes, if the very last one may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
 
-  /// The runs found since the last call, and how often each is repeated.
+  /// The bytes found since the last call, and how often each group is repeated.
   mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
     if isEnd { flush() }
     defer { runs = [] }
@@ -119,7 +120,7 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// The stream of a line: the one whose next offset it has, otherwise the one with its mark or indentation.
+  /// The stream of a line: the one that expects the line's offset, otherwise the one with its mark or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
@@ -133,7 +134,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // The offset starts again: another dump, or the other direction of a followed stream.
+    // The offset restarts: another dump, or the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -191,7 +192,7 @@ struct HexDumpReader {
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // Words of two bytes pad an odd number of bytes with a zero.
+    // Two-byte words pad an odd number of bytes with a zero.
     streams[current].count -= 1
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(

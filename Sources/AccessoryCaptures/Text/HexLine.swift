@@ -1,6 +1,6 @@
 /// One parsed line of a hex dump.
 struct HexLine: Equatable {
-  /// An offset as it is written; the next line shows its base.
+  /// An offset as written; the next line reveals its base.
   struct Offset: Equatable {
     let text: String
     /// The possible bases, the likeliest first.
@@ -10,7 +10,7 @@ struct HexLine: Equatable {
   }
 
   enum Content: Equatable {
-    /// `isWords` when they are written as words of two bytes, low byte first.
+    /// `isWords` if they are written as two-byte words, low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     /// A `*`.
     case squeezed
@@ -19,10 +19,10 @@ struct HexLine: Equatable {
   }
 
   let number: Int
-  /// Where the content begins, from 1.
+  /// The column where the content begins, from 1.
   let column: Int
   let indentation: Int
-  /// The mark of the sender; empty when there is none.
+  /// The sender's mark; empty if there is none.
   let mark: String
   let content: Content
 }
@@ -30,8 +30,8 @@ struct HexLine: Equatable {
 /// Parses one line.
 ///
 /// Offsets and data are distinguished by their form. An offset is: digits before a colon; seven digits, because bytes
-/// have two digits each and `od` and `hexdump` print offsets of seven; four or more digits before pairs, if two blanks
-/// follow, or if the value is zero or the expected offset.
+/// have two digits each, while `od` and `hexdump` print seven-digit offsets; four or more digits before pairs, if two
+/// blanks follow, or if the value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -39,13 +39,13 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// How many columns of the line come before these bytes; above zero where a long line continues.
+  /// How many columns of the line come before these bytes; greater than zero if a long line continues.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
 
   /// - Parameters:
-  ///   - offsetWidth: how many digits the dump's offsets have, when it has any.
+  ///   - offsetWidth: how many digits the dump's offsets have, if it has any.
   ///   - isExpected: whether an offset is the expected one.
   init(
     _ line: ArraySlice<UInt8>, number: Int, after skippedColumns: Int = 0, offsetWidth: Int?,
@@ -115,8 +115,8 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or
-  /// `unsigned char capture[] = {`, as `xxd -i` writes. Nil when there is no data, and `at` for any other line.
+  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or `unsigned
+  /// char capture[] = {`, as `xxd -i` prints it. nil if the line has no data, and `at` for any other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -132,7 +132,7 @@ struct HexLineScanner {
   private struct FoundOffset {
     let value: HexLine.Offset
     let hasColon: Bool
-    /// Seven digits, as before words of two bytes.
+    /// Seven digits, as before two-byte words.
     let isOdd: Bool
   }
 
@@ -145,7 +145,7 @@ struct HexLineScanner {
     let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
     var after = next
     let following = self.word(&after)
-    // od counts in octal unless it is asked not to, and prints pairs when it is asked for them.
+    // By default, od counts in octal and prints two-byte words; options change both.
     let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
     let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
     let isOffset: Bool
@@ -174,7 +174,7 @@ struct HexLineScanner {
     return out
   }
 
-  /// Pairs, or words of two bytes, up to the column of text.
+  /// Pairs or two-byte words, up to the column of text.
   private func dumpBytes(
     from start: Int, _ offset: FoundOffset
   ) throws(CaptureError) -> (bytes: [UInt8], isWords: Bool) {
@@ -223,7 +223,7 @@ struct HexLineScanner {
   /// recognised.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
-    // In the middle of a dump's line, as some debuggers print it.
+    // An offset in the middle of a line, as some debuggers print it.
     if isDump, at > 0, at + 1 < bytes.count, "-:,".utf8.contains(bytes[at]), Self.isDigit(bytes[at - 1]),
       Self.isDigit(bytes[at + 1])
     {

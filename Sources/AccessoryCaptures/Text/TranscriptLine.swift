@@ -1,4 +1,4 @@
-/// An end of a cable, as a letter of transcripts and captures.
+/// An end of a cable, as the letter used in transcripts and captures.
 public enum WireEnd: String, Sendable {
   /// The accessory.
   case accessory = "A"
@@ -8,11 +8,11 @@ public enum WireEnd: String, Sendable {
 
 /// One parsed line of a transcript: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
 public struct TranscriptLine: Equatable, Sendable {
-  /// The time as it is written, in seconds.
+  /// The time as written, in seconds.
   public let time: String
-  /// The end that sent it, or that it is about.
+  /// The end that sent the packet, or that the line is about.
   public let end: WireEnd
-  /// The contents of the packet, as text.
+  /// The packet's contents, as text.
   public let text: String
 
   /// Reads a line; nil when it is not a line of a transcript, for example because of a prefix before the time.
@@ -33,7 +33,7 @@ public struct TranscriptLine: Equatable, Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
   }
 
-  /// The number after `name=` in the first words, where a packet's line has it.
+  /// The number after `name=` in the first words of a packet's line, if there is one.
   public func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))
@@ -42,18 +42,18 @@ public struct TranscriptLine: Equatable, Sendable {
   }
 }
 
-/// Cuts a text that comes in parts into lines, however it is split.
+/// Splits text that arrives in chunks into lines, wherever the chunks are cut.
 ///
-/// A line that is too long to be held is given in several parts, cut where hex digits may be cut: between words, or after
-/// whole bytes of a word.
+/// A line that is too long to hold is passed on in several parts, cut where hex digits may be separated: between words,
+/// or after complete bytes of a word.
 struct LineCutter {
   /// A line, or a part of one.
   struct Line {
-    /// Without its line feed.
+    /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
-    /// Which line of the text, from 1.
+    /// The number of the line in the text, from 1.
     var number: Int
-    /// Where in the line it begins; more than 0 for the second part of a long line and those after it.
+    /// Where the part begins in its line; more than 0 for every part of a long line but the first.
     var offset: Int
   }
 
@@ -64,7 +64,7 @@ struct LineCutter {
   private var number = 1
   private var offset = 0
 
-  /// Continues with `bytes`, and passes on every line that is complete now.
+  /// Continues with `bytes`, and passes on every line that is now complete.
   mutating func take<Failure>(_ bytes: [UInt8], _ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
@@ -81,7 +81,7 @@ struct LineCutter {
     }
   }
 
-  /// The end of the text: emits its last line.
+  /// Called at the end of the text: emits its last line.
   mutating func finish<Failure>(_ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     try emitFirst(rest.count, emit)
   }
@@ -96,7 +96,7 @@ struct LineCutter {
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // A word that fills half of it is cut after a whole byte.
+    // A word that fills half a part is cut after a complete byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
