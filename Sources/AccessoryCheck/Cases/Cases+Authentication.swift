@@ -168,7 +168,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// The survey for the case that judges one step: it fails when the accessory did not take it.
+  /// The survey, for a case that judges one step: the case fails if the accessory did not take that step.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -179,10 +179,10 @@ extension CheckRun {
     throw CheckFailure(Self.sentence(shortfall.reason), survey.device.lastProof())
   }
 
-  /// A sentence of its own.
+  /// A separate sentence.
   static func sentence(_ fragment: String) -> String { fragment.prefix(1).uppercased() + fragment.dropFirst() + "." }
 
-  /// The authentication of the survey.
+  /// The survey's authentication.
   func authentication() throws -> (CheckDevice, Authentication) {
     let survey = try survey()
     if let found = survey.authentication { return (survey.device, found) }
@@ -190,7 +190,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Why a signature is refused; nil when it is right.
+  /// Why a signature is refused; nil if it is correct.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
@@ -198,7 +198,7 @@ extension CheckRun {
     return nil
   }
 
-  /// An answer must come within a time of its request.
+  /// An answer must arrive within this time after its request.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

@@ -11,7 +11,7 @@ extension CheckCase {
       let limit = min(run.largestPiece(session.device), 4_100)
       var sizes = [1, 2, 3]
       for power in 3...12 { sizes += [1 << power - 1, 1 << power, 1 << power + 1] }
-      // With the packet's own bytes around them: transfers of exactly 64 and 512 bytes.
+      // Counting the packet's own bytes, these make transfers of exactly 64 and 512 bytes.
       sizes += [64 - 12, 512 - 12, 1_024 - 12]
       for size in sizes where size <= limit {
         try run.exchange(CheckBytes.mixed(size, seed: UInt64(size)), on: session, size: size)
@@ -87,7 +87,7 @@ extension CheckCase {
       fix: "Count and compare sequence numbers modulo 256."
     ) { run in
       let session = try run.echoSession()
-      // One packet at a time, so that as many come back.
+      // One packet at a time, so that as many packets come back.
       for number in 0..<300 {
         try run.exchange([UInt8(truncatingIfNeeded: number), UInt8(number / 256)], on: session, size: 2)
       }

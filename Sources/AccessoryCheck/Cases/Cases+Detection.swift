@@ -119,7 +119,7 @@ extension CheckCase {
 extension CheckRun {
   static let unansweredTime = Duration.milliseconds(3_500)
 
-  /// An attachment on which nothing is answered.
+  /// An attachment on which the device answers nothing.
   func unanswered() throws -> CheckDevice {
     if let knownUnanswered { return knownUnanswered }
     var manner = CheckDevice.Manner()
@@ -137,7 +137,7 @@ extension CheckRun {
     }
   }
 
-  /// Answers the next detection sequence in a way of its own; the link must come up.
+  /// Answers the next detection sequence in its own way; the link must come up.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
     var manner = CheckDevice.Manner()
     manner.answersDetection = false
@@ -150,7 +150,7 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case when the accessory did not get as far as a link when it was surveyed.
+  /// Skips the case if the survey of the accessory did not get as far as a link.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {

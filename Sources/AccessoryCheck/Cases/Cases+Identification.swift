@@ -78,7 +78,7 @@ extension CheckCase {
       },
     ] + rules
 
-  /// A case for each rule that an identification is judged by.
+  /// A case for each rule for identifications.
   private static let rules: [CheckCase] = [
     rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are present.", [.captured], "Add the parameter."),
     rule(
@@ -151,12 +151,12 @@ extension CheckCase {
     }
   }
 
-  /// Where the parameters with this number stand in the packet that carries the identification.
+  /// Where the parameters with this number are in the packet that carries the identification.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {
     let packet = device.record[received.packet]
-    // A message over several packets has its parameters elsewhere.
+    // If a message spans several packets, its parameters are elsewhere.
     guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
     let start = PacketHeader.size + ControlMessage.headerSize
     return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {

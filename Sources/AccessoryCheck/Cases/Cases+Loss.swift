@@ -174,7 +174,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // What acknowledges something that came meanwhile has a reason.
+        // A packet that acknowledges something received meanwhile has a reason.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -203,21 +203,21 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// An attachment on a link that recovers losses.
+  /// An attachment whose link recovers from losses.
   func recovering(at step: CheckStep) throws -> CheckDevice {
     let device = try device(at: step)
     if device.isZeroAcknowledgement { throw CheckSkip(Self.zeroAcknowledgement) }
     return device
   }
 
-  /// Skips the case when the accessory takes one packet at a time.
+  /// Skips the case if the accessory accepts only one packet at a time.
   func needWindow(_ device: CheckDevice) throws {
     if device.offer?.maximumOutstandingPackets ?? 1 < 2 {
       throw CheckSkip("two packets are sent at once, and the accessory's SYN allows one")
     }
   }
 
-  /// Certificate and signature, without the verdict.
+  /// Certificate and signature, without the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -225,7 +225,7 @@ extension CheckRun {
     }
   }
 
-  /// Exactly one message of this number must come.
+  /// Exactly one message with this number must arrive.
   func expectOne(
     _ id: MessageID, _ device: CheckDevice, _ before: Int, _ mark: Int, _ condition: String
   ) throws {
@@ -237,12 +237,12 @@ extension CheckRun {
     throw CheckFailure("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
   }
 
-  /// How long a repetition is waited for.
+  /// How long to wait for a repetition.
   func patience(_ device: CheckDevice) -> Duration {
     min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
   }
 
-  /// The copies of the first packet with a payload on a link where it is not acknowledged.
+  /// The copies of the first packet with a payload, on a link that does not acknowledge it.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering(at: .linked)
@@ -261,7 +261,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// AA00 arrives damaged; it must not be acknowledged, and be taken when it comes again.
+  /// AA00 arrives damaged. The accessory must not acknowledge it, and must accept it when it arrives again.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering(at: .linked)
     let mark = device.record.count

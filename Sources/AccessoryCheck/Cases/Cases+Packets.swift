@@ -96,7 +96,7 @@ extension CheckCase {
           wasAcknowledgement = header.control.contains(.syn)
           return nil
         }
-        // The answer to the SYN|ACK has a case of its own (214).
+        // The answer to the SYN|ACK has its own case (214).
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
         return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
@@ -111,7 +111,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // What is sent again is behind.
+          // Retransmitted packets come after newer ones.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -253,7 +253,7 @@ extension CheckCase {
       for received in device.messages {
         let id = received.message.id
         if [0x1D, 0xAA].contains(id.rawValue >> 8) || declared.contains(id) { continue }
-        // Of the wrong direction: case 315.
+        // In the wrong direction: see case 315.
         if MessageCatalog.entry(id)?.sender == .device { continue }
         throw CheckFailure("\(id) is not listed.", device.proof(received.packet, [13..<15]))
       }
@@ -311,10 +311,10 @@ extension CheckCase {
 
 /// Bytes that cases send.
 enum CheckBytes {
-  /// Counting from 0 to 255, again and again, as EADemo sends them.
+  /// Counting from 0 to 255 again and again, like EADemo.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
-  /// Bytes that look as if they followed no rule, the same for the same seed.
+  /// Bytes that look random, the same for the same seed.
   static func mixed(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -322,7 +322,7 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// An attachment on which the accessory has sent much; where it does not echo, there is at least the certificate.
+  /// An attachment on which the accessory has sent a lot; if it does not echo, there is at least the certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -335,7 +335,7 @@ extension CheckRun {
     return session.device
   }
 
-  /// Judges each whole packet of the accessory in the survey; the case fails at the first objection.
+  /// Judges every complete packet of the accessory in the survey; the case fails at the first objection.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -344,13 +344,13 @@ extension CheckRun {
     }
   }
 
-  /// Skips the case when the accessory never answered AA00.
+  /// Skips the case if the accessory never answered AA00.
   func needCertificate() throws {
     let survey = try survey()
     if let shortfall = survey.shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
   }
 
-  /// AA00 must be answered by exactly one AA01 on this attachment.
+  /// The accessory must answer AA00 with exactly one AA01 on this attachment.
   func expectCertificate(
     _ device: CheckDevice, _ condition: String, _ delivery: CheckDevice.Delivery = .whole,
     then disturb: () throws -> Void = {}
@@ -375,8 +375,8 @@ extension CheckRun {
     }
   }
 
-  /// The accessory must have understood everything at once: what is only understood when it is repeated whole costs a
-  /// retransmission timeout each time.
+  /// The accessory must have understood everything at the first attempt: whatever it understands only when it is
+  /// retransmitted in one piece costs a retransmission timeout each time.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

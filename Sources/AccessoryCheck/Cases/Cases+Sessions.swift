@@ -52,7 +52,7 @@ extension CheckCase {
       try session.send(Array("easim check".utf8))
       _ = try device.wait(within: run.settings.quiet) { false }
       try device.send(.closeSession(session.id))
-      // What was under way may still arrive.
+      // Bytes that were in transit may still arrive.
       _ = try device.wait(within: run.settings.quiet) { false }
       let mark = device.record.count
       let before = session.packets.count
@@ -259,12 +259,12 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Skips the case when the accessory refused the session of the survey.
+  /// Skips the case if the accessory refused the survey's session.
   func needSession() throws {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Whether the accessory is known to echo, or found to.
+  /// Whether the accessory is known to echo, or was found to.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   /// Opens a session, closes it, and opens another.
@@ -287,7 +287,7 @@ extension CheckRun {
     let text = Array("once more".utf8)
     try session.send(text)
     if knownEcho?.isEcho ?? false {
-      // Bytes of the session before have a case of their own (713).
+      // Bytes of the previous session have their own case (713).
       _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
       if session.received.suffix(text.count) != text[...] {
         try expect(text, on: session, after: before, mark: mark)

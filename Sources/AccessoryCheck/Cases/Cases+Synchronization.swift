@@ -226,7 +226,7 @@ extension CheckCase {
 }
 
 extension LinkParameters.Field {
-  /// Where it stands in a SYN packet.
+  /// Where the number is in a SYN packet.
   fileprivate var place: Range<Int> {
     let range =
       switch self {
@@ -265,7 +265,7 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// An attachment on which only detection is answered, and its SYNs.
+  /// An attachment on which the device answers only detection, and the accessory's SYNs on it.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()

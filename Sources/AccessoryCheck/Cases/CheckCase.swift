@@ -1,4 +1,5 @@
-/// One rule that an accessory is checked for: a number, a sentence, where it is known from, and the script that finds out.
+/// One rule that an accessory is checked for: a number, a sentence, the source of the rule, and the script that checks
+/// it.
 ///
 /// ```swift
 /// CheckCase(
@@ -11,7 +12,7 @@ public struct CheckCase: Sendable, Equatable {
   public enum Severity: String, Sendable, CaseIterable {
     /// An Apple device cannot use the accessory, or loses data.
     case error
-    /// It works with some devices, on some lines, or most of the time.
+    /// The accessory works with some devices, on some lines, or most of the time.
     case warning
     /// Worth knowing.
     case note
@@ -23,13 +24,13 @@ public struct CheckCase: Sendable, Equatable {
   public let name: String
   /// The rule.
   public let sentence: String
-  /// Where it is known from.
+  /// How the rule is known.
   public let sources: [CheckSource]
-  /// How much it matters.
+  /// How much a violation matters.
   public let severity: Severity
   /// What to change in the firmware of an accessory that breaks it.
   public let fix: String
-  /// Whether it does what no Apple device does; such cases run only in a hostile check.
+  /// Whether the case does what no Apple device does; such cases run only in a hostile check.
   public let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -46,10 +47,10 @@ public struct CheckCase: Sendable, Equatable {
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
-  /// Two cases are the same when they have one number.
+  /// Two cases are equal if they have the same number.
   public static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
-  /// The group that it belongs to.
+  /// The group that the case belongs to.
   public var group: CheckGroup { CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
@@ -93,16 +94,16 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// Where a rule is known from. Apple's specification is not public; rules are compiled from open implementations,
-/// captures and notes.
+/// How a rule is known. Apple's specification is not public; the rules are compiled from open implementations, captures
+/// and notes.
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
-  /// Several independent sources say so.
+  /// Several independent sources agree.
   case agreed
-  /// Captured packets whose checksums were recomputed show it.
+  /// Captured packets with recomputed checksums show it.
   case captured
-  /// A single source says so.
+  /// A single source states it.
   case seenOnce
-  /// No source says so; it follows from what they say.
+  /// No source states it, but it follows from what they state.
   case inferred
 
   /// "agreed", "captured", "seen once", "inferred".

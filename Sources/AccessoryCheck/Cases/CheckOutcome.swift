@@ -1,29 +1,29 @@
 import AccessoryCore
 
-/// What came of one case.
+/// The result of one case.
 public struct CheckResult: Sendable, Equatable {
   /// The case.
   public let rule: CheckCase
-  /// What came of it.
+  /// The outcome.
   public let outcome: CheckOutcome
-  /// How long it took.
+  /// How long the case took.
   public let time: Duration
 }
 
-/// What came of one case.
+/// The outcome of one case.
 public enum CheckOutcome: Equatable, Sendable {
   /// The accessory follows the rule.
   case passed
   /// It does not.
   case failed(CheckFailure)
-  /// It could not be judged, for this reason.
+  /// The rule could not be judged, for this reason.
   case skipped(String)
 
-  /// Whether it could not be judged.
+  /// Whether the rule could not be judged.
   var isSkipped: Bool { if case .skipped = self { true } else { false } }
 }
 
-/// A rule that is broken, with the packets that prove it.
+/// A broken rule, with the packets that prove it.
 public struct CheckFailure: Error, Equatable, Sendable {
   /// What happened, as a sentence.
   public var text: String
@@ -36,17 +36,17 @@ public struct CheckFailure: Error, Equatable, Sendable {
   }
 }
 
-/// A packet that proves a failure, or another piece of what was on the wire.
+/// A packet, or another piece of what was on the wire, that proves a failure.
 public struct CheckProof: Equatable, Sendable {
   /// Since the cable was plugged in.
   public var time: Duration
   /// Who sent it.
   public var direction: WireDirection
-  /// Its bytes as they were on the wire; those beyond the first 256 are left out.
+  /// The packet's bytes as they were on the wire, up to the first 256.
   public var bytes: [UInt8]
-  /// How many bytes it has.
+  /// The number of bytes.
   public var length: Int
-  /// What it is: "SYN 2B", "data 02, session 1: AA01 AuthenticationCertificate".
+  /// A description: "SYN 2B", "data 02, session 1: AA01 AuthenticationCertificate".
   public var text: String
   /// The bytes in question.
   public var marks: [Range<Int>]

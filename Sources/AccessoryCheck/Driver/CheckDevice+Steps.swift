@@ -2,15 +2,15 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// A step of an attachment that the accessory did not take, so that what comes after it cannot be judged.
+/// A step of an attachment that the accessory did not take, so that later steps cannot be judged.
 struct Shortfall: Error {
-  /// As a sentence about the accessory.
+  /// A sentence about the accessory.
   let reason: String
   /// The case that judges this step.
   let judgedBy: Int
 }
 
-/// The steps that a device takes with an accessory, in the order of the wire.
+/// The steps that a device takes with an accessory, in order.
 enum CheckStep: Int, Comparable, CaseIterable {
   case attached, linked, authenticated, ready
 
@@ -27,7 +27,7 @@ enum CheckStep: Int, Comparable, CaseIterable {
 }
 
 extension CheckDevice {
-  /// The first message with one of these numbers after the first `mark` ones.
+  /// The first message with one of these numbers after the first `mark` messages.
   func awaitMessage(_ ids: [MessageID], after mark: Int, within limit: Duration) throws -> Received? {
     func find() -> Received? {
       messages.count > mark ? messages[mark...].first { ids.contains($0.message.id) } : nil
@@ -52,10 +52,10 @@ extension CheckDevice {
     }
   }
 
-  /// Why the cable is over.
+  /// Why the cable has ended.
   var endText: String { line.end.map { "\($0)" } ?? "the cable was unplugged" }
 
-  /// Asks for the certificate.
+  /// Requests the certificate.
   func certificate(within limit: Duration, _ delivery: Delivery = .whole) throws -> (bytes: [UInt8], at: Received) {
     let mark = messages.count
     try send(ControlMessage(.requestAuthenticationCertificate), delivery)
@@ -65,7 +65,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// Asks for a signature.
+  /// Requests a signature.
   func response(to challenge: [UInt8], within limit: Duration) throws -> (bytes: [UInt8], at: Received) {
     let mark = messages.count
     try send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
@@ -75,7 +75,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// The blob that AA01 and AA03 consist of; empty when there is none.
+  /// The blob in AA01 or AA03; empty if there is none.
   private func blob(_ message: ControlMessage) -> [UInt8] {
     (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
   }
@@ -84,13 +84,14 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// The challenge for a certificate. Where it cannot be read, its length tells the generation, as device emulators do.
+  /// The challenge for a certificate. If the certificate cannot be read, its length tells the generation, as in other
+  /// device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
   }
 
-  /// Authenticates, and says that it succeeded whatever the accessory signed.
+  /// Authenticates the accessory, and reports success whatever the accessory signed.
   func authenticate(_ verifier: any DeviceAuthenticator, within limit: Duration) throws -> Authentication {
     let certificate = try certificate(within: limit)
     let challenge = challenge(for: certificate.bytes, verifier)
@@ -101,7 +102,7 @@ extension CheckDevice {
       response: response.bytes, responseMessage: response.at)
   }
 
-  /// Asks for the identification and accepts it; what it says is judged by others.
+  /// Requests the identification and accepts it; other cases judge its contents.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
     let mark = messages.count
     try send(ControlMessage(.startIdentification))
@@ -110,7 +111,7 @@ extension CheckDevice {
     return identification
   }
 
-  /// Waits for the identification that was asked for.
+  /// Waits for the requested identification.
   func awaitIdentification(
     after mark: Int, within limit: Duration
   ) throws
@@ -122,7 +123,7 @@ extension CheckDevice {
     return (IdentificationReading(received.message), received)
   }
 
-  /// Accepts an identification and sends the updates that it asks for.
+  /// Accepts an identification and sends the updates that it requests.
   func acceptIdentification(_ identification: Identification) throws {
     try send(ControlMessage(.identificationAccepted))
     let wanted = Set(identification.messagesReceived)
@@ -135,7 +136,7 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session; whether the accessory confirmed it (EA03, 0), or closed it at once (EA03, 1).
+  /// Opens a session, and returns whether the accessory confirmed it (EA03, 0) or closed it at once (EA03, 1).
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
@@ -146,7 +147,7 @@ extension CheckDevice {
     return try status(of: id, after: mark, within: limit)
   }
 
-  /// What the accessory says about a session.
+  /// The status that the accessory reports for a session.
   func status(of id: UInt16, after mark: Int, within limit: Duration) throws -> SessionStatus {
     func find() -> Received? {
       messages.count <= mark
@@ -173,7 +174,7 @@ extension CheckDevice {
   }
 }
 
-/// One authentication, as it went.
+/// The course of one authentication.
 struct Authentication {
   let certificate: [UInt8]
   let certificateMessage: CheckDevice.Received

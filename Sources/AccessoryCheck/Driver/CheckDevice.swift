@@ -2,27 +2,27 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's end of one attachment that does exactly what a case asks for.
+/// An Apple device's end of one attachment. It does exactly what a case asks for.
 ///
-/// By default it conducts itself as an Apple device does: answers detection, repeats the accessory's values in its SYN|ACK,
-/// acknowledges each packet, sends again what is not acknowledged. A case changes single points by ``Manner``, or sends
-/// packets of its own. Unlike `DevicePeer` it goes on after whatever the accessory does, and writes all of it down.
+/// By default it behaves like an Apple device: it answers detection, repeats the accessory's values in its SYN|ACK,
+/// acknowledges each packet, and retransmits what is not acknowledged. A case changes single points with ``Manner``, or
+/// sends its own packets. Unlike `DevicePeer`, it continues whatever the accessory does, and records everything.
 final class CheckDevice {
-  /// How the device conducts itself.
+  /// How the device behaves.
   struct Manner {
-    /// What it announces: packets outstanding, and the longest packet.
+    /// The limits that the device announces: outstanding packets, and the longest packet.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
     var initialSequence: UInt8 = 0x1D
     var answersDetection = true
     var answersSynchronization = true
-    /// Whether it acknowledges by itself.
+    /// Whether the device acknowledges by itself.
     var acknowledges = true
-    /// Whether it sends again by itself what is not acknowledged in time.
+    /// Whether the device retransmits by itself what is not acknowledged in time.
     var repeats = true
-    /// Changes what the SYN|ACK says, after the accessory's values were copied.
+    /// Changes the SYN|ACK after the accessory's values were copied into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
-    /// What answers a detection sequence.
+    /// The answer to a detection sequence.
     var detectionAnswer: [UInt8] = PacketWriter.detection
     /// Packets of the accessory that are treated as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
@@ -33,7 +33,7 @@ final class CheckDevice {
   /// A control message that arrived.
   struct Received {
     let message: ControlMessage
-    /// The packet that it ended in.
+    /// The packet in which the message ended.
     let packet: Int
     let time: Instant
   }
@@ -56,9 +56,9 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// What does not fit the framing of control messages, with the packet.
+  /// Bytes that do not fit the framing of control messages, with their packet.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
-  /// Bytes received, by session, and the packets that they came in.
+  /// Bytes received, by session, and the packets that carried them.
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
   /// Payloads for link sessions that are not in the table, or too short to name an EA session.
@@ -85,7 +85,7 @@ final class CheckDevice {
   var inFlight: Int { unacknowledged.count }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` holds, the accessory is gone, or time is up; whether it holds.
+  /// Waits until `condition` holds, the accessory is gone, or time is up. Returns whether it holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()
@@ -139,7 +139,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(answer))
   }
 
-  /// Takes the accessory's SYN, and returns the SYN|ACK.
+  /// Accepts the accessory's SYN, and returns the SYN|ACK.
   private func answerOffer() -> (bytes: [UInt8], header: PacketHeader) {
     if let offer, let index = offerPacket, let header = record[index].header,
       phase != .answering || synchronizedSequence != header.sequence
@@ -247,19 +247,19 @@ final class CheckDevice {
     line.send(PacketWriter.packet(header), as: .packet(header))
   }
 
-  /// What becomes of a packet on its way.
+  /// What happens to a packet in transit.
   enum Delivery: Equatable {
     case whole
-    /// It is lost; it is sent again when its time has come, or by ``repeatAll()``.
+    /// The packet is lost; it is sent again at its timeout, or by ``repeatAll()``.
     case lost
     case twice
     /// A bit of its payload is flipped.
     case corruptPayload
     /// A bit of its header is flipped.
     case corruptHeader
-    /// Cut into writes behind these bytes.
+    /// The packet is split into separate writes after these offsets.
     case cut([Int])
-    /// Kept back for ``releaseGlued()``.
+    /// The packet is held back for ``releaseGlued()``.
     case held
   }
 
@@ -313,7 +313,7 @@ final class CheckDevice {
     }
   }
 
-  /// Sends the packets that were held back in one write; in another order where one is given.
+  /// Sends the packets that were held back in one write, in another order if one is given.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []
@@ -333,7 +333,7 @@ final class CheckDevice {
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as a device does that gives it up.
+  /// Resets the link, as a device does when it gives the link up.
   func reset() {
     let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
     line.send(PacketWriter.packet(header), as: .packet(header))
@@ -362,7 +362,7 @@ final class CheckDevice {
   private func again(_ index: Int) {
     unacknowledged[index].sentAt = pump.loop.now
     var bytes = unacknowledged[index].bytes
-    // The newest acknowledgement goes with it.
+    // The packet carries the newest acknowledgement.
     bytes[8] = bytes[8] &+ bytes[6] &- lastInOrder
     bytes[6] = lastInOrder
     unacknowledged[index].bytes = bytes

@@ -1,11 +1,11 @@
 import AccessoryCore
 import IAP2
 
-/// The device's end of one cable, with everything that passes written down.
+/// The device's end of one cable, which records everything that passes.
 ///
 /// It decides nothing: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
-  /// An accessory that sends more than this during one attachment floods.
+  /// An accessory that sends more than this during one attachment is flooding.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -16,14 +16,14 @@ final class CheckLine: ChannelHandler {
   private var scanner = PacketScanner()
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
-  /// What the channel has not taken yet.
+  /// Bytes that the channel has not accepted yet.
   private var outbox: [[UInt8]] = []
-  /// Why the cable is over, when the accessory ended it.
+  /// Why the cable ended, if the accessory ended it.
   private(set) var end: ChannelEnd?
-  /// When it was over.
+  /// When the cable ended.
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
-  /// Hears of each piece that the accessory sent.
+  /// Called with each piece that the accessory sent.
   var onEvent: (WirePacket) -> Void = { _ in }
 
   init(_ cable: Cable, on loop: any EventLoop, release: @escaping () -> Void) {
@@ -32,10 +32,10 @@ final class CheckLine: ChannelHandler {
     channel.start(self)
   }
 
-  /// Whether the accessory can still be talked to.
+  /// Whether the accessory can still be reached.
   var isOpen: Bool { end == nil && !isUnplugged }
 
-  /// Pulls the cable out.
+  /// Pulls the cable.
   func unplug() {
     guard !isUnplugged else { return }
     isUnplugged = true
@@ -46,7 +46,7 @@ final class CheckLine: ChannelHandler {
 
   // MARK: Sending
 
-  /// Sends one packet, or something that is none, in one write.
+  /// Sends one packet, or other bytes, in one write.
   @discardableResult
   func send(_ bytes: [UInt8], as kind: WirePacket.Kind = .raw, remark: String = "") -> Int {
     let index = write(bytes, as: kind, remark: remark)
@@ -54,7 +54,7 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Writes down what ``push(_:)`` sends in pieces.
+  /// Records what ``push(_:)`` sends in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)
@@ -62,13 +62,13 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Writes down several packets and sends them in one write.
+  /// Records several packets and sends them in one write.
   func sendGlued(_ packets: [(bytes: [UInt8], kind: WirePacket.Kind)]) {
     for packet in packets { note(packet.bytes, packet.kind, .fromDevice) }
     push(packets.flatMap(\.bytes))
   }
 
-  /// Writes down a packet that is lost on purpose.
+  /// Records a packet that is lost on purpose.
   @discardableResult
   func lose(_ bytes: [UInt8], as kind: WirePacket.Kind) -> Int {
     write(bytes, as: kind, remark: "lost on purpose")
@@ -78,7 +78,7 @@ final class CheckLine: ChannelHandler {
     if record.indices.contains(index) { record[index].remark = text }
   }
 
-  /// Sends bytes in a write of their own.
+  /// Sends bytes in a separate write.
   func push(_ chunk: [UInt8]) {
     outbox.append(chunk)
     flush()

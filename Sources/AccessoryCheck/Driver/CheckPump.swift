@@ -1,13 +1,13 @@
 import AccessoryCore
 import LinuxIO
 
-/// Lets time pass for a check, whose scripts wait by running the loop: so a script reads from top to bottom.
+/// Lets time pass for a check. Scripts wait by running the loop, so that each reads from top to bottom.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))
 /// ```
 public struct CheckPump {
-  /// Where channels and timers live.
+  /// The loop of the channels and timers.
   public let loop: any EventLoop
   private let run: (() -> Bool, Duration) throws -> Bool
 
@@ -27,12 +27,12 @@ public struct CheckPump {
     }
   }
 
-  /// Waits until `condition` holds or `limit` has passed; whether it holds.
+  /// Waits until `condition` holds or `limit` has passed. Returns whether it holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }
 
-  /// Waits for so long.
+  /// Waits for this long.
   func pause(_ time: Duration) throws {
     if time > .zero { _ = try run({ false }, time) }
   }

@@ -3,25 +3,25 @@ import IAP2
 
 /// Who sent a packet.
 public enum WireDirection: String, Sendable {
-  /// The accessory, to us.
+  /// The accessory sent it.
   case fromAccessory = "accessory"
-  /// We, as the device.
+  /// We sent it, as the device.
   case fromDevice = "device"
 }
 
 /// One piece of what was on the wire during an attachment.
 struct WirePacket {
   enum Kind: Equatable {
-    /// Both checksums are right.
+    /// Both checksums are correct.
     case packet(PacketHeader)
-    /// The header is right, the payload is not.
+    /// The header is correct, the payload is not.
     case spoiled(PacketHeader)
     case detection
     /// Another frame of iAP1.
     case legacy
-    /// Bytes that belong to nothing; `bytes` are at most the first 16 of `count`.
+    /// Bytes that belong to no packet; `bytes` contains up to the first 16 of `count`.
     case garbage(count: Int)
-    /// Bytes of ours that are no packet on purpose.
+    /// Bytes that we sent and that are deliberately not a packet.
     case raw
   }
 
@@ -30,27 +30,27 @@ struct WirePacket {
   let direction: WireDirection
   let bytes: [UInt8]
   let kind: Kind
-  /// What we did with it: "not acknowledged on purpose".
+  /// What we did with the packet: "not acknowledged on purpose".
   var remark = ""
 
-  /// The header of a whole packet.
+  /// The header of a complete packet.
   var header: PacketHeader? { if case .packet(let header) = kind { header } else { nil } }
 
   var isFromAccessory: Bool { direction == .fromAccessory }
 
-  /// The payload of a whole packet.
+  /// The payload of a complete packet.
   var payload: ArraySlice<UInt8> {
     guard let header, header.payloadCount > 0 else { return [] }
     return bytes[PacketHeader.size..<PacketHeader.size + header.payloadCount]
   }
 
-  /// Whether it carries a payload that takes a number: neither a SYN nor an acknowledgement.
+  /// Whether the packet carries a payload that uses up a sequence number: neither a SYN nor an acknowledgement.
   var isData: Bool {
     guard let header else { return false }
     return header.payloadCount > 0 && header.control.isDisjoint(with: [.syn, .eak, .rst, .slp])
   }
 
-  /// One line for people.
+  /// One line for people to read.
   var text: String {
     let what =
       switch kind {
@@ -77,7 +77,7 @@ struct WirePacket {
 }
 
 extension WirePacket {
-  /// Where the parts of a packet lie in its bytes.
+  /// Where the parts of a packet are in its bytes.
   enum Part {
     static let length = 2..<4
     static let control = 4..<5
@@ -87,7 +87,7 @@ extension WirePacket {
     static let headerSum = 8..<9
   }
 
-  /// This packet as proof, since `start`.
+  /// This packet as proof; times count from `start`.
   func proof(since start: Instant, marking marks: [Range<Int>] = [], _ remark: String = "") -> CheckProof {
     CheckProof(
       time: time - start, direction: direction, bytes: Array(bytes.prefix(Self.shownBytes)), length: wholeLength,

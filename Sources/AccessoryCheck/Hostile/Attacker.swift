@@ -2,18 +2,19 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory: lies, floods and garbage from a seed. After each attack the cable is pulled, and the accessory
-  /// must become ready on a new one. An attack that it does not survive is made shorter for as long as it still fails.
+  /// Attacks the accessory: lies, floods and garbage from a seed. After each attack the cable is pulled, and the
+  /// accessory must become ready on a new one. An attack that it does not survive is shortened as long as it still
+  /// fails.
   ///
   /// - Parameters:
-  ///   - seed: of the first attack; the next ones count on from it.
-  ///   - most: after so many attacks that were not survived the run ends.
-  ///   - onEvent: hears of each attack, with how many there are.
+  ///   - seed: the seed of the first attack; the following attacks count up from it.
+  ///   - most: the run ends after this many attacks that were not survived.
+  ///   - onEvent: called after each attack, with the total number.
   public func attack(
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
-    // What is not ready without an attack cannot be judged.
+    // An accessory that is not ready without an attack cannot be judged.
     guard try survives(nil) == nil else { return report }
     do {
       for number in 0..<attacks where report.failures.count < most {
@@ -26,7 +27,7 @@ extension Checker {
             .init(
               seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
               bytes: lastAttackBytes))
-          // One that does not come back needs a person.
+          // An accessory that does not come back needs a person.
           if try survives(nil) != nil { break }
         }
         onEvent(report.attacks, attacks)
@@ -36,7 +37,7 @@ extension Checker {
     return report
   }
 
-  /// The shortest attack that is still not survived, within so many tries.
+  /// The shortest attack that is still not survived, found within this many tries.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0
@@ -65,12 +66,12 @@ extension Checker {
         }
       }
     }
-    // Once more, for its bytes.
+    // Once more, to record its bytes.
     _ = try survives(best)
     return best
   }
 
-  /// Makes an attack; why the accessory is not ready afterwards, or nil.
+  /// Makes an attack. Returns why the accessory is not ready afterwards, or nil.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -114,11 +115,11 @@ extension Checker {
     }
   }
 
-  /// In a packet with the next number, whether the accessory takes more or not.
+  /// Sends a packet with the next number, whether or not the accessory accepts more.
   private func send(_ payload: [UInt8], _ session: UInt8?, _ device: CheckDevice) throws {
     do { try device.send(payload, session: session ?? device.controlSession, patience: .seconds(1)) } catch is CheckSkip
     {
-      // Its window is full: sent all the same, or it would be no attack.
+      // The accessory's window is full, but an attack sends anyway.
       let header = PacketHeader(
         control: .ack, sequence: device.lastSent, acknowledgement: device.lastInOrder,
         session: session ?? device.controlSession, payloadCount: payload.count)

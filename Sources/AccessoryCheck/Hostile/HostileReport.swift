@@ -3,9 +3,9 @@ import AccessoryFormats
 
 /// What a hostile run found: lies, floods and garbage that no Apple device sends.
 public struct HostileReport: Sendable, Equatable {
-  /// Something that the accessory did not survive.
+  /// An attack that the accessory did not survive.
   public struct Failure: Sendable, Equatable {
-    /// The seed that makes the attack again, with `--seed` and `--hostile-cases 1`.
+    /// The seed that generates the attack again, with `--seed` and `--hostile-cases 1`.
     public var seed: UInt64
     /// What happened.
     public var text: String
@@ -17,7 +17,7 @@ public struct HostileReport: Sendable, Equatable {
 
   /// How many attacks were made.
   public var attacks = 0
-  /// What the accessory did not survive.
+  /// The attacks that the accessory did not survive.
   public var failures: [Failure] = []
 
   /// Nothing yet.

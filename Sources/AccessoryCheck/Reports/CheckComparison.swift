@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-/// What is new since an earlier run.
+/// What has changed since an earlier run.
 public struct CheckComparison: Sendable, Equatable {
-  /// Cases that fail now and did not.
+  /// Cases that fail now and did not fail before.
   public var broken: [Int] = []
-  /// Cases that failed and pass now.
+  /// Cases that failed before and pass now.
   public var repaired: [Int] = []
-  /// Cases that failed and could not be judged now.
+  /// Cases that failed before and cannot be judged now.
   public var unjudged: [Int] = []
   /// Cases that fail in both runs.
   public var known: [Int] = []

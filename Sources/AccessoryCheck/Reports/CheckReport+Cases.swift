@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// A case for each case. Warnings and notes are failures, too, as the exit code has it.
+  /// Converts each case. Warnings and notes count as failures, as they do for the exit code.
   public var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -36,7 +36,7 @@ extension CheckReport {
       cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
   }
 
-  /// What to change, and the packets that prove it, for a page.
+  /// For a page: what to change, and the packets that prove the failure.
   private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
     let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
@@ -46,7 +46,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Failures that the earlier run had, too, do not count.
+  /// Failures that the earlier run also had do not count.
   public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
@@ -57,10 +57,10 @@ extension CheckReport {
     "easim check: " + (accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place)
   }
 
-  /// What came of it.
+  /// The outcome of the run.
   public var headline: String { summary }
 
-  /// How many cases there were of each outcome, and how often the accessory was plugged in.
+  /// The number of cases with each outcome, and how often the accessory was plugged in.
   public var figures: [ReportFigure] {
     [
       ReportFigure("passed", counts.passed, moreIsBetter: true),
@@ -69,7 +69,7 @@ extension CheckReport {
     ]
   }
 
-  /// What changed since an earlier run, and what the accessory says it is.
+  /// What changed since an earlier run, and how the accessory identifies itself.
   public var sections: [PageSection] {
     var rows = [("address", place)]
     if let accessory {
@@ -88,22 +88,22 @@ extension CheckReport {
     ].compactMap(\.self)
   }
 
-  /// Seconds with three places.
+  /// Seconds with three decimal places.
   static func seconds(_ time: Duration) -> String { ReportSuite.seconds(time) }
 }
 
 extension CheckResult {
-  /// Whether the rule is broken.
+  /// Whether the rule was broken.
   public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
 extension CheckProof {
-  /// One line: the time, who sent it, what it is, and its bytes with those in question in brackets.
+  /// One line: the time, the sender, a description, and the bytes, with those in question in brackets.
   public var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex; those in question in brackets.
+  /// The bytes in hex, with those in question in brackets.
   public var markedBytes: String {
     var parts: [String] = []
     for (index, byte) in bytes.enumerated() {
@@ -115,7 +115,7 @@ extension CheckProof {
     return parts.joined(separator: " ") + rest
   }
 
-  /// The same for a page, where those in question are marked.
+  /// The same for a page, where the bytes in question are highlighted.
   fileprivate var markedHTML: String {
     var text = ""
     for (index, byte) in bytes.enumerated() {

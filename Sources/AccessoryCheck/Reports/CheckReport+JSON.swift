@@ -2,11 +2,11 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport: Report {
-  /// What its files say they are.
+  /// How these files identify their format.
   public static let kind = "check report"
   /// Each failure has its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// Its keys in files.
+  /// The report's keys in files.
   public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFields
     verdictFields
@@ -83,7 +83,7 @@ extension CheckResult {
   public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
-/// A result as reports write it: what the case says, for whoever reads the file, and what came of it.
+/// A result as reports contain it: the description of the case, for readers of the file, and its outcome.
 private struct CheckEntry: Equatable {
   enum Kind: String, CaseIterable { case passed, failed, skipped }
 
@@ -128,7 +128,7 @@ private struct CheckEntry: Equatable {
     }
   }
 
-  /// Nil when this easim has no such case.
+  /// nil if this version of easim has no such case.
   var result: CheckResult? {
     guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) else { return nil }
     let outcome: CheckOutcome =
@@ -201,7 +201,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// From the first byte to the one behind the last.
+  /// From the first byte up to, but not including, the last position.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

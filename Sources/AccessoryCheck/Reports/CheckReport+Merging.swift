@@ -2,10 +2,10 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// Passed when every case of the run was tried, at least one was judged, and nothing was found.
+  /// Passed if every case of the run was tried, at least one was judged, and no failure was found.
   public var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict where failures that the earlier run had, too, do not count.
+  /// The verdict without counting failures that the earlier run also had.
   public var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -28,7 +28,7 @@ extension CheckReport {
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// Why a shard is not done: it was stopped, or its accessory did not come back.
+  /// Why a shard is incomplete: it was stopped, or its accessory did not come back.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text
@@ -71,7 +71,7 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The counts that are added up; nil when that is too much.
+  /// The counts added together; nil if they overflow.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -79,7 +79,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// What stands for addresses, names or serial numbers that differ.
+  /// The placeholder for addresses, names or serial numbers that differ.
   fileprivate static let several = "several"
 }
 

@@ -8,7 +8,7 @@ extension CheckCase {
     return "\(number)  \(name): \(sentence) [\(sources.map(\.description).joined(separator: ", "))]\(hostile)"
   }
 
-  /// The case as one object.
+  /// The case as one JSON object.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("number", number)
@@ -24,7 +24,7 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result for people: a line, and below a failure what to change and the packets that prove it.
+  /// The result for people to read: a line, and after a failure what to change and the packets that prove it.
   public var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.number)  \(rule.sentence)"
@@ -75,7 +75,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// Text of the accessory's on a line of ours, without anything that speaks to a terminal.
+  /// The accessory's text in a line of our output, without terminal control characters.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// What a check found.
+/// The results of a check.
 public struct CheckReport: Sendable, Equatable {
-  /// What the accessory says it is.
+  /// How the accessory identifies itself.
   public struct Accessory: Equatable, Sendable {
-    /// As in its identification.
+    /// As in the identification.
     public var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
-    /// Its External Accessory protocols.
+    /// The External Accessory protocols.
     public var protocols: [String] = []
   }
 
@@ -15,21 +15,21 @@ public struct CheckReport: Sendable, Equatable {
   public enum Ending: Equatable, Sendable {
     /// Every case was tried.
     case complete
-    /// The run was stopped from outside, by this.
+    /// The run was stopped from outside, by this cause.
     case stopped(by: String)
     /// The accessory did not come back, for this reason.
     case gone(String)
   }
 
-  /// The program and its version; empty where that is not known.
+  /// The program and its version; empty if not known.
   public var program = ""
-  /// The cases of the whole run, by their numbers.
+  /// The numbers of the cases in the whole run.
   public var planned: [Int] = []
-  /// Which shards are in the report.
+  /// Which shards the report contains.
   public var shards = ShardSet.whole
-  /// Where the accessory was.
+  /// The address of the accessory.
   public var place: String
-  /// What it is; nil when it never said so.
+  /// The accessory's identification; nil if it never identified itself.
   public var accessory: Accessory?
   /// The cases in the order in which they ran.
   public var results: [CheckResult] = []
@@ -37,13 +37,13 @@ public struct CheckReport: Sendable, Equatable {
   public var time = Duration.zero
   /// Number of times the accessory was plugged in.
   public var attachments = 0
-  /// What attacks found, where they were asked for.
+  /// The results of attacks, if they were requested.
   public var hostile: HostileReport?
   /// How the run ended.
   public var ending = Ending.complete
   /// Whether a run in which no case was judged passes.
   public var allowsEmpty = false
-  /// What is new since an earlier run; not in files that are read.
+  /// What changed since an earlier run; not in files that are read back.
   public var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
@@ -60,7 +60,7 @@ public struct CheckReport: Sendable, Equatable {
     return (passed, failed, results.count - failed - passed)
   }
 
-  /// Whether nothing came of the run: every case was skipped, or there was none, and no attack was made.
+  /// Whether the run judged nothing: every case was skipped, or there was none, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// One line: "61 passed, 2 failed, 20 skipped".

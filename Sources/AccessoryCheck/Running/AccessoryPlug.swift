@@ -3,25 +3,25 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Where the accessory under test is plugged in, again and again.
+/// Where the accessory under test is plugged in repeatedly.
 public protocol AccessoryPlug: AnyObject {
-  /// Where it is, for people.
+  /// The place, for messages.
   var place: String { get }
 
   /// Connects to the accessory; its channel is not started.
   ///
-  /// - Throws: ``AccessoryAbsent`` when none can be connected to within `limit`.
+  /// - Throws: ``AccessoryAbsent`` if no accessory can be connected within `limit`.
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
 }
 
 /// There is no accessory to check.
 public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
-  /// Why not, where that is known.
+  /// The reason, if it is known.
   public let reason: TransportError?
   /// A sentence.
   public let description: String
 
-  /// An accessory that is not there.
+  /// An error for an absent accessory.
   public init(_ description: String, reason: TransportError? = nil) {
     (self.reason, self.description) = (reason, description)
   }
@@ -29,7 +29,7 @@ public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
 
 /// An accessory at an address.
 public final class AddressPlug: AccessoryPlug {
-  /// Where it is, for people.
+  /// The place, for messages.
   public var place: String { address.description }
 
   private let address: Address
@@ -39,15 +39,15 @@ public final class AddressPlug: AccessoryPlug {
   private let wrap: (Cable) -> Cable
   private var found: [String: FoundAccessory] = [:]
   private var isStarted = false
-  /// The accessory that was taken first: no other is checked in its place.
+  /// The first accessory found: no other is checked in its place.
   private var taken: String?
 
-  /// Connects to nothing yet.
+  /// Creates a plug without connecting.
   ///
   /// - Parameters:
-  ///   - fits: which accessory at the address is meant.
+  ///   - fits: whether an accessory at the address is the intended one.
   ///   - wrap: puts transcripts and faults around each cable.
-  /// - Throws: an error that names the address, when no accessory can ever be had there.
+  /// - Throws: an error that names the address, if there can never be an accessory there.
   public init(
     _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
     where fits: @escaping (FoundAccessory) -> Bool = { _ in true }, wrap: @escaping (Cable) -> Cable = { $0 }
@@ -58,7 +58,7 @@ public final class AddressPlug: AccessoryPlug {
 
   deinit { finder.stop() }
 
-  /// Connects, and tries again until the limit.
+  /// Connects, retrying until the limit.
   public func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true

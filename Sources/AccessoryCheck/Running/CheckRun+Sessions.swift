@@ -8,14 +8,14 @@ struct OpenedSession {
   let declared: ExternalAccessoryProtocol
   let id: UInt16
 
-  /// What the accessory has sent on it.
+  /// What the accessory has sent in the session.
   var received: [UInt8] { device.data[id] ?? [] }
 
   func send(_ bytes: [UInt8], _ delivery: CheckDevice.Delivery = .whole) throws {
     try device.send(bytes, on: id, delivery)
   }
 
-  /// Whether the accessory closed it by EA03.
+  /// Whether the accessory closed the session with EA03.
   var wasClosed: Bool {
     device.messages.contains { received in
       guard received.message.id == .externalAccessorySessionStatus,
@@ -26,11 +26,11 @@ struct OpenedSession {
     }
   }
 
-  /// The packets that carried what was received.
+  /// The packets that carried the received bytes.
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }
 
-/// Whether the accessory echoes, with what was seen.
+/// Whether the accessory echoes, with the packets that show it.
 struct EchoTrial {
   let isEcho: Bool
   let sent: [UInt8]
@@ -39,7 +39,7 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// The protocol whose sessions are used.
+  /// The protocol to open sessions for.
   func linkProtocol() throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()
@@ -51,12 +51,12 @@ extension CheckRun {
     return one
   }
 
-  /// Whether it says that it reports the status of sessions.
+  /// Whether the accessory declares that it reports the status of sessions.
   func declaresStatus() throws -> Bool {
     try identification().messagesSent.contains(.externalAccessorySessionStatus)
   }
 
-  /// Opens a session on an attachment that is ready, and gives the accessory the moment that some need.
+  /// Opens a session on a ready attachment, and gives the accessory the short time that some need.
   func session(
     on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
   ) throws -> OpenedSession {
@@ -71,7 +71,7 @@ extension CheckRun {
     try session(on: device(at: .ready, manner), id)
   }
 
-  /// The same with a session that echoes.
+  /// A ready attachment with an open session that echoes.
   func echoSession(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
     try needEcho()
     return try session(id, manner)
@@ -87,7 +87,7 @@ extension CheckRun {
     }
   }
 
-  /// Sends a few bytes and looks whether they come back. An accessory that refuses one session gets a second chance.
+  /// Sends a few bytes and checks whether they come back. An accessory that refuses one session gets a second chance.
   func echoTrial() throws -> EchoTrial {
     if let knownEcho { return knownEcho }
     let sent = Array("easim: does it echo?".utf8)
@@ -110,7 +110,7 @@ extension CheckRun {
     return trial
   }
 
-  /// Sends bytes in packets of at most `size` and waits for the same bytes to come back.
+  /// Sends bytes in packets of up to `size` bytes and waits for the same bytes to come back.
   func exchange(
     _ bytes: [UInt8], on session: OpenedSession, size: Int, deliver: (Int) -> CheckDevice.Delivery = { _ in .whole }
   ) throws {
@@ -140,14 +140,14 @@ extension CheckRun {
     throw CheckFailure(what + end, device.proof(mark..<device.record.count))
   }
 
-  /// The most bytes of a session that one packet to the accessory may carry.
+  /// The maximum number of session bytes that one packet to the accessory may carry.
   func largestPiece(_ device: CheckDevice) -> Int {
     max(1, Int(device.offer?.maximumPacketLength ?? 24) - PacketHeader.overhead - 2)
   }
 }
 
 extension CheckDevice {
-  /// Some packets as proof; of many, the first and the last.
+  /// Some packets as proof; if there are many, the first and the last.
   func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
     let range = range.clamped(to: record.indices)
     guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }

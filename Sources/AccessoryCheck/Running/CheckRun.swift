@@ -2,9 +2,9 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// What the scripts of cases work with: attachments at any step, and what is known of the accessory.
+/// What the scripts of cases use: attachments at any step, and what is known about the accessory.
 final class CheckRun {
-  /// How often an accessory may leave by itself before it is taken for ready: a flicker of many cycles.
+  /// How often an accessory may leave by itself before it counts as ready: a flicker with many cycles.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -15,15 +15,15 @@ final class CheckRun {
   private(set) var attachments = 0
   /// Why the accessory will not come back.
   var gone: AccessoryAbsent?
-  /// The survey, once it was made.
+  /// The survey, once it has been made.
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which nothing was answered, once it was made.
+  /// The attachment on which the device answered nothing, once it has been made.
   var knownUnanswered: CheckDevice?
-  /// The same with a certificate that was not acknowledged, and its copies; and after an idle time.
+  /// The same with a certificate that was not acknowledged, and its copies; and after an idle period.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
-  /// The same with an answer to detection alone.
+  /// The same with an answer to detection only.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
@@ -35,8 +35,8 @@ final class CheckRun {
 
   // MARK: Attachments
 
-  /// Plugs the accessory in. Cables that end before a byte came, as those of an accessory that is still busy with the
-  /// attachment before, are tried again, each time after twice the pause.
+  /// Plugs the accessory in. If the cable ends before any byte arrives, because the accessory is still busy with the
+  /// previous attachment, the attempt is repeated, each time after twice the pause.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
@@ -68,27 +68,27 @@ final class CheckRun {
     lastUnplugged = pump.loop.now
   }
 
-  /// An attachment that has come so far; a case that needs it is skipped when the accessory does not come so far.
+  /// An attachment that has got this far; a case that needs it is skipped if the accessory does not get this far.
   func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
     return try orSkip { try reach(step, manner) }
   }
 
-  /// The same; not to come so far is an error for the caller to judge.
+  /// The same, but failing to get this far is an error that the caller judges.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
   }
 
-  /// The attachment in use, or the last one.
+  /// The current attachment, or the last one.
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {
     CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
-  /// Why the rest of a case cannot be judged, for a step that was not taken in it.
+  /// Why the rest of a case cannot be judged, for a step that was not taken in the case itself.
   func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
@@ -107,8 +107,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Lets an accessory that flickers come and go, so that what follows meets the whole one. One that flickered only when
-  /// it was plugged in first stays here.
+  /// Lets a flickering accessory come and go, so that the next steps meet the complete accessory. One that flickers
+  /// only the first time it is plugged in stays.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -123,9 +123,9 @@ final class CheckRun {
 
   private var flickersEachTime = true
 
-  // MARK: What is known of the accessory
+  // MARK: What is known about the accessory
 
-  /// The first whole attachment, in an Apple device's order and undisturbed. Many cases are judged by its record.
+  /// The first complete attachment, undisturbed and in an Apple device's order. Many cases are judged by its record.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -149,7 +149,7 @@ final class CheckRun {
       } catch let short as Shortfall {
         survey.shortfall = short
       }
-      // One that leaves in the middle of a session does not flicker.
+      // An accessory that leaves in the middle of a session is not flickering.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -158,7 +158,7 @@ final class CheckRun {
     }
   }
 
-  /// A session with a few bytes, so that the record has some of everything; then silence.
+  /// A session with a few bytes, so that the record contains some of everything; then silence.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
@@ -175,7 +175,7 @@ final class CheckRun {
     _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
   }
 
-  /// The accessory's identification; a case that needs it is skipped where there is none.
+  /// The accessory's identification; a case that needs it is skipped if there is none.
   func identification() throws -> Identification {
     let survey = try survey()
     guard let found = survey.identification else {
@@ -186,9 +186,9 @@ final class CheckRun {
   }
 }
 
-/// The accessory's first whole attachment.
+/// The accessory's first complete attachment.
 struct Survey {
-  /// An attachment that the accessory ended by itself, before the whole one.
+  /// An attachment that the accessory ended by itself, before the complete one.
   struct Departure {
     let device: CheckDevice
     let reached: CheckStep
@@ -202,16 +202,16 @@ struct Survey {
   var identification: (reading: IdentificationReading, at: CheckDevice.Received)?
   /// Whether a session was opened.
   var hadSession = false
-  /// What became of it.
+  /// The outcome of opening the session.
   var status = CheckDevice.SessionStatus.none
-  /// The step that it did not take.
+  /// The step that the accessory did not take.
   var shortfall: Shortfall?
 
   init(device: CheckDevice, departures: [Departure]) {
     (self.device, self.departures) = (device, departures)
   }
 
-  /// The protocol whose sessions are used.
+  /// The protocol to open sessions for.
   func linkProtocol(_ wanted: String?) -> ExternalAccessoryProtocol? {
     guard device.dataSession != nil else { return nil }
     let all = identification?.reading.identification.protocols ?? []

@@ -1,38 +1,38 @@
 import AccessoryFormats
 import Certificates
 
-/// The choices of a check.
+/// The settings of a check.
 public struct CheckSettings {
   /// How long the accessory may take for each step before the step counts as not taken.
   public var stepLimit = Duration.seconds(20)
-  /// How long is waited between two attachments.
+  /// How long to wait between two attachments.
   public var pace = Duration.milliseconds(200)
-  /// How long is waited for something that must not come.
+  /// How long to wait for something that must not arrive.
   public var quiet = Duration.milliseconds(500)
-  /// The protocol whose sessions are used; the first one over the link when nil.
+  /// The protocol to open sessions for; nil means the first one over the link.
   public var protocolName: String?
-  /// Whether sessions on that protocol send back what they receive.
+  /// Whether sessions of that protocol send back what they receive.
   public var echo = Echo.tried
-  /// Whether cases run that do what no Apple device does.
+  /// Whether to run cases that do what no Apple device does.
   public var isHostile = false
-  /// What signatures are verified with.
+  /// What to verify signatures with.
   public var verifier: any DeviceAuthenticator
 
   /// Whether an accessory echoes.
   public enum Echo: String, Sendable, CaseIterable {
-    /// It is found out; cases that need an echo are skipped where there is none.
+    /// Unknown: easim finds out, and cases that need an echo are skipped if there is none.
     case tried = "try"
-    /// It does, and a case fails when it does not.
+    /// The accessory echoes, and a case fails if it does not.
     case yes
-    /// It does not; cases that need an echo are skipped.
+    /// The accessory does not echo; cases that need an echo are skipped.
     case no
   }
 
-  /// The choices at their defaults.
+  /// The default settings.
   public init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// Which cases are run: numbers, ranges and names.
+/// Which cases to run: numbers, ranges and names.
 public struct CheckSelection: Sendable, Equatable {
   private let numbers: Set<Int>?
 
@@ -41,9 +41,9 @@ public struct CheckSelection: Sendable, Equatable {
 
   private init(numbers: Set<Int>?) { self.numbers = numbers }
 
-  /// Reads `101,300-399,syn-version`; names of cases stand for themselves.
+  /// Reads `101,300-399,syn-version`; cases can also be named.
   ///
-  /// - Throws: ``Mistake``, about a part that names no case.
+  /// - Throws: ``Mistake``, for a part that selects no case.
   public init(_ text: String) throws(Mistake) {
     var chosen: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -77,7 +77,7 @@ public struct CheckSelection: Sendable, Equatable {
     CheckCase.all.filter { one in numbers.map { $0.contains(one.number) } ?? true }
   }
 
-  /// A part of a selection that names no case.
+  /// A part of a selection that selects no case.
   public struct Mistake: Error, Equatable, CustomStringConvertible {
     /// A sentence fragment.
     public let description: String

@@ -8,7 +8,7 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 public final class Checker {
-  /// After so many attachments in a row that failed, the accessory counts as gone.
+  /// After this many failed attachments in a row, the accessory counts as gone.
   private static let mostAbsences = 3
 
   let run: CheckRun
@@ -18,7 +18,7 @@ public final class Checker {
   private let pump: CheckPump
   private let settings: CheckSettings
 
-  /// A checker that has done nothing yet.
+  /// A checker that has not run anything yet.
   public init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
     run = CheckRun(plug, pump, settings)
     (self.plug, self.pump, self.settings) = (plug, pump, settings)
@@ -26,8 +26,8 @@ public final class Checker {
 
   /// Runs the cases.
   ///
-  /// - Parameter onEvent: hears of each result.
-  /// - Throws: ``AccessoryAbsent`` when there is no accessory at the beginning.
+  /// - Parameter onEvent: called with each result.
+  /// - Throws: ``AccessoryAbsent`` if there is no accessory at the beginning.
   public func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
     var report = CheckReport(place: plug.place)
     report.planned = cases.map(\.number)
@@ -45,7 +45,7 @@ public final class Checker {
         absences += 1
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // What can be judged by what it did before is still judged.
+          // Whatever the accessory's earlier behavior can show is still judged.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")
@@ -85,7 +85,7 @@ public final class Checker {
 }
 
 extension CheckRun {
-  /// What the accessory says it is, if it was asked.
+  /// The accessory's identification, if it was requested.
   var identity: CheckReport.Accessory? {
     guard let found = surveyed?.identification?.reading.identification else { return nil }
     return CheckReport.Accessory(
