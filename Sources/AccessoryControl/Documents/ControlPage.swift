@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// The generated parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
-  /// A section for each method: what it does, its parameters, its result, its errors, and an example whose result is the
-  /// one that a run of it had.
+  /// A section for each method: what it does, its parameters, its result, its errors, and an example with the result of
+  /// a real run.
   public static func methods(results: [String: String]) -> String {
     var group = ""
     var text = ""
@@ -41,13 +41,13 @@ public enum ControlPage {
       + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
   }
 
-  /// The methods whose requests make no notification `change`.
+  /// The methods whose requests cause no notification `change`.
   public static var silent: String {
     let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
     return "Requests without it: \(names.joined(separator: ", ")).\n"
   }
 
-  /// A table whose links lead to the pages that describe these shapes, since this one has no sections for them.
+  /// A table whose links lead to the pages that describe these shapes, because this page has no sections for them.
   private static func linked(_ table: String) -> String {
     let pages = [
       "quirk": "quirks-and-faults.md#quirks", "fault": "quirks-and-faults.md#faults",

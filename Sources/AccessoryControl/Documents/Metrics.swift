@@ -3,7 +3,7 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
-/// What happened to one accessory, counted.
+/// Counts what happened to one accessory.
 struct AccessoryTally {
   var attachments = 0
   var sessions = 0
@@ -26,7 +26,7 @@ struct AccessoryTally {
 }
 
 extension ControlServer {
-  /// The state of everything in the text format of Prometheus.
+  /// The complete state in Prometheus's text format.
   public var metrics: String {
     var metrics = MetricsText()
     func family(

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The protocol as an OpenRPC document, made from the methods.
+/// The protocol as an OpenRPC document, generated from the methods.
 enum OpenRPC {
   static let version = "1.3.2"
 
@@ -34,7 +34,7 @@ enum OpenRPC {
     ])
   }
 
-  /// Each parameter is the schema of an object with this key alone, so that what it refers to is in it.
+  /// Each parameter is the schema of an object with this key alone, so that it contains everything the key refers to.
   private static func parameter(_ field: FieldShape) -> JSON5Value {
     let schema = RecordShape(name: field.key, summary: "", fields: [field]).schema(id: field.key)
     let own = schema["properties"]?[field.key] ?? .object([])

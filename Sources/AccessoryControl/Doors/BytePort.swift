@@ -4,7 +4,7 @@ import Glibc
 import IAP2
 import LinuxIO
 
-/// The right to carry the bytes of one session over a connection of its own, and then the connection.
+/// The right to carry one session's bytes over a separate connection, and later that connection.
 ///
 /// ```
 ///   waiting for its ticket at a ControlPort ──▶ a ``SessionRelay`` moves the bytes
@@ -22,7 +22,7 @@ final class BytePort: SessionHandler {
   private let session: Session
   private let loop: any PollingLoop
   private var timer: LoopTimer?
-  /// Moves the bytes, once a connection has come.
+  /// Moves the bytes, once there is a connection.
   private var relay: SessionRelay?
 
   init(for owner: ControlledSession) throws(RPCError) {
@@ -42,7 +42,7 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// No connection came in time, or the session is over: requests move its bytes again.
+  /// No connection arrived in time, or the session has ended: requests move its bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -51,7 +51,7 @@ final class BytePort: SessionHandler {
     owner.sessionIsReadable(session)
   }
 
-  /// A connection has come with the ticket.
+  /// A connection arrived with the ticket.
   func begin(_ socket: Int32, _ rest: [UInt8]) {
     timer?.cancel()
     // The app may have been killed meanwhile.
@@ -92,14 +92,14 @@ final class BytePort: SessionHandler {
 
 /// Tokens that cannot be guessed.
 public enum SecretToken {
-  /// 32 hexadecimal digits from the kernel's randomness.
+  /// 32 hexadecimal digits from the kernel's random source.
   public static func make() -> String {
     var random = SystemRandomNumberGenerator()
     let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     return Hex.plain(bytes)
   }
 
-  /// Compares in a time that does not depend on where they differ.
+  /// Compares in a time that does not depend on where the tokens differ.
   public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -2,32 +2,32 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A unix socket or a TCP port for clients. The first line of a connection says what the connection is:
+/// A unix socket or a TCP port for clients. A connection's first line states its purpose:
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line
 ///   session TICKET    the bytes of one session, from then on in both directions
 /// ```
 ///
-/// The token is the port's; a ticket is given out by `session.port` and can be used once. A unix socket has no token, because
-/// the kernel knows the user at the other end: a connection that begins with anything else is one for requests.
+/// The token is the port's; `session.port` issues tickets, each of which can be used once. A unix socket has no token,
+/// because the kernel knows the user at the other end: a connection that begins with anything else is one for requests.
 ///
-/// A connection that has not sent its line is a newcomer. At a port with a token there are few places for them, and the
-/// oldest makes room for the next, so that a flood of silent connections does not lock anybody out for long.
+/// A connection that has not sent its line yet is a newcomer. A port with a token has few places for newcomers, and the
+/// oldest one is dropped to make room, so that a flood of silent connections cannot lock anyone out for long.
 public final class ControlPort {
-  /// The most connections for requests.
+  /// The maximum number of connections for requests.
   static let mostClients = 1_000
   private static let mostNewcomers = 256
   private static let patience = Duration.seconds(10)
 
-  /// Where it listens, with the number that the system chose.
+  /// The address it listens on, with the port number that the system chose.
   public let address: Address
   private unowned let server: ControlServer
   private let token: String?
   private let loop: any PollingLoop
   private let warn: (String) -> Void
   private var listener: (any Listener)?
-  /// In the order in which they came.
+  /// In order of arrival.
   private var newcomers: [Newcomer] = []
   private var doors: [ObjectIdentifier: DescriptorDoor] = [:]
   private var warned: Set<String> = []
@@ -35,15 +35,15 @@ public final class ControlPort {
   /// Listens.
   ///
   /// - Parameters:
-  ///   - token: what clients must know; nil for a unix socket.
-  ///   - warn: called with what went wrong, each kind of it once.
+  ///   - token: what clients must send; nil for a unix socket.
+  ///   - warn: called once for each kind of problem.
   public init(
     _ server: ControlServer, at address: Address, token: String?, _ options: TransportOptions,
     on loop: any PollingLoop, warn: @escaping (String) -> Void
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // The token proves the right to connect; who the other end is need not be looked up.
+    // The token proves the right to connect, so the other end need not be identified.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -53,7 +53,7 @@ public final class ControlPort {
     server.portAddresses.append(self.address.description)
   }
 
-  /// Listens at a unix socket of mode 0600, for programs of the same user.
+  /// Listens on a unix socket of mode 0600, for programs of the same user.
   public convenience init(
     _ server: ControlServer, path: String, _ options: TransportOptions, on loop: any PollingLoop,
     warn: @escaping (String) -> Void
@@ -61,7 +61,7 @@ public final class ControlPort {
     try self.init(server, at: .unix(path: path), token: nil, options, on: loop, warn: warn)
   }
 
-  /// Ends every connection for requests and stops listening; sessions go on until the server ends them.
+  /// Ends all connections for requests and stops listening; sessions continue until the server ends them.
   public func close() {
     guard let listener else { return }
     listener.close()
@@ -105,7 +105,7 @@ public final class ControlPort {
     }
   }
 
-  /// A client that tries again and again causes one line.
+  /// A client that keeps retrying causes only one line.
   private func warnOnce(_ kind: String, _ text: String? = nil) {
     if warned.insert(kind).inserted { warn(text ?? kind) }
   }
@@ -121,7 +121,7 @@ public final class ControlPort {
       }
       serve(newcomer)
     case .session(let ticket):
-      // Without an answer: what comes over this connection are the bytes of a session.
+      // Not answered: what follows on this connection are a session's bytes.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
         return warnOnce("refused \(newcomer.peer): its ticket is no ticket of a session, or was used")
       }
@@ -157,14 +157,14 @@ public final class ControlPort {
   }
 }
 
-/// What a connection says it is.
+/// The purpose that a connection states.
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
-  /// There is no such line; requests begin at once.
+  /// There is no such line; requests begin immediately.
   case requests
   case other
-  /// The connection ended before.
+  /// The connection ended before its first line.
   case none
 
   init(_ line: ArraySlice<UInt8>) {
@@ -177,7 +177,7 @@ private enum FirstLine {
   }
 }
 
-/// A connection that has not said what it is.
+/// A connection that has not stated its purpose yet.
 private final class Newcomer: DescriptorHandler {
   private static let longestLine = 256
 
@@ -186,7 +186,7 @@ private final class Newcomer: DescriptorHandler {
   private let needsLine: Bool
   private var watch: (any DescriptorWatch)?
   var timer: LoopTimer?
-  /// What was read behind the line.
+  /// What was read after the line.
   private(set) var rest: [UInt8] = []
   private var done: ((FirstLine) -> Void)?
 
@@ -196,7 +196,7 @@ private final class Newcomer: DescriptorHandler {
 
   deinit { close() }
 
-  /// Closes the connection. The loop holds what it watches, so letting go of a newcomer is not enough.
+  /// Closes the connection. The loop retains what it watches, so releasing a newcomer is not enough.
   func close() {
     done = nil
     timer?.cancel()
@@ -242,7 +242,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a last text. A reset would destroy it, so what the other end has sent is read before the socket is closed.
+  /// Sends a last text. A reset would destroy it, so everything the other end has sent is read before the socket is
+  /// closed.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

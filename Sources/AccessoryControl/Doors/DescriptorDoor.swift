@@ -1,33 +1,34 @@
 import AccessoryCore
 import LinuxIO
 
-/// Carries the bytes of one client: stdin and stdout, or a connected socket.
+/// Carries the bytes of one client: over stdin and stdout, or a connected socket.
 ///
-/// It reads only while the client wants to read, so that a client that does not read its answers stops itself. At the end
-/// of the input the answers that are due are still sent, and then the client is over.
+/// It reads only while the client accepts more, so a client that does not read its answers blocks only itself. At the
+/// end of the input, pending answers are still sent, and then the client ends.
 public final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether it is standard input and output, where a closed output means that the client is gone.
+  /// Whether the client is on stdin and stdout, where a closed output means that the client is gone.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false
   private var isEnding = false
-  /// Called once, when the client is over.
+  /// Called once, when the client has ended.
   private var ended: (() -> Void)?
 
-  /// Whether the client is over, and everything is written.
+  /// Whether the client has ended, and everything is written.
   public private(set) var isOver = false
 
-  /// Why the client's requests could not be read, or its answers not be written; nil when it left by itself.
+  /// Why the client's requests could not be read, or its answers could not be written; nil if it left by itself.
   public private(set) var failure: String?
 
-  /// Carries a client on standard input and output, from now on.
+  /// Carries a client on stdin and stdout, from now on.
   public convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Carries a client on a connected socket, from now on. The door closes the socket. What was read of it comes first.
+  /// Carries a client on a connected socket, from now on, and closes the socket at the end. Bytes already read from the
+  /// socket come first.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -46,7 +47,7 @@ public final class DescriptorDoor {
     stream.resumeReading()
   }
 
-  /// Sends what can be sent, and asks for what can be done next.
+  /// Sends what can be sent, and watches for what can be done next.
   private func flush() {
     guard !isEnding else { return }
     var isFull = false
@@ -109,7 +110,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
     if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
-    // A socket's client may have sent its last requests and left.
+    // A client on a socket may have sent its last requests and left.
     isOutputClosed = true
     if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
     flush()

@@ -1,21 +1,21 @@
 import AccessoryFormats
 
-/// Decides what becomes of a request by HTTP, from its first lines and headers alone.
+/// Decides what happens to an HTTP request, from its first line and headers alone.
 ///
-/// A browser sends requests to this machine for every page that asks it to, so each of these is checked: the `Host`, against
-/// names that an attacker points at this machine (DNS rebinding); the `Origin`, against other pages; and the token,
-/// without which nothing but the page and `/healthz` is answered. The page has nothing secret in it: the token is behind the
-/// `#` of its address, which browsers do not send.
+/// A browser sends requests to this machine for every page that asks it to, so all of these are checked: the `Host`,
+/// against names that an attacker points at this machine (DNS rebinding); the `Origin`, against other pages; and the
+/// token, without which only the page and `/healthz` are answered. The page contains nothing secret: the token follows
+/// the `#` in its address, which browsers do not send.
 public struct HTTPGate: Equatable, Sendable {
   /// What a request asks for.
   public enum Route: String, Equatable, Sendable, CaseIterable {
-    /// The page for people.
+    /// The live page.
     case page = "/"
     /// One request of the control protocol.
     case rpc = "/rpc"
     /// Events as server-sent events.
     case events = "/events"
-    /// Whether the server is there.
+    /// Whether the server is running.
     case health = "/healthz"
     /// Metrics for Prometheus.
     case metrics = "/metrics"
@@ -23,7 +23,7 @@ public struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether it is answered without the token.
+    /// Whether the request is answered without the token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {
@@ -41,20 +41,20 @@ public struct HTTPGate: Equatable, Sendable {
 
   /// What is wrong with a request.
   public enum Refusal: Equatable, Sendable {
-    /// No `Host`, or a `Host` that is not this server's.
+    /// There is no `Host`, or one that is not this server's.
     case foreignHost(String?)
     /// The request comes from a page of another server.
     case foreignOrigin(String)
-    /// No token, or a wrong one.
+    /// The token is missing or wrong.
     case noToken
     /// No such path.
     case unknownPath(String)
-    /// The path is known, and wants another method.
+    /// The path exists, but requires another method.
     case wrongMethod(Route)
-    /// The body is larger than is read.
+    /// The body is too large.
     case tooLarge
 
-    /// The status of HTTP.
+    /// The HTTP status.
     public var status: UInt32 {
       switch self {
       case .foreignHost: 421
@@ -81,10 +81,10 @@ public struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// The longest body of a request.
+  /// The longest body that is accepted.
   public static let longestBody = 4 << 20
 
-  /// The first lines of a request.
+  /// The first line and headers of a request.
   public struct Head: Equatable, Sendable {
     /// `GET`, `POST`.
     public var method: String
@@ -113,7 +113,7 @@ public struct HTTPGate: Equatable, Sendable {
   private let token: String
   private let isForMetrics: Bool
 
-  /// A gate of a server that listens at a host and port.
+  /// A gate for a server that listens on this host and port.
   public init(host: String, port: UInt16, token: String) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
@@ -121,7 +121,7 @@ public struct HTTPGate: Equatable, Sendable {
     isForMetrics = false
   }
 
-  /// A gate of a server that has nothing but metrics, which need no token.
+  /// A gate for a server that offers only metrics, which need no token.
   public init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)

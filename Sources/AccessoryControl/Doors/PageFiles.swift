@@ -2,13 +2,14 @@ import AccessoryCore
 import AccessoryRuns
 import CPage
 
-/// A file of the live page at `/`. The files are part of the program; the page itself uses only the control protocol.
+/// A file of the live page, which is at `/`. The files are part of the program; the page itself uses only the control
+/// protocol.
 public struct PageFile: Equatable, Sendable {
   /// The path in the address: `/`, `/main.js`.
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The name of the file in `Sources/CPage/files`; empty for one that is made.
+  /// The name of the file in `Sources/CPage/files`; empty for a generated file.
   public let name: String
   /// Its contents.
   public let bytes: [UInt8]
@@ -38,8 +39,8 @@ public struct PageFile: Equatable, Sendable {
     return files
   }()
 
-  /// What a browser may do on the page: load files of this server and send requests to it, and nothing else. Markup in a
-  /// name cannot become part of the page, because scripts may not make elements from text.
+  /// What the browser may do on the page: load files from this server and send requests to it, and nothing else. Markup
+  /// in a name cannot become part of the page, because scripts may not create elements from text.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

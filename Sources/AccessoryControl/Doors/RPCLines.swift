@@ -1,12 +1,14 @@
 import AccessoryCore
 
-/// A client by lines of JSON-RPC: received bytes go in, lines to send come out.
+/// A client that uses lines of JSON-RPC: received bytes go in, lines to send come out.
 ///
-/// - While more than ``mostUnsent`` bytes wait to be sent, no further line is handled: ``wantsToRead`` is false, and the door
-///   stops reading. So a client that asks without reading stops itself, and nothing grows.
-/// - News that find no room are dropped and counted; a `dropped` with their number follows when there is room.
+/// - While more than ``mostUnsent`` bytes are waiting to be sent, no further line is handled: ``wantsToRead`` is false,
+///   and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no
+///   buffer grows.
+/// - Notifications for which there is no room are dropped and counted; a `dropped` with their number follows when there
+///   is room again.
 public final class RPCLines {
-  /// Beyond so many bytes of unsent lines no line is handled.
+  /// No line is handled while more than this many bytes are unsent.
   public static let mostUnsent = UnsentNews.few
 
   /// Called when there is something to send, or when ``wantsToRead`` has changed.
@@ -16,7 +18,7 @@ public final class RPCLines {
   private var unsent = UnsentNews(.lines)
   private var isHandling = false
 
-  /// The lines of a client.
+  /// Creates a client that uses lines.
   public init(_ client: ControlClient) {
     self.client = client
     client.changed = { [weak self] in self?.handleLines() }
@@ -29,10 +31,10 @@ public final class RPCLines {
   /// Whether further lines are handled now.
   public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
-  /// How many bytes wait to be sent.
+  /// How many bytes are waiting to be sent.
   public var unsentCount: Int { unsent.count }
 
-  /// Whether everything that was asked has been answered.
+  /// Whether every request has been answered.
   public var isIdle: Bool { client.isIdle && cutter.count == 0 }
 
   /// Takes received bytes.
@@ -42,11 +44,11 @@ public final class RPCLines {
     handleLines()
   }
 
-  /// Gives what waits to be sent to `body`, which returns how many bytes it took.
+  /// Passes the bytes waiting to be sent to `body`, which returns how many it took.
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // In a later turn, because this may be called while something else happens.
+    // In a later turn, because this may be called in the middle of something else.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
@@ -83,13 +85,13 @@ public final class RPCLines {
   }
 }
 
-/// Cuts lines out of received bytes, each no longer than ``RPCDocument/longest``.
+/// Extracts lines from received bytes, each no longer than ``RPCDocument/longest``.
 private struct RPCLineCutter {
   private var rest = ByteQueue()
   private var scanned = 0
   private var isSkipping = false
 
-  /// How many bytes wait.
+  /// How many bytes are waiting.
   var count: Int { rest.count }
 
   mutating func append(_ bytes: RawSpan) { rest.append(bytes) }
@@ -97,7 +99,7 @@ private struct RPCLineCutter {
   enum Cut {
     case none
     case line([UInt8])
-    /// A line that was too long, and was dropped.
+    /// A line was too long, and was dropped.
     case tooLong
   }
 

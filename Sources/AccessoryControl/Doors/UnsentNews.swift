@@ -1,15 +1,16 @@
 import AccessoryCore
 
-/// What a door has to send to a client: its news, and answers among them.
+/// What a door has to send to a client: answers and notifications.
 ///
-/// News are dropped and counted when too much is unsent; once most of that is sent, a notification `dropped` has their number.
+/// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a notification
+/// `dropped` contains their number.
 public struct UnsentNews {
-  /// How much is unsent when dropping ends, and a door takes no further requests.
+  /// Dropping ends when no more than this is unsent. Above it, a door takes no further requests.
   public static let few = 1 << 20
-  /// How much is unsent when dropping begins.
+  /// Dropping begins when this much is unsent.
   static let most = 4 << 20
 
-  /// How notifications are written.
+  /// The form in which notifications are written.
   public enum Form: Sendable {
     /// A line each.
     case lines
@@ -19,16 +20,16 @@ public struct UnsentNews {
 
   private let form: Form
   private var bytes = ByteQueue()
-  /// How many news were dropped and are not reported yet.
+  /// How many dropped notifications have not been reported yet.
   public private(set) var droppedCount = 0
 
-  /// Without anything to send.
+  /// Creates an empty queue.
   public init(_ form: Form) { self.form = form }
 
-  /// How many bytes wait to be sent.
+  /// How many bytes are waiting to be sent.
   public var count: Int { bytes.count }
 
-  /// Adds news; returns whether they were not dropped.
+  /// Adds a notification; returns false if it was dropped.
   public mutating func add(_ news: ControlNews) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1
@@ -38,10 +39,10 @@ public struct UnsentNews {
     return true
   }
 
-  /// Adds what is already in the form.
+  /// Adds text that is already in its final form.
   public mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Gives what waits to be sent to `body`, which returns how many bytes it took.
+  /// Passes the bytes waiting to be sent to `body`, which returns how many it took.
   public mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }

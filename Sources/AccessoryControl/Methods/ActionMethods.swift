@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryWorlds
 
-// Methods that do one action of the table of actions, with what each of them answers.
+// Methods that perform one action of the action table, with each method's answer.
 
 extension ControlMethods {
   /// Those about accessories.
@@ -37,7 +37,7 @@ extension ControlMethods {
       ) { call, params, answer in
         let accessory = try call.server.accessories.find(params.accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
-        // It notices in the next turn that its cable has ended.
+        // The accessory notices in the next turn that its cable has ended.
         call.server.later { answer(.success(accessory.state)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }

@@ -1,39 +1,39 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// One method of the control protocol, described once: reading its parameters, `rpc.discover` and
-/// docs/control-reference.md come from it.
+/// One method of the control protocol, described once: the reader of its parameters, `rpc.discover` and
+/// docs/control-reference.md are derived from this.
 public struct ControlMethod: Sendable {
   /// The name: `accessory.plug`.
   public let name: String
-  /// What it does, in a sentence.
+  /// What the method does, as a sentence.
   public let summary: String
   /// Its parameters.
   public let params: RecordShape
   /// Its result.
   public let result: RecordShape
-  /// The kinds of errors that it answers with, besides `params`.
+  /// The kinds of errors that it can answer with, besides `params`.
   public let errors: [RPCError.Kind]
-  /// What it does to the server, which decides whether other clients are notified of it.
+  /// What the method does to the server, which decides whether other clients are notified.
   public let effect: Effect
-  /// The parameters of the example in documents, which a test runs.
+  /// The parameters of the example in the documents, which a test runs.
   public let example: String
-  /// The result of the example as documents show it, where it differs from run to run or needs more than one process; nil
-  /// where the test fills it in.
+  /// The result of the example as the documents show it, if it varies between runs or needs more than one process; nil
+  /// if the test fills it in.
   public let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
   /// What a method does to the server.
   public enum Effect: Sendable {
-    /// It changes something. Each success is a notification `change`.
+    /// The method changes something. Each success sends a notification `change`.
     case changes
-    /// It changes the clock of a world with virtual time, and nothing in one with real time.
+    /// The method changes the clock of a world with virtual time, and nothing in a world with real time.
     case passesTime
-    /// It changes nothing but session bytes and this client's own subscriptions.
+    /// The method changes only session bytes and this client's own subscriptions.
     case reads
   }
 
-  /// A method that answers at once.
+  /// A method that answers immediately.
   init<Params, Answer>(
     _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -44,12 +44,12 @@ public struct ControlMethod: Sendable {
       exampleResult: exampleResult
     ) { call, params, answer in
       let made = try body(call, params)
-      // It has read a part of what it needs.
+      // The method has read part of what it needs.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
-  /// A method that may answer later. A thrown error is the answer; nothing may be answered after it.
+  /// A method that may answer later. If it throws, the error is the answer, and it must not answer again.
   init<Params, Answer>(
     later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -63,7 +63,7 @@ public struct ControlMethod: Sendable {
       do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      // Before it is done: afterwards the object may be gone.
+      // Before the request is done: afterwards the object may be gone.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
@@ -74,15 +74,15 @@ public struct ControlMethod: Sendable {
   }
 }
 
-/// One request on its way to its answer.
+/// A request that is being answered.
 final class ControlCall {
   /// The server.
   let server: ControlServer
-  /// The client that sent it.
+  /// The client that sent the request.
   let client: ControlClient
   /// The files that the request names.
   let files = RequestFiles()
-  /// The server's profiles, read by ``files``.
+  /// The server's profiles, read through ``files``.
   var profiles: ProfileLibrary {
     var library = server.settings.profiles
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
@@ -94,7 +94,7 @@ final class ControlCall {
     (self.server, self.client, self.done) = (server, client, done)
   }
 
-  /// Whether it has its answer.
+  /// Whether the request has been answered.
   var isAnswered: Bool { done == nil }
 
   /// Answers, once.
@@ -105,15 +105,15 @@ final class ControlCall {
   }
 }
 
-/// No parameters, or no result beyond success.
+/// No parameters, or no result except success.
 struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
   static let result = Record("nothing", "an empty object", Nothing()) {}
 }
 
-/// The methods there are.
+/// All methods.
 public enum ControlMethods {
-  /// All, in the order of documents.
+  /// All methods, in the order of the documents.
   public static let all: [ControlMethod] =
     server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + captures + jobs
 

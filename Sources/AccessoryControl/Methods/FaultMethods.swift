@@ -2,7 +2,7 @@ import AccessoryFaults
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about the faults of an accessory's cable. They may change while it is plugged in.
+  /// Methods about the faults of an accessory's cable, which may change while it is plugged in.
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",

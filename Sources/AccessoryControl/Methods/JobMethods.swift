@@ -5,7 +5,7 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// Runs as jobs: they go on while other requests are answered.
+  /// Methods about jobs: runs that continue while other requests are answered.
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",

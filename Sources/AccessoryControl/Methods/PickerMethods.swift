@@ -27,7 +27,7 @@ extension ControlMethods {
     },
   ]
 
-  /// How long the user may take, and how long the chosen accessory may take to connect.
+  /// How long the user may take to choose, and how long the chosen accessory may take to connect.
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(
@@ -65,7 +65,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // After the app's notification.
+              // After the app has been notified.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
@@ -77,10 +77,10 @@ struct AppPicker {
   var isShown = false
   /// What the user does in the picker that is shown, or in the next one.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the accessory that was chosen and that the app has not been notified of.
+  /// The serial number of the chosen accessory, until the app is notified of it.
   var chosenSerial: String?
 
-  /// Whether this connect is that of the chosen accessory.
+  /// Whether this connect comes from the chosen accessory.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

@@ -119,7 +119,7 @@ extension ControlWait.End {
 }
 
 private struct Writing: Equatable, Sendable {
-  /// The most bytes that wait for room in one session.
+  /// The maximum number of bytes that may wait for room in one session.
   static let mostWaiting = 4 << 20
 
   var session = ""

@@ -15,12 +15,12 @@ extension Format<JSON5Value> {
 }
 
 extension Format<Double> {
-  /// Seconds of a world's clock.
+  /// Seconds on a world's clock.
   static let seconds = number(0...1e12)
 }
 
 extension Instant {
-  /// Seconds since the beginning of the clock, with six places.
+  /// Seconds since the clock started, with six decimal places.
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
@@ -43,7 +43,7 @@ struct OneID: Equatable, Sendable {
   static let world = format("world", "the id of the world")
 }
 
-/// A world, or all.
+/// One world, or all of them.
 struct OptionalWorld: Equatable, Sendable {
   var world: String?
 
@@ -63,7 +63,7 @@ struct Listed<Element: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// A profile: by its name or path, or inline.
+/// A profile: by name or path, or inline.
 enum ProfileReference: Equatable, Sendable {
   case name(String)
   case inline(JSON5Value)
@@ -91,7 +91,7 @@ enum ProfileReference: Equatable, Sendable {
   }
 }
 
-/// Bytes in a request: base64, or a text.
+/// Bytes in a request: base64, or text.
 struct SentBytes: Equatable, Sendable {
   var data: String?
   var text: String?

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about worlds. The world `main` is there from the start.
+  /// Methods about worlds. The world `main` exists from the start.
   static let worlds: [ControlMethod] = [
     ControlMethod(
       "world.create",
@@ -31,14 +31,14 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // Until what it has on its loop has ended.
+      // Waits until everything that the world has on its loop has ended.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
       return Nothing()
     },
   ]
 }
 
-/// The id of something that was made.
+/// The id of a new object.
 struct Made: Equatable, Sendable {
   var id = ""
 

@@ -4,7 +4,8 @@ import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
 
-/// A load test in a world: an app of its own on the world's device, which opens sessions with one accessory and sends bursts.
+/// A load test in a world: a separate app on the world's device, which opens sessions with one accessory and sends
+/// bursts.
 final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
@@ -13,7 +14,7 @@ final class BurstJob: AppHandler {
   private let serial: String?
   private var app: AppView?
   private var timer: LoopTimer?
-  /// How often it looks how far the run has come.
+  /// How often to check the progress of the run.
   private static let period = Duration.milliseconds(100)
   private static let periodsPerProgress = 10
   private var periods = 0
@@ -55,7 +56,7 @@ final class BurstJob: AppHandler {
     timer = nil
     let report = runner.report
     app.close("the load test is over")
-    // Until its sessions have ended, which call it.
+    // Retained until the sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }
@@ -93,7 +94,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// What all load tests of a server have counted, by accessory, for metrics.
+/// The counters of all of a server's load tests, by accessory, for metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0
@@ -102,7 +103,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The most accessories with counters of their own; the rest are counted together.
+  /// The maximum number of accessories with their own counters; the rest are counted together.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Something that happened in a world, as clients get it: a line of the timeline, a notification of an app, news of a
-/// session, or a request that changed something. All of one world are numbered together, from 1.
+/// Something that happened in a world, as clients receive it: a line of the timeline, a notification for an app, news
+/// of a session, or a request that changed something. All notices of a world are numbered together, from 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
@@ -27,7 +27,7 @@ struct ControlNotice {
     }
   }
 
-  /// The name of what happened.
+  /// The name of the event.
   var name: String {
     switch content {
     case .event(let event): event.kind.name
@@ -37,7 +37,7 @@ struct ControlNotice {
     }
   }
 
-  /// Its parameters as JSON.
+  /// The event's parameters as JSON.
   var json: String {
     var object = JSONObject()
     object.add("world", world)
@@ -52,7 +52,7 @@ struct ControlNotice {
   }
 }
 
-/// A message that a client did not ask for: a notice, or the state of a job.
+/// A message that the server sends without a request: a notice, or the state of a job.
 public final class ControlNews {
   private enum Content {
     case notice(ControlNotice)
@@ -74,10 +74,10 @@ public final class ControlNews {
     case .made(let tree): tree
     }
 
-  /// As a tree: its method and its parameters.
+  /// As a tree: method and parameters.
   var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
 
-  /// The notification as a line, made once for all clients.
+  /// The notification as a line, written once for all clients.
   private(set) lazy var line: String =
     switch content {
     case .notice(let notice): RPCDocument.notification(method, notice.json)
@@ -91,7 +91,7 @@ struct AppNews {
   let name: String
   var accessory: PublishedAccessory?
   var reason: String?
-  /// Whether it is the accessory that was chosen in the Bluetooth picker.
+  /// Whether this accessory was chosen in the Bluetooth picker.
   var isSelected = false
   let time: Instant
 
@@ -112,7 +112,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// Of the accessory's end: the accessory. Of an app's: the app.
+  /// At the accessory's end, the accessory; at an app's end, the app.
   var accessory: String?
   var app: String?
   var protocolName: String?
@@ -136,7 +136,7 @@ struct SessionNews {
 
 /// A request that changed something.
 struct ChangeNews {
-  /// Longer parameters and results are left out: of each world thousands of notices are kept.
+  /// Longer parameters and results are omitted, because thousands of notices are kept for each world.
   private static let longest = 1_000
 
   /// The method.
@@ -148,7 +148,7 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // Of a whole state the ids are enough; a result of one key is what was made.
+    // For a whole state, the ids are enough; for a single key, it is what was created.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return
@@ -171,7 +171,7 @@ struct ChangeNews {
   }
 }
 
-/// Which notice a client waits for.
+/// Which notice a client is waiting for.
 struct NoticeFilter: Equatable, Sendable {
   var event = ""
   var side: TimelineEvent.Side?
@@ -192,7 +192,7 @@ struct NoticeFilter: Equatable, Sendable {
   }
 }
 
-/// An accessory as an app sees it: what `EAAccessory` has.
+/// An accessory as an app sees it: with the properties of `EAAccessory`.
 struct ConnectedAccessory: Equatable, Sendable {
   var connectionID = 0
   var name = ""

@@ -8,10 +8,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The control protocol's server: worlds with accessories and apps in them, and the clients that control them.
+/// The server of the control protocol: worlds that contain accessories and apps, and the clients that control them.
 ///
-/// It does no I/O of its own beyond what worlds in real time need: doors connect it to stdin and stdout, to sockets and
-/// to HTTP. Everything happens on its loop.
+/// It does no I/O beyond what worlds in real time need: doors connect it to stdin and stdout, to sockets and to HTTP.
+/// Everything happens on its loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -19,36 +19,36 @@ import LinuxIO
 /// client.call("server.info", .object([])) { print($0) }
 /// ```
 public final class ControlServer {
-  /// The most worlds at a time.
+  /// The maximum number of worlds at a time.
   static let mostWorlds = 1_000
-  /// The most accessories, apps, hosts and open sessions of one world, each.
+  /// The maximum number of accessories, apps, hosts and open sessions in one world, each.
   static let mostObjects = 10_000
 
-  /// What a server is made with.
+  /// The settings of a server.
   public struct Settings {
     /// The version of the program.
     public var version = ""
     /// Whether accessories may run programs.
     public var allowsExec = false
-    /// How far sockets may reach.
+    /// Which sockets may be opened.
     public var transport = TransportOptions()
-    /// Every way from an address to a cable.
+    /// The media of addresses.
     public var media = MediumTable.standard
-    /// Where profiles are found.
+    /// Where to find profiles.
     public var profiles = ProfileLibrary()
-    /// The coprocessor of an accessory that other hosts find.
+    /// The coprocessor of accessories that other hosts can find.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
-    /// Whether the world `main` has an event for each control message.
+    /// Whether the world `main` reports each control message as an event.
     public var tellsMessages = false
     /// Called with every event of every world.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// The zero of the loop's clock in nanoseconds since 1970, for captures.
     public var epoch: Int64 = 0
-    /// An event as a line of text, for the comments of captures.
+    /// An event as a line of text, for comments in captures.
     public var eventText: (TimelineEvent) -> String = { $0.json }
-    /// Where captures and the reports of runs are kept beyond the end of the server; nil for nowhere.
+    /// Where captures and reports of runs are kept after the server has ended; nil means they are not kept.
     public var kept: (any KeptFiles)?
-    /// The seed of worlds that are made without one.
+    /// The seed of worlds that are created without one.
     public var seed: UInt64 = 1
 
     /// The defaults.
@@ -65,7 +65,7 @@ public final class ControlServer {
   var hosts = ControlTable<ControlledHost>(kind: "host", prefix: "h")
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
-  /// Those that wait for a connection, by their tickets.
+  /// The sessions waiting for a connection, by ticket.
   var bytePorts: [String: BytePort] = [:]
   /// Where clients can connect.
   var portAddresses: [String] = []
@@ -73,10 +73,10 @@ public final class ControlServer {
   var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
   var captures = ControlTable<ControlledCapture>(
     kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
-  /// What load tests have counted.
+  /// The counters of load tests.
   var bursts = BurstTallies()
 
-  /// A server with the world `main`, whose time is real.
+  /// A server with the world `main`, which runs in real time.
   public init(_ settings: Settings, on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -88,17 +88,17 @@ public final class ControlServer {
 
   /// A client whose door is open: what it launches ends with ``ControlClient/close(_:)``.
   ///
-  /// - Parameter isTransient: whether what it launches lives on without it, as for a single request.
+  /// - Parameter isTransient: whether what the client launches continues without it, as for a single request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
     return client
   }
 
-  /// Plugs an accessory into the world `main`, at a port of the caller's, for clients to control.
+  /// Plugs an accessory into the world `main`, at a port that the caller provides, for clients to control.
   ///
-  /// - Returns: its id.
-  /// - Throws: an error when it cannot be plugged in there.
+  /// - Returns: the accessory's id.
+  /// - Throws: an error if the accessory cannot be plugged in there.
   public func run(
     _ profile: Profile, at port: any Port, handshakeTimeouts: HandshakeTimeouts,
     link: @escaping (inout LinkSettings) -> Void
@@ -111,9 +111,10 @@ public final class ControlServer {
     return id
   }
 
-  /// Does something to every accessory of the world `main` that it fits: only what is plugged in is unplugged.
+  /// Performs an action on every accessory of the world `main` to which it applies: for example, only an accessory that
+  /// is plugged in can be unplugged.
   ///
-  /// - Throws: why one of them cannot be plugged in.
+  /// - Throws: why one of the accessories cannot be plugged in.
   public func performOnAll(_ action: AccessoryAction) throws {
     for accessory in worldMain where action.needsPlug != !accessory.isPlugged {
       try accessory.perform(.accessory(action, of: accessory.id))
@@ -130,7 +131,7 @@ public final class ControlServer {
     settle()
   }
 
-  /// Does what can be done without letting virtual time pass.
+  /// Does everything that is possible without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
   /// Runs work in a later turn, when no other call is in progress.
@@ -138,7 +139,7 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// The world that a request with these parameters changes: that of the object it names. Nil when it changes none.
+  /// The world that a request with these parameters changes: the world of the object it names. nil if it changes none.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -153,7 +154,7 @@ public final class ControlServer {
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }
 
-  /// Ends all worlds: everything is unplugged. The loop must run a little for both ends to notice.
+  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both ends notice.
   public func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
@@ -164,7 +165,7 @@ public final class ControlServer {
   public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// The objects of one kind by their ids, which are never used again.
+/// The objects of one kind by id. An id is never reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String
@@ -177,14 +178,14 @@ struct ControlTable<Object: AnyObject> {
     (self.kind, self.prefix, self.most) = (kind, prefix, most)
   }
 
-  /// All, in the order in which they were made.
+  /// All objects, in the order in which they were created.
   var all: [Object] { order.compactMap { objects[$0] } }
   var count: Int { objects.count }
 
   /// The number in the last id.
   var lastNumber: Int { issued }
 
-  /// The id of the next one.
+  /// The next id.
   mutating func issue(limited: Bool = true) throws(RPCError) -> String {
     if limited, objects.count >= most {
       throw RPCError(.limit, "there are \(most) objects of the kind '\(kind)' already", advice: "remove some first")

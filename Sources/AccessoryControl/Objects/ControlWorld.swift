@@ -9,12 +9,13 @@ import LinuxIO
 
 /// One world of a server: an Apple device with its apps, and accessories.
 ///
-/// In a world in real time things happen by themselves. In virtual time only work of the present moment is done after each
-/// request; time passes while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a wait.
+/// In a world in real time, things happen by themselves. In virtual time, a request only performs the work of the
+/// present moment; time passes while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a
+/// wait.
 final class ControlWorld {
-  /// How many notices are kept for clients that come later.
+  /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
-  /// How many turns of virtual time are made before other clients get their turn.
+  /// How many turns of virtual time run before other clients get their turn.
   private static let turnsAtOnce = 2_000
 
   let id: String
@@ -29,7 +30,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with news of sessions that they have taken: their waits stop, so that they can act at this very moment.
+  /// Clients that have been notified about sessions they took: their waits stop, so that they can act at this very
+  /// moment.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
@@ -60,7 +62,7 @@ final class ControlWorld {
     packets.changed = { [weak self] in self?.recheck() }
   }
 
-  /// Forwards events to the world; those that come while the world is made are dropped.
+  /// Forwards events to the world; events that occur while the world is being created are dropped.
   private final class EventForwarder {
     weak var world: ControlWorld?
   }
@@ -85,7 +87,7 @@ final class ControlWorld {
     add(.event(event), for: nil)
   }
 
-  /// `owner` gets the notice in any case.
+  /// `owner` receives the notice in any case.
   func add(_ content: ControlNotice.Content, for owner: ControlClient?) {
     lastNumber += 1
     let notice = ControlNotice(number: lastNumber, world: id, content: content)
@@ -110,7 +112,7 @@ final class ControlWorld {
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. `done` is called once, at the latest when the limit is over.
+  /// Waits for a notice or a condition. `done` is called once, at the limit at the latest.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
@@ -127,7 +129,7 @@ final class ControlWorld {
     }
   }
 
-  /// Something has changed that waits may be about.
+  /// Something has changed that clients may be waiting for.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
@@ -146,7 +148,7 @@ final class ControlWorld {
     for (wait, end) in done { wait.end(end) }
   }
 
-  /// Does the work of the present moment of virtual time.
+  /// Performs the work of the present moment in virtual time.
   func settle() {
     guard let virtual, failure == nil, !isDriving else { return }
     isDriving = true
@@ -156,7 +158,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Lets virtual time pass as long as a client waits.
+  /// Advances virtual time as long as a client waits.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
@@ -196,27 +198,27 @@ final class ControlWorld {
   var hosts: [ControlledHost] { server.hosts.all.filter { $0.world === self } }
   var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
 
-  /// Shows cables that are new in the world to its captures and in its list of packets.
+  /// Adds the world's new cables to its captures and its list of packets.
   func record(_ taps: CableTaps, of owner: String, _ name: String) {
     packets.watch(taps, of: owner)
     for capture in captures { capture.include(taps, name) }
   }
 
-  /// An ended session can be read until so many others have ended.
+  /// An ended session can be read until this many others have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps an app that was killed with its sessions open, as some systems do, until its sessions end.
+  /// Keeps a killed app and its open sessions, as some systems do, until the sessions end.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {
     killedApps.removeAll { $0.forgetIfDone() }
   }
 
-  /// Unplugs everything and forgets its objects.
+  /// Unplugs everything and forgets the world's objects.
   func end() {
     guard !hasEnded else { return }
     for job in server.jobs.all where job.world === self { job.stop() }
@@ -241,11 +243,11 @@ final class ControlWorld {
 final class ControlWait {
   /// How it ended.
   enum End {
-    /// What was waited for is here.
+    /// What the client waited for has happened.
     case reached(ControlNotice?)
     /// The time is up.
     case limit
-    /// A session that the client has taken needs it.
+    /// A session that the client has taken needs attention.
     case attention
     /// The client is gone.
     case cancelled

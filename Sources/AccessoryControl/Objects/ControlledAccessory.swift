@@ -9,26 +9,26 @@ import AccessorySimulator
 import AccessoryWorlds
 import IAP2
 
-/// A simulated accessory of a world, as clients control it.
+/// A simulated accessory in a world, as clients control it.
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// Where it is plugged in: nil for the world's own device.
+  /// Where the accessory is plugged in; nil for the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviors instead of the profile's: by protocol; the key nil is for all others.
+  /// Behaviors that replace the profile's, by protocol; the key nil stands for all others.
   private var behaviors: [String?: Behavior] = [:]
-  /// What it does in its sessions, when it is the accessory of a recording.
+  /// What the accessory does in its sessions, if it plays back a recording.
   private let recorded: RecordedBehavior?
-  /// The client that has taken the sessions, and of which protocols; nil for all.
+  /// The client that has taken the sessions, and their protocols; nil for all.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
-  /// The witnesses of its cables: captures.
+  /// The observers of the accessory's cables: captures.
   let taps = CableTaps()
-  /// What happened to it, for metrics.
+  /// Counts what happened to the accessory, for metrics.
   var tally = AccessoryTally()
   private var simulated: SimulatedAccessory?
-  /// Whether its quirks have changed since ``simulated`` was made.
+  /// Whether the accessory's quirks have changed since ``simulated`` was created.
   private var isStale = false
 
   private let handshakeTimeouts: HandshakeTimeouts
@@ -67,7 +67,7 @@ final class ControlledAccessory {
   var isPlugged: Bool { simulated?.isAttached ?? false }
   var isWhole: Bool { simulated?.isWhole ?? false }
 
-  /// Performs an action about this accessory.
+  /// Performs an action on this accessory.
   func perform(_ action: WorldAction) throws(RPCError) {
     if let needsPlug = action.needsPlug, needsPlug != isPlugged { throw needsPlug ? notPlugged : pluggedAlready }
     if case .accessory(.plugIn, _) = action { try renew() }
@@ -87,7 +87,7 @@ final class ControlledAccessory {
     }
   }
 
-  /// Makes the accessory again where its quirks have changed.
+  /// Creates the accessory again if its quirks have changed.
   private func renew() throws(RPCError) {
     guard isStale, let old = simulated else { return }
     world.world.remove(old)
@@ -116,14 +116,14 @@ final class ControlledAccessory {
     world.server.accessories.remove(id)
   }
 
-  /// Until its cable has ended, and its programs with it.
+  /// Retained until its cable and its programs have ended.
   private func keep(_ former: SimulatedAccessory) {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
 
   // MARK: Quirks and behaviors
 
-  /// Whether it applies now; else when it is plugged in next.
+  /// Whether it takes effect now; otherwise when the accessory is next plugged in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -144,7 +144,7 @@ final class ControlledAccessory {
     taker = (client.isTransient ? nil : client, protocols)
   }
 
-  /// Sessions from now on are the profile's again; those that were taken are closed.
+  /// From now on sessions follow the profile again; sessions that were taken are closed.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {
@@ -246,7 +246,7 @@ struct AccessoryState: Equatable, Sendable {
   }
 }
 
-/// A behavior that is chosen for each session when it opens.
+/// A behavior that is chosen for each session when the session opens.
 private struct ChosenBehavior: AccessoryBehavior {
   let choose: (Session) -> any AccessoryBehavior
 
@@ -255,7 +255,7 @@ private struct ChosenBehavior: AccessoryBehavior {
   }
 }
 
-/// Hands sessions to a client.
+/// Hands sessions over to a client.
 private struct TakenSessions: AccessoryBehavior {
   let accessory: ControlledAccessory
   let client: ControlClient?

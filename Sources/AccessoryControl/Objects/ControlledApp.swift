@@ -3,17 +3,17 @@ import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
 
-/// A remote app: an ``AppView`` of a world's device behind the control protocol. All rules of notifications, suspension and
-/// sessions are the view's.
+/// A remote app: an ``AppView`` of a world's device, controlled over the protocol. The view defines all rules for
+/// notifications, suspension and sessions.
 final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// Whose connection it lives by; nil for one that lives on.
+  /// The connection on which the app's life depends; nil if the app continues without it.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
-  /// The view of an app that was killed with its sessions open.
+  /// The view of an app that was killed while it had open sessions.
   private var killed: AppView?
 
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
@@ -22,7 +22,7 @@ final class ControlledApp: AppHandler {
     view = world.world.device.makeApp(self, settings: choices.settings)
   }
 
-  /// The view, while the app can call anything.
+  /// The view, while the app can make calls.
   func running() throws(RPCError) -> AppView {
     let view = try living()
     guard view.state != .suspended else {
@@ -38,7 +38,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action about this app. It is launched and opens sessions by methods with parameters of their own.
+  /// Performs an action on this app. Launching it and opening sessions are separate methods with their own parameters.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -71,8 +71,8 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. Its sessions are closed, or the device keeps them as some systems do: the accessory believes that the
-  /// app is there, and what it sends is not read.
+  /// Ends the app. Its sessions are closed, or the device keeps them, as some systems do: the accessory then believes
+  /// that the app is still there, but nothing reads what it sends.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
@@ -91,14 +91,14 @@ final class ControlledApp: AppHandler {
 
   private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
 
-  /// Whether the last session of an app that was killed has ended; then nothing is kept of it.
+  /// Whether the last session of a killed app has ended, so that nothing more is kept.
   func forgetIfDone() -> Bool {
     guard !hasSessions else { return false }
     closeSessions("the app was killed")
     return true
   }
 
-  /// Ends the sessions that a killed app has left.
+  /// Ends the sessions that a killed app left open.
   func closeSessions(_ reason: String) {
     let ended = killed
     killed = nil
@@ -113,7 +113,7 @@ final class ControlledApp: AppHandler {
   func appRuns(_ isRunning: Bool, _ app: AppView) { tell(isRunning ? "resumed" : "suspended", nil) }
 
   private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
-    // An app that was killed gets nothing.
+    // A killed app is not notified of anything.
     if killed != nil, name != "ended" { return }
     let isSelected = name == "connect" && accessory.map { picker.takesSelection($0) } ?? false
     world.add(
@@ -132,7 +132,7 @@ final class ControlledApp: AppHandler {
   }
 }
 
-/// What an app is launched with.
+/// The settings of an app that is launched.
 struct AppChoices: Equatable, Sendable {
   var world = "main"
   var name: String?

@@ -3,21 +3,21 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessorySessions
 
-/// A recording of cables that is switched on and off while they are in use: pcapng, or a transcript.
+/// A recording of cables that can be switched on and off while they are in use: pcapng, or a transcript.
 ///
-/// The bytes are kept here up to a limit, for clients to read, and are written to a file where the server keeps files. At the
-/// limit the recording stops, so that what is there is a readable file.
+/// The bytes are kept in memory up to a limit, for clients to read, and are also written to a file if the server keeps
+/// files. At the limit the recording stops, so that what was recorded is a readable file.
 final class ControlledCapture {
-  /// The most captures at a time.
+  /// The maximum number of captures at a time.
   static let mostCaptures = 1_000
-  /// The most bytes that all captures of a server may keep.
+  /// The maximum number of bytes that all captures of a server may keep.
   static let mostBytes = 256 << 20
 
   enum Form: String, CaseIterable, Sendable {
     case pcapng
     case transcript
 
-    /// The ending of its file.
+    /// The extension of the capture's file name.
     var ending: String { self == .pcapng ? "pcapng" : "txt" }
   }
 
@@ -35,7 +35,7 @@ final class ControlledCapture {
   let limit: Int
   private(set) var bytes: [UInt8] = []
   private(set) var isRecording = true
-  /// How many blocks or lines had no room.
+  /// How many blocks or lines did not fit.
   private(set) var lostCount = 0
   private(set) var failure: String?
   private let key: Int
@@ -58,7 +58,7 @@ final class ControlledCapture {
     for taps in self.taps { watch(taps.taps, taps.name) }
   }
 
-  /// The name of its file.
+  /// The name of the file.
   var name: String { "\(id).\(form.ending)" }
 
   // MARK: What is recorded
@@ -73,7 +73,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Records something that has come into its world, if it records the world.
+  /// Records an object that is new in its world, if the capture records the whole world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }
@@ -88,7 +88,7 @@ final class ControlledCapture {
     }
   }
 
-  /// An event of the world, which is a comment in pcapng.
+  /// An event in the world, which becomes a comment in pcapng.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =
@@ -112,7 +112,7 @@ final class ControlledCapture {
     self.file = nil
   }
 
-  /// Ends the recording. What was recorded stays until the capture is removed.
+  /// Ends the recording. What was recorded is kept until the capture is removed.
   func stop() {
     guard isRecording else { return }
     isRecording = false
@@ -122,7 +122,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// What it may still take of the memory for all captures.
+  /// How much of the memory for all captures this one may still use.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var state: CaptureState {
@@ -145,11 +145,11 @@ extension ControlServer {
     public let id: String
     /// Its name.
     public let name: String
-    /// Its world, or the address at which it is plugged in.
+    /// The accessory's world, or the address where it is plugged in.
     public let place: String
-    /// The zero of its clock, in nanoseconds since 1970.
+    /// The zero of the accessory's clock, in nanoseconds since 1970.
     public let epoch: Int64
-    /// Takes witnesses of its cables. The server uses keys from 1 up.
+    /// Adds observers to the accessory's cables. The server uses keys from 1 up.
     public let taps: CableTaps
   }
 
@@ -170,7 +170,7 @@ extension ControlServer {
   }
 }
 
-/// What a capture is started with.
+/// The settings of a new capture.
 struct CaptureChoices: Equatable, Sendable {
   var world = "main"
   var accessory: String?

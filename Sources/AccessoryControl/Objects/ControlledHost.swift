@@ -8,7 +8,7 @@ final class ControlledHost {
   let id: String
   let world: ControlWorld
   let address: Address
-  /// The witnesses of its cables: captures.
+  /// The observers of the host's cables: captures.
   let taps = CableTaps()
   private let cables: HostCables
   private let dialer: Dialer
@@ -30,7 +30,7 @@ final class ControlledHost {
     world.record(taps, of: id, address.description)
   }
 
-  /// Stops connecting, and unplugs what is connected.
+  /// Stops connecting, and unplugs everything that is connected.
   func remove() {
     dialer.stop()
     cables.unplug("the address was removed")
@@ -44,7 +44,7 @@ final class ControlledHost {
   }
 }
 
-/// Plugs the cables of one address into a device, and remembers them until they end.
+/// Plugs the cables of one address into a device, and keeps track of them until they end.
 private final class HostCables: CableOwner {
   private let device: Device
   private var cables: [Int: PluggedCable] = [:]

@@ -1,13 +1,13 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A run that takes a while: bursts, a scenario, seeded worlds. It reports its progress, can be cancelled, and keeps its
-/// report when it is over.
+/// A run that takes a while: bursts, a scenario, seeded worlds. It reports its progress, can be cancelled, and keeps
+/// its report when it has ended.
 final class ControlledJob {
-  /// The most jobs that are kept; of more, the oldest that are over are forgotten.
+  /// The maximum number of jobs that are kept; beyond it, the oldest ended jobs are forgotten.
   static let mostKept = 100
 
-  /// What a run is.
+  /// The kind of run.
   enum Kind: String, CaseIterable, Sendable {
     case burst
     case scenario
@@ -20,16 +20,16 @@ final class ControlledJob {
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
-  /// Stops the run; it then ends with what it has.
+  /// Stops the run, which then ends with the results so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Forms that are not those of the report, since programs read them already.
+  /// Formats that differ from those of the report, because existing programs read them.
   private var ownForms: [ReportForm: String] = [:]
-  /// What was measured so far.
+  /// The results so far.
   var figures: () -> JSON5Value? = { nil }
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// Why its reports are not in the folder of --keep.
+  /// Why the job's reports are not in the folder of --keep.
   private var keepFailure: String?
 
   /// How it ended.
@@ -44,7 +44,7 @@ final class ControlledJob {
     self.client = client.isTransient ? nil : client
   }
 
-  /// Makes room for another, and the job.
+  /// Makes room for one more job, and creates it.
   static func make(
     _ kind: Kind, _ title: String, in world: ControlWorld, _ call: ControlCall
   ) throws(RPCError) -> ControlledJob {
@@ -67,8 +67,8 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Works a little in each turn of the server's loop, so that other clients get their turn, until `step` is over or the job
-  /// is cancelled; `finish` then ends it. A step returns how far the work has come, and nil when it is over.
+  /// Works a little in each turn of the server's loop, so that other clients get their turn, until `step` is done or
+  /// the job is cancelled; then `finish` ends it. A step returns the progress, or nil when it is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false
@@ -84,7 +84,7 @@ final class ControlledJob {
     world.server.later(turn)
   }
 
-  /// The whole report in a form.
+  /// The complete report in a format.
   func report(_ form: ReportForm) throws(RPCError) -> String {
     guard let result else { throw RPCError(.state, "the job has no report yet", advice: "wait for it: job.wait") }
     return ownForms[form] ?? (form == .json ? result.json.text : result.text(as: form))
@@ -123,7 +123,7 @@ final class ControlledJob {
 }
 
 extension ReportForm {
-  /// The forms of a job's report.
+  /// The formats of a job's report.
   static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
 }
 

@@ -3,24 +3,24 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// One end of a session: an app's, or an accessory's that a client has taken.
+/// One end of a session: an app's end, or the end of an accessory whose sessions a client has taken.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory whose end it is; nil for an app's.
+  /// The accessory, at an accessory's end; nil at an app's end.
   weak var accessory: ControlledAccessory?
-  /// The app whose end it is; nil for an accessory's.
+  /// The app, at an app's end; nil at an accessory's end.
   weak var app: ControlledApp?
-  /// Of an app's end: the connection ID of its accessory.
+  /// At an app's end: the connection ID of its accessory.
   var connectionID: Int?
-  /// The client that gets its notifications.
+  /// The client that receives the session's notifications.
   weak var client: ControlClient?
-  /// A connection of its own that carries its bytes; then requests do not.
+  /// A separate connection that carries the session's bytes; requests then do not.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
-  /// Bytes that wait for room.
+  /// Bytes that are waiting for room.
   private final class Write {
     var bytes: ArraySlice<UInt8>
     var isOver = false
@@ -48,11 +48,11 @@ final class ControlledSession: SessionHandler {
     return bytes
   }
 
-  /// How many bytes requests have that wait for room.
+  /// How many bytes of requests are waiting for room.
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes in the order of the requests. What has no room waits, at most until the deadline; `done` gets how many bytes were
-  /// taken.
+  /// Writes in the order of the requests. Bytes without room wait, at most until the deadline; `done` receives the
+  /// number of bytes taken.
   func write(_ bytes: [UInt8], until deadline: Instant, by client: ControlClient, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)
@@ -63,7 +63,7 @@ final class ControlledSession: SessionHandler {
         write.isOver = true
         self?.writes.removeAll { $0 === write }
         done(bytes.count - write.bytes.count)
-        // Another may have waited behind it.
+        // Another write may have been waiting after it.
         self?.pump()
       })
   }

@@ -1,16 +1,16 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The runs in the folder of `easim serve --keep DIR`, those of earlier servers too: for each a folder with `run.json` and its
-/// reports.
+/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers: each is a folder with
+/// `run.json` and its reports.
 struct KeptRuns {
-  /// The most runs that are listed.
+  /// The maximum number of runs that are listed.
   static let mostListed = 1_000
   private static let folder = "runs"
 
   let files: any KeptFiles
 
-  /// Writes a run that is over; a sentence when that fails.
+  /// Writes a run that has ended; returns a sentence if that fails.
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {
@@ -24,7 +24,7 @@ struct KeptRuns {
     } catch { return "the reports of the job '\(job.id)' were not kept: \(error)" }
   }
 
-  /// The last runs, oldest first.
+  /// The most recent runs, oldest first.
   func list() -> [KeptRun] {
     files.names(in: Self.folder).suffix(Self.mostListed).compactMap { name in
       guard let bytes = files.read("\(Self.folder)/\(name)/run.json"), let tree = try? JSON5.read(bytes, file: name),

@@ -5,20 +5,20 @@ import IAP2
 
 /// The packets on the cables of a world, as `packet.list` shows them.
 ///
-/// Writing down every packet costs time and memory, so it is done only while a client has asked for it (`packet.record`).
-/// The first packets of each cable are always kept: they show how an accessory was connected, and without its SYN a link's
+/// Recording every packet costs time and memory, so it happens only after a client has asked for it (`packet.record`).
+/// The first packets of each cable are always kept: they show how an accessory connected, and without its SYN a link's
 /// sessions could not be told apart.
 ///
-/// Invariant: at most ``Limits/packets`` packets of together at most ``Limits/bytes`` bytes are kept, the newest ones, and much
-/// less while nothing was recorded.
+/// Invariant: at most ``Limits/packets`` packets with a total of at most ``Limits/bytes`` bytes are kept, the newest
+/// ones, and far fewer while nothing is recorded.
 final class PacketLog {
   /// How much is kept.
   struct Limits: Equatable, Sendable {
     var packets = 100_000
     var bytes = 32 << 20
-    /// Of each cable, also while nothing is recorded.
+    /// For each cable, even while nothing is recorded.
     var firstPackets = 96
-    /// Of a world in which nothing was ever recorded: there may be a thousand of these.
+    /// For a world in which nothing was ever recorded: there may be a thousand of these.
     var quietPackets = 2_000
     var quietBytes = 1 << 20
   }
@@ -28,7 +28,7 @@ final class PacketLog {
   private var byteCount = 0
   private var cableCount = 0
   private(set) var lastNumber = 0
-  /// Whether all packets are written down.
+  /// Whether all packets are recorded.
   var isRecording = false { didSet { hasRecorded = hasRecorded || isRecording } }
   private var hasRecorded = false
   /// Called after each packet.
@@ -36,15 +36,15 @@ final class PacketLog {
 
   init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// The number of the oldest packet that is kept; one more than the last when there is none.
+  /// The number of the oldest packet that is kept; one more than the last if there is none.
   var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// Captures have the keys from 1.
+  /// Captures use the keys from 1 up.
   private static let key = 0
-  /// Of how many cables of an owner the native channels are known by the cable's number.
+  /// For how many cables of an owner the native channels can be found by the cable's number.
   private static let cables = 64
 
-  /// Sees the cables of an accessory or of an address.
+  /// Observes the cables of an accessory or of an address.
   func watch(_ taps: CableTaps, of owner: String) {
     var numbers: [Int: Int] = [:]
     taps.add(Self.key) { [unowned self] cable, protocolName in
@@ -84,7 +84,7 @@ final class PacketLog {
   }
 }
 
-/// One packet, or what else passed a cable.
+/// One packet, or other bytes that passed a cable.
 struct LoggedPacket: Equatable, Sendable {
   enum Event: String, CaseIterable, Sendable {
     case packet
@@ -98,14 +98,14 @@ struct LoggedPacket: Equatable, Sendable {
   var number = 0
   var time = Instant.origin
   var cable = 0
-  /// The id of the accessory, or of the host whose address it is at.
+  /// The id of the accessory, or of the host whose address the accessory is at.
   var accessory = ""
   var from = Cable.End.accessory
   var event = Event.packet
-  /// The protocol of the native channel, of a transfer.
+  /// For a transfer, the protocol of its native channel.
   var channel: String?
   var header: PacketHeader?
-  /// What the session of the packet carries, where its SYN was seen.
+  /// What the packet's session carries, if its SYN was seen.
   var kind: LinkSession.Kind?
   /// Whether a packet with this number was seen before.
   var isRepeated = false
@@ -114,7 +114,7 @@ struct LoggedPacket: Equatable, Sendable {
   var bytes: [UInt8] = []
 }
 
-/// Writes down what passes one channel of a cable.
+/// Records what passes one channel of a cable.
 private final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
@@ -127,9 +127,9 @@ private final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were left out, so that the next ones may begin inside a packet.
+    /// Whether bytes were skipped, so that the next ones may begin inside a packet.
     var isTorn = false
-    /// The numbers of the last packets that carried something.
+    /// The numbers of the last packets that carried a payload.
     var highest: UInt8?
   }
 
@@ -164,7 +164,7 @@ private final class PacketWitness: CableWitness {
       case .spoiled(let header, _): spoiled(header, packet, end, time)
       case .detection: add(.detection, "DETECT", packet, end, time)
       case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
-      // The rest of a packet whose beginning was left out.
+      // The rest of a packet whose beginning was skipped.
       case .skipped where isTorn: break
       case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
       }
@@ -184,7 +184,7 @@ private final class PacketWitness: CableWitness {
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Half of the numbers lie behind the newest one.
+      // Half of the possible numbers precede the newest one.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

@@ -4,9 +4,9 @@ import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 
-/// Runs that take no time but the machine's: a scenario in virtual time, and seeded worlds.
+/// Runs that need no real time: a scenario in virtual time, and seeded worlds.
 extension ControlledJob {
-  /// How many turns of virtual time are made at once.
+  /// How many turns of virtual time run at once.
   private static let turnsAtOnce = 2_000
 
   /// Plays a scenario.
@@ -56,7 +56,7 @@ extension ControlledJob {
     work {
       if report.worlds == count { return nil }
       report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
-      // Not a notice for each world.
+      // Not one notice per world.
       return Double(report.worlds / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
       report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)

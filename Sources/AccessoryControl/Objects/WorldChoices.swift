@@ -3,7 +3,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// What a world is made with: the parameters of `world.create`.
+/// The settings of a new world: the parameters of `world.create`.
 struct WorldChoices: Equatable, Sendable {
   enum Time: String, CaseIterable, Sendable {
     case real

@@ -1,32 +1,33 @@
 import AccessoryFormats
 
-/// One client of the control protocol: calls go in, results and news come out. Doors carry them as lines or by HTTP.
+/// One client of the control protocol: calls go in, results and notifications come out. Doors carry them as lines or
+/// over HTTP.
 ///
-/// - Calls are begun in their order, and end when they are done. Those that wait (`time.runUntil`, `session.read` with a
-///   wait) do not hold up others.
-/// - What a client launched ends with it: ``close(_:)``.
+/// - Calls begin in order, and end when they are done. Calls that wait (`time.runUntil`, `session.read` with a wait) do
+///   not hold up others.
+/// - Whatever a client launched ends with it: ``close(_:)``.
 public final class ControlClient {
-  /// The most calls that wait for something.
+  /// The maximum number of calls that may wait.
   static let mostWaiting = 1_000
 
-  /// Called with its news.
+  /// Called with each notification for the client.
   public var news: ((ControlNews) -> Void)?
-  /// Called in a turn of its own when ``takesCalls`` may have become true.
+  /// Called in a separate turn when ``takesCalls`` may have become true.
   public var changed: (() -> Void)?
-  /// Whether what it launches lives on without it: one request by HTTP is no connection.
+  /// Whether what the client launches continues without it, because a single HTTP request is not a lasting connection.
   private(set) var isTransient: Bool
-  /// Whether it gets the news of all apps and sessions, too.
+  /// Whether the client also receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that are not begun: one may first read a file.
+  /// Calls that have not begun: one before them may be reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// The worlds whose events it gets; nil for none.
+  /// The worlds whose events the client receives; nil for none.
   var subscription: ControlSubscription?
-  /// Whether it came by a ``ControlPort``, where it can also bring the bytes of sessions.
+  /// Whether the client connected through a ``ControlPort``, where it can also carry the bytes of sessions.
   var cameByPort = false
-  /// Whether it is over.
+  /// Whether the client has ended.
   public private(set) var isClosed = false
 
   init(_ server: ControlServer, isTransient: Bool) {
@@ -34,13 +35,13 @@ public final class ControlClient {
     self.isTransient = isTransient
   }
 
-  /// Whether it should be given further calls now.
+  /// Whether the client accepts further calls now.
   public var takesCalls: Bool { waiting < Self.mostWaiting && !isReading && !isClosed }
 
   /// Whether every call has ended.
   public var isIdle: Bool { waiting == 0 && queue.isEmpty }
 
-  /// Calls a method. `done` is called once with its result, unless the client ends before.
+  /// Calls a method. `done` is called once with the result, unless the client ends first.
   public func call(
     _ method: String, _ params: JSON5Value, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) {
@@ -59,7 +60,7 @@ public final class ControlClient {
     var isWaiting = false
     let call = ControlCall(server, self) { [weak self] result in
       guard let self, !isClosed else { return }
-      // Before the result, so that the client's end is not held up by this call.
+      // Before the result, so that this call does not hold up the client's end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -108,16 +109,16 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// What it launches from now on lives on without it, and it gets no news of it.
+  /// What the client launches from now on continues without it, and the client is not notified about it.
   func detach() { isTransient = true }
 
-  /// From now on it gets everything that happens in every world.
+  /// From now on the client is notified of everything that happens in every world.
   public func observe() {
     isObserver = true
     subscription = ControlSubscription(worlds: nil)
   }
 
-  /// The connection has ended: what it launched ends as if it had been killed.
+  /// The connection has ended: what the client launched ends as if it had been killed.
   public func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -126,7 +127,7 @@ public final class ControlClient {
   }
 }
 
-/// Which events a client gets.
+/// Which events a client receives.
 struct ControlSubscription {
   /// The worlds; nil for all.
   var worlds: Set<String>?

@@ -1,10 +1,10 @@
 import AccessoryFormats
 
 extension ControlClient {
-  /// Answers a document of JSON-RPC. `done` is called once with the line of the answer, nil where none is wanted, unless the
-  /// client ends before.
+  /// Answers a JSON-RPC document. `done` is called once with the line of the answer, or nil if none is expected, unless
+  /// the client ends first.
   public func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
-    // White space alone is no request.
+    // White space alone is not a request.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
     switch RPCDocument(document) {
     case .single(let request): answer(request, "\n", done)
@@ -36,7 +36,7 @@ extension ControlClient {
   }
 }
 
-/// A document of JSON-RPC, read: one request, several, or something that is wrong.
+/// A parsed JSON-RPC document: one request, several, or an error.
 enum RPCDocument {
   /// One object.
   case single(Result<RPCRequest, RPCFailure>)
@@ -45,7 +45,7 @@ enum RPCDocument {
 
   /// The longest one.
   static let longest = 4 << 20
-  /// The most requests of one batch.
+  /// The maximum number of requests in one batch.
   static let mostRequests = 1_000
 
   /// Reads a document.
@@ -84,7 +84,7 @@ enum RPCDocument {
   }
 }
 
-/// A request that cannot be read, with its id where it has one.
+/// A request that cannot be read, with its id if it has one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -94,7 +94,7 @@ struct RPCFailure: Error {
   }
 }
 
-/// The id of a request, as it was written.
+/// The id of a request, as written.
 enum RPCID: Equatable, Sendable {
   case text(String)
   case number(String)
@@ -111,7 +111,7 @@ enum RPCID: Equatable, Sendable {
 
 /// One request.
 struct RPCRequest {
-  /// Nil for a notification, which gets no answer.
+  /// nil for a notification, which gets no answer.
   var id: RPCID?
   var method: String
   var params: JSON5Value

@@ -6,36 +6,36 @@ import AccessoryFormats
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
 /// ```
 public struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors, for programs. The code of JSON-RPC follows from the kind.
+  /// The kinds of errors, for programs. The JSON-RPC code follows from the kind.
   public enum Kind: String, CaseIterable, Sendable {
     /// The line is not JSON.
     case parse
-    /// The line is JSON, but no request.
+    /// The line is JSON, but not a request.
     case request
     /// There is no such method.
     case method
     /// A parameter is unknown, missing or wrong.
     case params
-    /// No such object was ever made.
+    /// There never was such an object.
     case unknown
-    /// The object existed, and is gone.
+    /// The object existed, but is gone.
     case gone
-    /// The object is in a state in which this cannot be done.
+    /// The object's state does not allow this.
     case state
-    /// The device or the accessory gives no session.
+    /// The device or the accessory refused the session.
     case refused
-    /// The world's time is real, or virtual, and this needs the other.
+    /// The world runs in real time and this needs virtual time, or the reverse.
     case time
     /// An address cannot be used.
     case address
-    /// A limit of the server is reached.
+    /// A limit of the server has been reached.
     case limit
-    /// The server was not started with the option that this needs.
+    /// The server was started without the option that this needs.
     case notAllowed
-    /// The server made a mistake.
+    /// A bug in the server.
     case server
 
-    /// The code of JSON-RPC.
+    /// The JSON-RPC code.
     public var code: Int {
       switch self {
       case .parse: -32700
@@ -54,7 +54,7 @@ public struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// When it happens, for documents.
+    /// When the error occurs, for documents.
     public var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
@@ -76,19 +76,19 @@ public struct RPCError: Error, Equatable, Sendable {
 
   /// One wrong parameter.
   public struct Problem: Equatable, Sendable {
-    /// Where it is: `protocols[1]`; empty for the parameters as a whole.
+    /// The place of the error: `protocols[1]`; empty for the parameters as a whole.
     public var path: String
     /// What is wrong.
     public var message: String
   }
 
-  /// What kind of error it is.
+  /// The kind of error.
   public var kind: Kind
-  /// What is wrong, in a sentence.
+  /// What is wrong, as a sentence.
   public var message: String
-  /// What to do about it; nil where the message says it.
+  /// What to do about it; nil if the message says so.
   public var advice: String?
-  /// The wrong parameters, each of them.
+  /// All wrong parameters.
   public var problems: [Problem] = []
 
   /// An error.
@@ -98,7 +98,7 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// The mistakes in parameters; a mistake that names the record names the method's parameters instead.
+  /// The mistakes in the parameters; a mistake that names the record names the method's parameters instead.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -5,22 +5,22 @@ import LinuxIO
 
 /// The files that one request names.
 ///
-/// A file may be on a disk that does not answer, so it is never read on the loop: a method that asks for a file that was not
-/// read yet fails, the file is read on another thread, and the method is called again. So a method reads its files before it
-/// changes anything.
+/// A file may be on a disk that does not respond, so it is never read on the loop: a method that asks for a file that
+/// has not been read yet fails, the file is read on another thread, and the method is called again. Methods therefore
+/// read their files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
     var files: [String: Result<[UInt8], TextFileError>] = [:]
     var missing: (path: String, limit: Int)?
   }
 
-  /// How long a file may take.
+  /// How long reading a file may take.
   private let limit: Duration
   private let state = Locked(State())
 
   init(within limit: Duration = TextFile.patience) { self.limit = limit }
 
-  /// Whether a file has to be read before the method can go on.
+  /// Whether a file must be read before the method can continue.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
   /// The bytes of a regular file.
@@ -33,7 +33,7 @@ final class RequestFiles: Sendable {
     return try found.get()
   }
 
-  /// Reads the missing file, and calls `done` on the loop. In virtual time no thread is waited for.
+  /// Reads the missing file, and calls `done` on the loop. In virtual time, nothing waits for threads.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
@@ -46,7 +46,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // Used on the loop only.
+    // Used only on the loop.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {
@@ -57,7 +57,7 @@ final class RequestFiles: Sendable {
     do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
   }
 
-  /// Whether it was the first result for this file.
+  /// Whether this was the first result for this file.
   @discardableResult
   private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
     state.withLock { state in
