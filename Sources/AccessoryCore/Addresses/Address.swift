@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 /// The address of an accessory, real or simulated, in the one grammar that is used everywhere. ``AddressForm/all``
-/// has every form and what each role does with it.
+/// lists every form and what each role does with it.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
@@ -13,7 +13,8 @@ import AccessoryFormats
 ///
 /// ``description`` writes what ``init(parsing:)`` reads back to the same value.
 public enum Address: Hashable, Sendable {
-  /// Accessories in a local directory: the default directory when nil, every accessory when no serial is given.
+  /// Accessories in a local directory: nil means the default directory; without a serial number, every accessory
+  /// matches.
   case local(directory: String?, serial: String?)
   /// A unix socket.
   case unix(path: String)
@@ -21,16 +22,16 @@ public enum Address: Hashable, Sendable {
   case tcp(host: String, port: UInt16)
   /// A pseudo terminal: the simulator links `path` to it.
   case pty(path: String)
-  /// A serial line; the usual rate when no baud rate is given.
+  /// A serial line; without a baud rate, the usual rate applies.
   case serial(path: String, baud: Int?)
   /// Real accessories on USB.
   case usb(USBSelector)
   /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
   case usbip(host: String, port: UInt16)
-  /// A USB device controller of this kernel, for a simulated accessory as a real USB device; the only one when it has no
-  /// name.
+  /// A USB device controller of this kernel, for a simulated accessory as a real USB device; without a name, the only
+  /// controller.
   case gadget(controller: String?)
-  /// Bluetooth: paired accessories, or this machine as one.
+  /// Bluetooth: paired accessories, or this machine acting as one.
   case bluetooth(BluetoothSelector)
 
   /// Which accessories on USB an address selects.
@@ -41,14 +42,14 @@ public enum Address: Hashable, Sendable {
     case product(vendor: UInt16, product: UInt16)
     /// By the serial number in the device descriptor.
     case serial(String)
-    /// By the place it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
+    /// By the place where it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
     case port(bus: Int, path: [Int])
   }
 
-  /// The most bytes a unix socket path may have: the kernel's field holds 108 and ends in zero.
+  /// The maximum length of a unix socket path in bytes: the kernel's field holds 108 and ends with a zero.
   public static let longestUnixPath = 107
 
-  /// What an address begins with: the medium that opens it.
+  /// What an address begins with, which determines the medium.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
     /// Accessories in a local directory.
     case local
@@ -69,7 +70,7 @@ public enum Address: Hashable, Sendable {
     /// Bluetooth.
     case bt
 
-    /// The form of such an address, with words in capitals for what has to be filled in: `tcp:HOST:PORT`.
+    /// The form of such an address, with placeholders in capitals: `tcp:HOST:PORT`.
     var form: String {
       switch self {
       case .local: "local:"
@@ -144,16 +145,16 @@ extension Address.USBSelector: CustomStringConvertible {
 public struct AddressError: Error, Equatable, Sendable {
   /// The address as it was written.
   public let text: String
-  /// The part of it that is wrong; empty where something is missing.
+  /// The wrong part; empty if something is missing.
   public let part: String
-  /// Where that part begins, in bytes of UTF-8.
+  /// Where the wrong part begins, in bytes of UTF-8.
   public let offset: Int
   /// The problem, as a fragment of a sentence that names the part: "the port '99999' is above 65535".
   public let problem: String
-  /// The nearest right form, where there is one; words in capitals are to be filled in.
+  /// The nearest correct form, if there is one, with placeholders in capitals.
   public let suggestion: String?
 
-  /// Makes an error about one part of `text`.
+  /// Creates an error about one part of `text`.
   public init(text: String, part: String, offset: Int, problem: String, suggestion: String?) {
     self.text = text
     self.part = part
@@ -173,7 +174,7 @@ extension AddressError: CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// This text with control characters as escapes, and cut at a length.
+  /// This text with control characters escaped, cut at a maximum length.
   func spelledOut(atMost limit: Int) -> String {
     let shown = String(String.UnicodeScalarView(unicodeScalars.prefix(limit))).spelledOut
     return unicodeScalars.dropFirst(limit).isEmpty ? shown : shown + "…"

@@ -1,19 +1,19 @@
 /// One form of an address, for documents: how it is written, and what each role does with it.
 public struct AddressForm: Equatable, Sendable {
-  /// How it is written, with words in capitals for what has to be filled in.
+  /// How the form is written, with placeholders in capitals.
   public let written: String
-  /// One that is right.
+  /// A valid example.
   public let example: String
-  /// What a host connects to; nil where it is not for hosts.
+  /// What a host connects to; nil if hosts cannot use it.
   public let host: String?
-  /// Where a simulated accessory appears; nil where it does not.
+  /// Where a simulated accessory appears; nil if simulated accessories cannot use it.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {
     (self.written, self.example, self.host, self.simulator) = (written, example, host, simulator)
   }
 
-  /// Every form there is, by kind.
+  /// All forms, by kind.
   public static let all: [AddressForm] = [
     AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
     AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),

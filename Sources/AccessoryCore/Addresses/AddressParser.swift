@@ -7,13 +7,13 @@ extension Address {
   /// try Address(parsing: "serial:/dev/ttyUSB0,115200")
   /// ```
   ///
-  /// - Throws: ``AddressError``, which names the wrong part and the nearest right form.
+  /// - Throws: ``AddressError``, which names the wrong part and the nearest correct form.
   public init(parsing text: String) throws(AddressError) {
     self = try AddressParser(text: text).parse()
   }
 }
 
-/// The grammar of addresses. The parts are slices of the original text, so that an error has its place.
+/// The grammar of addresses. The parts are slices of the original text, so that an error knows its place.
 struct AddressParser {
   let text: String
 
@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// An error about a part, which is a slice of the text and so carries its place.
+  /// An error about a part, which is a slice of the text and therefore knows its place.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,12 +73,12 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// A kind by itself where that is an address, as of any accessory on USB.
+  /// A kind by itself, where that is a complete address, such as that of any USB accessory.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
 
-  /// What a path without a kind is by its place or its ending.
+  /// The kind that a path suggests by its location or extension.
   private func guessFromPath() -> String? {
     if text.hasPrefix("/dev/tty") || text.hasPrefix("/dev/serial/") { return "serial:\(text)" }
     if text.hasPrefix("/dev/pts/") { return "pty:\(text)" }
@@ -86,7 +86,7 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// The text read as what follows `kind`, if it is valid there and specific: `localhost:7000`, `1-2.4`, `hci0`.
+  /// The text read as if it followed `kind:`, if it is valid there and unambiguous: `localhost:7000`, `1-2.4`, `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }
@@ -129,7 +129,7 @@ extension AddressParser {
 
   private func path(_ part: Substring, kind: String, form: String? = nil) throws(AddressError) -> String {
     guard !part.isEmpty else { throw error(part, "the path is missing", form ?? "\(kind):PATH") }
-    // A shell expands '~' at the beginning of a word only, and here the kind is the beginning.
+    // A shell expands '~' only at the beginning of a word, which here is the kind.
     if part.hasPrefix("~/") { throw error(part, "'~' is not expanded", "\(kind):$HOME\(part.dropFirst())") }
     return String(part)
   }
@@ -194,13 +194,13 @@ extension AddressParser {
   }
 }
 
-/// Serial numbers in addresses of a local directory, in which '#' ends the directory and '/' separates directories.
+/// Serial numbers in addresses of a local directory, where '#' ends the directory and '/' separates directories.
 enum LocalSerial {
   private static let codes: [(code: String, character: Character)] = [
     ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),
   ]
 
-  /// The serial number as an address has it.
+  /// The serial number as written in an address.
   static func escaped(_ serial: String) -> String {
     var text = ""
     for index in serial.indices {
@@ -214,7 +214,7 @@ enum LocalSerial {
     return text
   }
 
-  /// The serial number that an address has; a '%' without one of the codes is itself.
+  /// The serial number that an address contains; a '%' that begins no known code stands for itself.
   static func unescaped(_ text: Substring) -> String {
     var serial = ""
     var rest = text

@@ -34,7 +34,7 @@ struct USBSelectorParser {
   ) throws(AddressError) -> UInt16 {
     if let number = Self.hexadecimal(part) { return number }
     let problem = part.isEmpty ? "the \(name) is missing" : "the \(name) '\(part)' is not four hexadecimal digits"
-    // `0x5ac` and `5ac` are clear enough to be put right.
+    // `0x5ac` and `5ac` are unambiguous, so they can be corrected.
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
     let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
@@ -53,7 +53,7 @@ struct USBSelectorParser {
       }
       ports.append(port)
     }
-    // USB allows seven tiers: the root, five hubs, the device.
+    // USB allows seven tiers: the root, five hubs and the device.
     guard ports.count <= 6 else { throw parser.error(path, "the port path has more than six steps", "usb:\(bus)-1.2") }
     return .port(bus: busNumber, path: ports)
   }
@@ -66,7 +66,7 @@ struct USBSelectorParser {
 
 /// The address of a Bluetooth device, such as `AA:BB:CC:DD:EE:FF`.
 public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// Its 48 bits; the first pair of digits is the highest byte.
+  /// The 48 bits; the first pair of digits is the highest byte.
   public let value: UInt64
 
   /// An address from the low 48 bits of a number.
@@ -74,7 +74,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value & 0xFFFF_FFFF_FFFF
   }
 
-  /// Reads six pairs of hexadecimal digits with colons between them; nil for anything else.
+  /// Reads six pairs of hexadecimal digits separated by colons; nil for anything else.
   public init?(_ text: some StringProtocol) {
     let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
     guard pairs.count == 6 else { return nil }
@@ -88,30 +88,30 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// Its bytes in the order of the digits, as they go into identification.
+  /// The bytes in the order of the digits, as they appear in identification.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
-  /// Its bytes in the order of the kernel's structures: the lowest first.
+  /// The bytes in the order of the kernel's structures: lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
   /// "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
-  /// In the order of their digits.
+  /// In the order of the digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 extension Address {
   /// What may follow `bt:`: which adapter of this machine, and which device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
-    /// The adapter, such as `hci0`; any when nil.
+    /// The adapter, such as `hci0`; nil means any.
     public var adapter: String?
-    /// The device at the other end; any when nil.
+    /// The device at the other end; nil means any.
     public var device: BluetoothDeviceAddress?
-    /// For a simulated accessory: the host that it dials, instead of waiting for one.
+    /// For a simulated accessory: the host that it connects to, instead of waiting for one.
     public var dials: BluetoothDeviceAddress?
 
-    /// A selector; everything when all are nil.
+    /// A selector; if all parts are nil, it matches everything.
     public init(
       adapter: String? = nil, device: BluetoothDeviceAddress? = nil, dials: BluetoothDeviceAddress? = nil
     ) {

@@ -1,25 +1,25 @@
 /// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
 /// ``Channel`` ends as a whole.
 ///
-/// A stream belongs to one loop. It reads only while it is asked to, and keeps what its handler does not take, at most
-/// one read.
+/// A stream belongs to one loop. It reads only while it is asked to, and keeps what its handler does not accept, at
+/// most one read.
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
 
-  /// Offers the kept bytes again, then reads on.
+  /// Offers the kept bytes again, then continues reading.
   func resumeReading()
 
   /// Stops reading.
   func pauseReading()
 
-  /// How many bytes were read and not taken by the handler yet.
+  /// How many bytes were read but not accepted by the handler yet.
   var unread: Int { get }
 
   /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Ends the output once everything accepted is written. The handler is notified then, in a later turn.
+  /// Ends the output once everything accepted is written. Then, in a later turn, the handler is notified.
   func endOutput()
 
   /// Releases both directions and the handler. Bytes accepted for a socket are still sent.
@@ -29,17 +29,17 @@ package protocol ByteStream: AnyObject {
 /// Receives the events of a ``ByteStream`` on its loop, never from inside a call to the stream except
 /// ``ByteStream/resumeReading()``.
 package protocol ByteStreamHandler: AnyObject {
-  /// Bytes were read. Returns how many it took; the rest is kept, and nothing is read until
+  /// Bytes were read. Returns how many the handler accepted; the rest is kept, and nothing is read until
   /// ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// There is no more input, and everything that came was taken. The reason is nil at an orderly end.
+  /// There is no more input, and everything received was accepted. The reason is nil at an orderly end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
   /// There is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Nothing can be sent any more. The reason is nil when the reader has left, which is no error.
+  /// Nothing can be sent any more. The reason is nil if the reader has left, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
   /// Everything accepted was written, after ``ByteStream/endOutput()``.

@@ -1,7 +1,7 @@
-/// A connection between an accessory and a device: one main channel for the link and, where the medium has them,
+/// A connection between an accessory and a device: one main channel for the link and, if the medium supports them,
 /// native channels for External Accessory sessions that bypass the link (native transport).
 ///
-/// The device opens native channels and the accessory is notified of them, so the two ends of a cable are made
+/// The device opens native channels and the accessory is notified of them, so the two ends of a cable are created
 /// differently:
 ///
 /// ```swift
@@ -12,9 +12,10 @@ public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens the native channel of a protocol; not started, and used at once: it takes bytes while the medium still works.
+  /// Opens the native channel of a protocol. It is not started, but usable immediately: it accepts bytes while the
+  /// medium is still working.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
-  /// Receives the native channels that the device opens, each with its protocol; not started.
+  /// Receives the native channels that the device opens, each with its protocol; they are not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum NativeChannels {
@@ -24,11 +25,12 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether its two ends are fixed, so that no other host or accessory waits for the place: a serial line, a device port,
-  /// a cable in memory. Then the other end may be silent for as long as it likes, as one that is not switched on.
+  /// Whether the two ends are fixed, so that no other host or accessory can take their place: a serial line, a device
+  /// port, a cable in memory. Then the other end may stay silent for as long as it likes, for example because it is
+  /// switched off.
   public private(set) var isDedicated = false
 
-  /// A cable of one channel.
+  /// A cable with one channel.
   public init(main: any Channel) {
     (self.main, nativeChannels) = (main, .none)
   }
@@ -50,12 +52,12 @@ public struct Cable {
   /// The same cable between two fixed ends; see ``isDedicated``.
   public var dedicated: Cable { Cable(main: main, nativeChannels: nativeChannels, isDedicated: true) }
 
-  /// Whether the medium has native channels at all.
+  /// Whether the medium supports native channels at all.
   public var hasNativeChannels: Bool {
     if case .none = nativeChannels { false } else { true }
   }
 
-  /// Opens the native channel that carries the sessions of a protocol. For the device's end.
+  /// Opens the native channel that carries a protocol's sessions. For the device's end.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard case .opened(let open) = nativeChannels else {
       throw NativeChannelRefusal("this cable has no native channels")
@@ -64,12 +66,12 @@ public struct Cable {
   }
 
   /// Calls `onEvent` for every native channel that the device opens from now on. For the accessory's end; never called
-  /// where the medium has none.
+  /// if the medium has no native channels.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
     if case .received(let begin) = nativeChannels { begin(onEvent) }
   }
 
-  /// The same cable with something around its channels: faults, a transcript.
+  /// The same cable with something wrapped around its channels: faults, a transcript.
   public func wrapped(
     main wrapMain: (any Channel) -> any Channel,
     side wrapSide: @escaping (_ protocolName: String, _ channel: any Channel) -> any Channel
@@ -83,7 +85,7 @@ public struct Cable {
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
-  /// The same cable with another main channel and the sides it has.
+  /// The same cable with another main channel, and the same native channels.
   public func with(main: any Channel) -> Cable {
     Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
   }
@@ -97,7 +99,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A protocol has one native channel, which carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
-  /// A refusal for this reason.
+  /// A refusal with this reason.
   public init(_ reason: String) {
     description = reason
   }

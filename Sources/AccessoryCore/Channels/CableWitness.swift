@@ -1,15 +1,16 @@
-/// Observes one channel of a cable at one end: a transcript, a capture, rules of the wire. It changes nothing.
+/// Observes one channel of a cable at one end, for a transcript, a capture or the rules of the wire. It changes
+/// nothing.
 public protocol CableWitness: AnyObject {
   /// The owner of this end begins to receive.
   func began(_ owner: any ChannelHandler)
 
-  /// Bytes passed, sent by `end`; on a native channel they are one transfer.
+  /// Bytes sent by `end` have passed; on a native channel they are one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
   /// The owner of this end has handled bytes that it received.
   func handled()
 
-  /// The channel is over; `reason` is nil when its owner at this end closed it.
+  /// The channel has ended; `reason` is nil if its owner at this end closed it.
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant)
 }
 
@@ -35,15 +36,15 @@ extension Cable {
     /// The opposite one.
     public var other: End { self == .accessory ? .device : .accessory }
 
-    /// What is written where this end sees the end of a channel; `protocolName` is that of a native channel.
+    /// What is written when this end sees a channel end; `protocolName` is the protocol of a native channel.
     public func note(of reason: ChannelEnd?, _ protocolName: String?) -> String {
       let side = protocolName.map { " SIDE \($0)" } ?? ""
       return reason.map { "\(rawValue) sees\(side) that \($0)" } ?? "\(rawValue) closed\(side)"
     }
   }
 
-  /// The same cable with a witness at this end of it for each of its channels; `witness` makes it, given the protocol of
-  /// a native channel. It pauses while `gate` is closed.
+  /// The same cable with an observer at this end for each of its channels; `witness` creates it, given the protocol of
+  /// a native channel. The cable pauses while `gate` is closed.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -54,7 +55,7 @@ extension Cable {
   }
 }
 
-/// A channel around another that reports to a witness what passes at this end, and pauses while its gate is closed.
+/// A channel around another. It reports what passes at this end to a witness, and pauses while its gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -67,7 +68,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   /// Whether `send` refused something because the gate was closed.
   private var senderWaits = false
 
-  /// Reports to `witness` what passes at this end of a cable.
+  /// Reports what passes at this end of a cable to `witness`.
   public init(
     _ inner: any Channel, at end: Cable.End, by witness: any CableWitness, gate: CableGate? = nil,
     on loop: any EventLoop
@@ -75,12 +76,12 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     (self.inner, self.end, self.witness, self.gate, self.loop) = (inner, end, witness, gate, loop)
   }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var undelivered: Int { inner.undelivered }
 
   /// Begins to receive.
@@ -119,26 +120,26 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     return taken
   }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public func pauseReading() {
     isPaused = true
     inner.pauseReading()
   }
 
-  /// As the channel inside; while the gate is closed, takes effect when it opens.
+  /// Forwarded to the inner channel; while the gate is closed, takes effect when it opens.
   public func resumeReading() {
     isPaused = false
     if !isHeld { inner.resumeReading() }
   }
 
-  /// Closes, and reports that.
+  /// Closes the channel, and reports it.
   public func close() {
     if handler != nil { witness.ended(at: end, nil, at: loop.now) }
     handler = nil
     inner.close()
   }
 
-  /// Bytes came from the other end.
+  /// The other end sent bytes.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     witness.passed(bytes, from: end.other, at: loop.now)
     handler?.channel(self, received: bytes)
@@ -150,7 +151,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// The channel inside is over.
+  /// The inner channel has ended.
   public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
     witness.ended(at: end, ending, at: loop.now)
     let last = handler
@@ -161,9 +162,9 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
 /// Pauses cables while the file of a transcript or capture is written more slowly than bytes pass.
 ///
-/// Such a file must be complete. Its writer closes the gate when too much is waiting, and opens it again when
-/// it is written. While the gate is closed, nothing is read from the cables and `send` takes nothing. The other end
-/// of a cable sees a line that carries nothing, and may give up when its own timeouts expire.
+/// Such a file must be complete. Its writer closes the gate when too much is waiting to be written, and opens it again
+/// afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing. To the other end
+/// of a cable, the line looks idle, and it may give up when its own timeouts expire.
 ///
 /// Belongs to the loop of the cables.
 public final class CableGate {
@@ -179,14 +180,14 @@ public final class CableGate {
     channels.append(Weak(channel))
   }
 
-  /// Pauses all cables. May be called from within `send` and from within `received`.
+  /// Pauses all cables. It may be called from within `send` and `received`.
   public func close() {
     guard isOpen else { return }
     isOpen = false
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call it in a turn of its own, because waiting senders send at once.
+  /// Resumes all cables. Call it in a separate turn, because waiting senders send at once.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

@@ -1,15 +1,15 @@
 /// One end of a cable that exists in memory: both ends on one loop, virtual or real.
 ///
-/// A send is delivered in a later turn, after the latency and the time that its bytes need at the rate of the line. The
-/// receiving end holds bytes up to a capacity; when it is full, the sender waits. Closing one end lets the other
-/// receive the bytes that were sent before. ``LoopbackCable/cut(_:)`` pulls the cable.
+/// A send is delivered in a later turn, after the latency plus the time that its bytes take at the line's rate. The
+/// receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other still
+/// receives the bytes sent before. ``LoopbackCable/cut(_:)`` pulls the cable.
 ///
-/// The owner retains an end for as long as it is used; a started end retains its handler until the end.
+/// The owner retains an end as long as it is used; a started end retains its handler until the end.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
     case started
-    /// Closed by its owner, or ended and reported.
+    /// The channel was closed by its owner, or ended and reported it.
     case over
   }
 
@@ -24,7 +24,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   // belong to one loop, and each removes itself from the other when it is released.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
-  /// The handler, while it is started.
+  /// The handler, while the channel is started.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
 
@@ -46,9 +46,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
   ///
   /// - Parameters:
   ///   - latency: the delay of each byte.
-  ///   - bytesPerSecond: the rate of the line in each direction; unlimited when nil.
-  ///   - capacity: how many bytes may be on the way or wait for a paused receiver, in each direction.
-  ///   - keepsTransfersApart: whether each `send` is delivered by itself.
+  ///   - bytesPerSecond: the rate of the line in each direction; nil means unlimited.
+  ///   - capacity: how many bytes may be in transit or waiting for a paused receiver, in each direction.
+  ///   - keepsTransfersApart: whether each `send` is delivered separately.
   public static func makePair(
     on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil, capacity: Int = 256 * 1024,
     keepsTransfersApart: Bool = false
@@ -68,7 +68,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return LoopbackCable(left: left, right: right)
   }
 
-  /// Whether it was closed, or has reported its end.
+  /// Whether the channel was closed, or has reported its end.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
@@ -88,7 +88,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Accepts what there is room for.
+  /// Accepts as much as there is room for.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     guard state != .over else { return 0 }
@@ -102,7 +102,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return taken
   }
 
-  /// The bytes on the way, waiting for a paused receiver, or lost when the cable ended.
+  /// The bytes in transit, waiting for a paused receiver, or lost when the cable ended.
   public var undelivered: Int { outbound.undelivered }
 
   /// Stops receiving; the cable fills up.
@@ -119,7 +119,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Closes this end; the other receives what was sent before.
+  /// Closes this end; the other end still receives what was sent before.
   public func close() {
     loop.preconditionCurrent()
     if state == .over { return }
@@ -143,8 +143,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the other end is gone, the owner waits for room to send, and reading is paused: then it would wait for
-  /// ever.
+  /// Whether the other end is gone, the owner is waiting for room to send, and reading is paused: then it would wait
+  /// forever.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// The owner sends to an end that is gone.
@@ -185,14 +185,14 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 }
 
-/// Both ends of a cable in memory; it can be pulled.
+/// Both ends of a cable in memory, which can be pulled.
 public struct LoopbackCable {
   /// One end.
   public let left: LoopbackChannel
   /// The other end.
   public let right: LoopbackChannel
 
-  /// Pulls the cable: bytes on the way are lost, and both ends report their end in a later turn, unless they are
+  /// Pulls the cable: bytes in transit are lost, and both ends report their end in a later turn, unless they are
   /// closed.
   public func cut(_ end: ChannelEnd = .lost("unplugged")) {
     left.cut(end)
@@ -200,8 +200,8 @@ public struct LoopbackCable {
   }
 }
 
-/// The native channels of a cable in memory: each one that the device opens is a pair of channels, on which every
-/// send is a transfer, as on USB.
+/// The native channels of a cable in memory. Each one that the device opens is a pair of channels on which every send
+/// is a transfer, as on USB.
 ///
 /// ```swift
 /// let channels = LoopbackNativeChannels(on: loop)
@@ -209,8 +209,7 @@ public struct LoopbackCable {
 /// let accessory = Cable(main: pair.left, onNativeChannel: { channels.onEvent = $0 })
 /// ```
 public final class LoopbackNativeChannels {
-  /// Called for each channel that the device opens, after the latency. Channels that are opened without a listener are
-  /// closed.
+  /// Called, after the latency, for each channel that the device opens. Channels opened without a listener are closed.
   public var onEvent: Cable.Listener?
 
   private let loop: any EventLoop
@@ -218,7 +217,8 @@ public final class LoopbackNativeChannels {
   private let bytesPerSecond: Int?
   private var open: [(name: String, cable: LoopbackCable)] = []
 
-  /// A cable's channels, each with the latency and the rate of ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
+  /// The native channels of a cable, each with the latency and the rate of
+  /// ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
   public init(on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil) {
     self.loop = loop
     self.latency = latency

@@ -1,8 +1,8 @@
-/// One direction of a loopback cable: the bytes that were sent and not received yet, and when each part arrives.
+/// One direction of a loopback cable: the bytes that were sent but not received yet, and when each part arrives.
 ///
-/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. So a
-/// receiver's span stays valid while its handler sends more into the same pipe, and nothing is moved or allocated once
-/// the buffers are large enough.
+/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. A
+/// receiver's span thus stays valid while its handler sends more into the same pipe, and nothing is moved or allocated
+/// once the buffers are large enough.
 final class LoopbackPipe {
   /// Bytes that arrive together.
   private struct Segment {
@@ -25,12 +25,12 @@ final class LoopbackPipe {
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
   @exclusivity(unchecked) private var segments = Queue<Segment>()
-  /// When the last byte that was sent has left the sender.
+  /// When the last byte that was sent leaves the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
 
-  /// Whether the sender found no room and waits to be notified.
+  /// Whether the sender found no room and is waiting to be notified.
   @exclusivity(unchecked) var senderWaits = false
 
   init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
@@ -40,19 +40,19 @@ final class LoopbackPipe {
     self.keepsTransfersApart = keepsTransfersApart
   }
 
-  /// Whether the pipe accepts bytes: not after either end has closed it.
+  /// Whether the pipe accepts bytes; false once either end has closed it.
   var isOpen: Bool { ending == nil }
 
   var hasRoom: Bool { held < capacity }
 
-  /// How many bytes were accepted and not received; if the pipe was cut, they are lost.
+  /// How many bytes were accepted but not received; if the pipe was cut, they are lost.
   var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
 
   // MARK: - Sending
 
-  /// Accepts bytes from the front of `bytes` as far as there is room, and returns how many.
+  /// Accepts as many bytes from the front of `bytes` as there is room for, and returns the number.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
@@ -84,7 +84,7 @@ final class LoopbackPipe {
     }
   }
 
-  /// Ends the pipe in order: accepted bytes arrive first, and then the end.
+  /// Ends the pipe in an orderly way: accepted bytes arrive first, then the end.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
@@ -95,7 +95,7 @@ final class LoopbackPipe {
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
   }
 
-  /// Ends the pipe at once: bytes that have not arrived are lost.
+  /// Ends the pipe immediately: bytes that have not arrived are lost.
   func cut(_ end: ChannelEnd, now: Instant) {
     lost += held
     filling.count = 0
@@ -107,8 +107,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// When the receiver has something to do next: bytes if it wants them, or the end. With `endWaits` the end comes after all
-  /// bytes.
+  /// When the receiver next has something to do: bytes if it wants them, or the end. With `endWaits` the end comes
+  /// after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -117,7 +117,7 @@ final class LoopbackPipe {
     return ending?.arrival
   }
 
-  /// How many bytes have arrived and were not received.
+  /// How many bytes have arrived but were not received.
   func arrived(at now: Instant) -> Int {
     var count = 0
     var index = 0
@@ -128,7 +128,7 @@ final class LoopbackPipe {
     return count
   }
 
-  /// The bytes to deliver next, of at most `limit` that have arrived. They stay valid until ``received(_:)``.
+  /// The bytes to deliver next: at most `limit` of those that have arrived. They stay valid until ``received(_:)``.
   func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
     if drained == draining.count {
       draining.count = 0
@@ -139,7 +139,7 @@ final class LoopbackPipe {
     return draining.bytes(from: drained, most: most)
   }
 
-  /// Records that a block was delivered. Does nothing when the receiver's handler cut the pipe meanwhile.
+  /// Records that a block was delivered. Does nothing if the receiver's handler has cut the pipe meanwhile.
   func received(_ count: Int) {
     guard drained + count <= draining.count else { return }
     drained += count
@@ -161,11 +161,11 @@ final class LoopbackPipe {
   }
 }
 
-/// A buffer that grows only while it is filled, and so is never moved while it is read.
+/// A buffer that grows only while it is filled, and is therefore never moved while it is read.
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// Room for an authentication certificate in its packet.
+  /// Enough room for an authentication certificate in its packet.
   private static let smallest = 1024
 
   deinit { memory.deallocate() }

@@ -1,5 +1,5 @@
-/// A channel around another that can be cut off from it, with or without notice: to pull a cable whose two ends are
-/// in different processes, or to let a device believe that the accessory is still there.
+/// A channel around another that can be cut off from it, with or without notice: to pull a cable whose two ends are in
+/// different processes, or to make a device believe that the accessory is still there.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -18,9 +18,9 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private let loop: any EventLoop
   // Not checked for overlapping access, because this runs for every packet, on one loop.
   @exclusivity(unchecked) private var state = State.made
-  /// The handler, while it is open.
+  /// The handler, while the channel is open.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
-  /// The end that is still to be reported.
+  /// The end that has not been reported yet.
   private var ending: LoopTimer?
 
   /// A channel around `inner`.
@@ -29,13 +29,13 @@ public final class SeverableChannel: Channel, ChannelHandler {
     self.loop = loop
   }
 
-  /// Whether it has ended, for whatever reason.
+  /// Whether the channel has ended, for whatever reason.
   public var isOver: Bool {
     state == .over
   }
 
   /// Pulls the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost. Bytes
-  /// on the way to this end are lost.
+  /// in transit to this end are lost.
   public func pull() {
     guard let handler = leave() else { return close() }
     inner.close()
@@ -45,7 +45,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Cuts off the inner channel unnoticed: this end continues to send, and nothing arrives at either end.
+  /// Cuts off the inner channel unnoticed: this end keeps sending, and nothing arrives at either end.
   public func sever() {
     switch state {
     case .made, .open:
@@ -58,12 +58,12 @@ public final class SeverableChannel: Channel, ChannelHandler {
 
   // MARK: - Channel
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var undelivered: Int { inner.undelivered }
 
   /// Begins to receive.
@@ -74,7 +74,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Accepts what the inner channel accepts; everything, once cut off from it.
+  /// Accepts what the inner channel accepts; once cut off, it accepts everything.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)
@@ -83,7 +83,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public func pauseReading() {
     switch state {
     case .made, .open: inner.pauseReading()
@@ -91,7 +91,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public func resumeReading() {
     switch state {
     case .made, .open: inner.resumeReading()
@@ -128,7 +128,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     leave()?.channel(self, endedWith: end)
   }
 
-  /// Ends, and returns the handler to notify; nil when it was not open.
+  /// Ends the channel, and returns the handler to notify; nil if it was not open.
   private func leave() -> (any ChannelHandler)? {
     guard state == .open else { return nil }
     state = .over

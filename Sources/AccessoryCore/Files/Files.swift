@@ -1,8 +1,8 @@
 import Glibc
 
-/// A folder of the file system.
+/// A folder in the file system.
 package enum Folder {
-  /// The names in it, sorted, without `.` and `..`; nil, with `errno`, when it is not there or not readable.
+  /// The sorted names in the folder, without `.` and `..`; nil, with `errno`, if it does not exist or is not readable.
   package static func names(in path: String) -> [String]? {
     guard let stream = opendir(path) else { return nil }
     defer { closedir(stream) }
@@ -15,15 +15,15 @@ package enum Folder {
   }
 }
 
-/// Paths of the file system.
+/// Paths in the file system.
 package enum FilePath {
-  /// Where a symbolic link leads; nil for what is not a link.
+  /// The target of a symbolic link; nil if the path is not a link.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     return readlink(path, &buffer, buffer.count - 1) >= 0 ? String(terminated: buffer) : nil
   }
 
-  /// The path without links and detours; nil, with `errno`, where nothing is there.
+  /// The path without links and detours; nil, with `errno`, if nothing is there.
   package static func real(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
@@ -32,9 +32,9 @@ package enum FilePath {
 }
 
 extension String {
-  /// The text of a field of C: up to the first zero.
+  /// The text in a C field: up to the first zero.
   package init(terminated bytes: some Sequence<UInt8>) { self.init(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-  /// The text of a field of C: up to the first zero.
+  /// The text in a C field: up to the first zero.
   package init(terminated characters: [CChar]) { self.init(terminated: characters.lazy.map { UInt8(bitPattern: $0) }) }
 }

@@ -1,39 +1,40 @@
 import AccessoryFormats
 
-/// Where everything happens: one thread of control that owns channels, machines, timers and chance.
+/// Where everything happens: one thread of control that owns channels, machines, timers and randomness.
 ///
 /// Nothing on a loop takes a lock, because nothing on a loop runs at the same time as anything else on it. Code on
-/// other threads reaches a loop through ``execute(_:)`` alone.
+/// other threads may use only ``execute(_:)``.
 ///
-/// There are two kinds: `EpollLoop` (real time, descriptors) and `VirtualLoop` (no descriptors; jumps from deadline
-/// to deadline). Code that only needs an `EventLoop` runs on both, and that is how the flicker takes microseconds in
-/// a test and half a second on a wire.
+/// There are two kinds: `EpollLoop` (real time, descriptors) and `VirtualLoop` (no descriptors; jumps from deadline to
+/// deadline). Code that only needs an `EventLoop` runs on both, which is how the flicker takes microseconds in a test
+/// and half a second on a wire.
 public protocol EventLoop: AnyObject, Sendable {
-  /// The time of this turn. It does not move while one turn's work runs.
+  /// The time of this turn. It does not change during one turn's work.
   var now: Instant { get }
 
   /// Whether the caller runs on this loop.
   var isCurrent: Bool { get }
 
-  /// The loop's chance; a loop made with a seed repeats itself. Used on the loop only.
+  /// The loop's source of randomness; a loop created with a seed repeats itself. Used only on the loop.
   var random: SeededRandom { get set }
 
-  /// Makes a timer that calls `work` on the loop when its deadline comes; not armed yet. Made and used on the loop only.
+  /// Creates a timer that calls `work` on the loop at its deadline; it is not armed yet. Created and used only on the
+  /// loop.
   ///
-  /// A timer is made once and moved often: moving one allocates nothing, so it may be moved with every packet.
+  /// A timer is created once and moved often: moving it allocates nothing, so it may be moved with every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
-  /// Runs `work` on the loop in a later turn. The only call that is allowed from other threads.
+  /// Runs `work` on the loop in a later turn. The only call allowed from other threads.
   func execute(_ work: @escaping @Sendable () -> Void)
 }
 
 extension EventLoop {
-  /// Makes a timer that does nothing until it has a ``LoopTimer/handler``.
+  /// Creates a timer that does nothing until it has a ``LoopTimer/handler``.
   public func makeTimer() -> LoopTimer {
     makeTimer {}
   }
 
-  /// Makes a timer that fires once, `delay` from now, unless it is cancelled. After that it holds nothing.
+  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After that it retains nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
     let timer = makeTimer(work)
@@ -42,7 +43,7 @@ extension EventLoop {
     return timer
   }
 
-  /// Traps, with a sentence, when the caller is not on this loop.
+  /// Traps, with a message, if the caller is not on this loop.
   public func preconditionCurrent(_ what: StaticString = #function) {
     precondition(isCurrent, "\(what) belongs to its event loop: call it through execute(_:)")
   }
@@ -50,14 +51,14 @@ extension EventLoop {
 
 /// A loop that can also wait for descriptors.
 public protocol PollingLoop: EventLoop {
-  /// Watches `descriptor` for `interest` until the watch is cancelled. The descriptor stays the caller's to close,
-  /// after the cancellation. On the loop only.
+  /// Watches `descriptor` for `interest` until the watch is cancelled. The caller closes the descriptor, after
+  /// cancelling. On the loop only.
   func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's one read buffer. Its contents are valid until `body` returns; copy what is needed longer. It
-  /// cannot be borrowed twice at a time.
+  /// Lends the loop's only read buffer. Its contents are valid until `body` returns; copy what is needed longer. It
+  /// cannot be borrowed twice at the same time.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 
@@ -66,33 +67,34 @@ public struct Readiness: OptionSet, Sendable {
   /// The bits.
   public let rawValue: UInt8
 
-  /// Makes a set from its bits.
+  /// Creates a set from its bits.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
-  /// There is something to read, or the end.
+  /// There is something to read, or the end was reached.
   public static let readable = Readiness(rawValue: 1)
   /// There is room to write.
   public static let writable = Readiness(rawValue: 2)
-  /// The other side is gone, or the descriptor is in error. Always reported, never asked for.
+  /// The other side is gone, or the descriptor has an error. Always reported, never requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The other side sends no more; bytes that it sent before may be unread. Useful without ``readable``, which includes the end.
+  /// The other side sends no more; bytes that it sent earlier may be unread. Useful without ``readable``, which
+  /// includes the end.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
 /// Called when a descriptor is ready.
 public protocol DescriptorHandler: AnyObject {
-  /// The descriptor is ready for `readiness`, as far as was asked.
+  /// The descriptor is ready for `readiness`, as far as that was requested.
   func descriptorReady(_ readiness: Readiness)
 }
 
 /// A descriptor being watched.
 public protocol DescriptorWatch: AnyObject {
-  /// Changes what is waited for. No interest at all still reports a hang-up.
+  /// Changes what to wait for. Even without any interest, a hang-up is reported.
   func change(to interest: Readiness)
 
-  /// Ends the watch; no call comes after it, not even from the turn in progress.
+  /// Ends the watch; no call follows, not even from the turn in progress.
   func cancel()
 }
 
@@ -114,7 +116,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
     held = value
   }
 
-  /// The value; traps off the loop.
+  /// The value; traps when not on the loop.
   public var value: Value {
     loop.preconditionCurrent()
     return held
@@ -123,7 +125,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
 
 /// A weak reference as a value, for lists and closures.
 package struct Weak<Object: AnyObject> {
-  /// The object, while it lives.
+  /// The object, as long as it exists.
   package weak var object: Object?
 
   package init(_ object: Object) { self.object = object }

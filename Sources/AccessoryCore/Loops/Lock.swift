@@ -1,6 +1,6 @@
 import Glibc
 
-/// A lock for the few places where threads meet. It does not nest: taking it twice on one thread waits forever.
+/// A lock for the few places where threads meet. It does not nest: taking it twice on one thread blocks forever.
 ///
 /// It wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and reports
 /// false races.

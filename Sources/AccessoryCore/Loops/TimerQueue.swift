@@ -1,9 +1,9 @@
-/// The timers of one loop, earliest first: a binary heap with stable order among equal deadlines.
+/// The timers of one loop, earliest first: a binary heap with a stable order among equal deadlines.
 ///
-/// Both loops share it, so that equal deadlines fire in the same order in virtual and in real time: the order in which
-/// they were armed. A timer that moved to a later time stays where it is until its old time comes; one that was
-/// cancelled is dropped then. So moving and cancelling are free, which matters because the retransmission timer moves
-/// with every packet.
+/// Both loops use it, so that equal deadlines fire in the same order in virtual and in real time: the order in which
+/// they were armed. A timer that was moved to a later time stays where it is until its old time comes, and a cancelled
+/// timer is dropped then. Moving and cancelling are therefore free, which matters because the retransmission timer
+/// moves with every packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -15,35 +15,35 @@ public final class TimerQueue {
     }
   }
 
-  // Not checked for overlapping access, here and in the timers: they belong to one loop, none of their methods calls out,
-  // and the checks took a third of what a timer costs.
+  // Not checked for overlapping access, here and in the timers: they belong to one loop, none of their methods calls
+  // out, and the checks took a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
   /// An empty queue.
   public init() {}
 
-  /// Makes a timer of this queue, not armed.
+  /// Creates a timer in this queue, not armed.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     LoopTimer(queue: self, work: work)
   }
 
-  /// When the earliest armed timer fires; nil when there is none, and then the loop may sleep without end.
+  /// When the earliest armed timer fires; nil if there is none, and then the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
   }
 
-  /// Parts the timers armed up to now from those armed later, for ``popDue(at:armedBefore:)``.
+  /// Separates the timers armed so far from those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
-  /// Takes the next timer whose time has come at `now`, to be fired at once; nil when there is none.
+  /// Removes the next timer that is due at `now`, to be fired at once; nil if there is none.
   ///
   /// One at a time, because the work may arm, move or cancel others. A loop passes the mark from the beginning of its
-  /// turn; timers armed after it are left to the next turn, so that timers that arm each other do not keep other work
+  /// turn; timers armed after it wait for the next turn, so that timers that arm each other do not keep other work
   /// waiting.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
-    // No entry is later than its timer: when the first is in the future, all are.
+    // No entry is later than its timer: if the first is in the future, all are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }
@@ -52,9 +52,9 @@ public final class TimerQueue {
     return due
   }
 
-  /// Cancels every timer, and releases the work of those that fire once.
+  /// Cancels every timer, and releases the work of one-shot timers.
   public func cancelAll() {
-    // What is released may cancel other timers, so it is released when the heap is empty.
+    // What is released may cancel other timers, so it is released after the heap is empty.
     let cancelled = heap
     heap = []
     for entry in cancelled {
@@ -70,7 +70,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings a live entry to the top: drops the cancelled, puts the moved where they belong now.
+  /// Brings a live entry to the top: drops cancelled ones, and moves those with a new time to their place.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -87,7 +87,7 @@ public final class TimerQueue {
         }
         timer.queuedAt = nil
       }
-      // Cancelled; or replaced by an earlier entry, and its timer knows it no longer.
+      // Cancelled, or replaced by an earlier entry so that its timer no longer refers to it.
       removeFirst()
     }
   }
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // In a buffer, entries change places without their timers being counted.
+  // In a buffer, entries change places without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -129,20 +129,20 @@ public final class TimerQueue {
   }
 }
 
-/// One thing that will happen at one time on one loop. Made by ``EventLoop/makeTimer(_:)``, moved as often as needed;
-/// or by ``EventLoop/schedule(after:_:)``, and then it happens at most once.
+/// One event at one time on one loop. It is created by ``EventLoop/makeTimer(_:)`` and can be moved as often as needed,
+/// or by ``EventLoop/schedule(after:_:)`` and then happens at most once.
 ///
-/// What has one timer for all its life makes it without a closure and becomes its ``handler``.
+/// An object that uses one timer for its whole life creates it without a closure and becomes its ``handler``.
 public final class LoopTimer {
-  /// When it will fire, or nil while it is not armed.
+  /// When the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
-  /// The deadline under which the queue holds it; may be earlier than `deadline` after a move to later.
+  /// The deadline under which the queue holds the timer; may be earlier than `deadline` after a move to a later time.
   @exclusivity(unchecked) var queuedAt: Instant?
-  /// Releases its work when it has fired or is cancelled, because the owner of the timer is usually held by its work.
+  /// A one-shot timer releases its work when it has fired or is cancelled, because its work usually retains its owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when it fires. Not retained: the handler cancels the timer before it is released.
+  /// Called when the timer fires. Not retained: the handler cancels the timer before it is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 
@@ -159,19 +159,19 @@ public final class LoopTimer {
     queue.insert(self, at: instant)
   }
 
-  /// Arms the timer, unless it fires before that anyway.
+  /// Arms the timer, unless it fires earlier anyway.
   public func arm(noLaterThan instant: Instant) {
     if let deadline, deadline <= instant { return }
     arm(at: instant)
   }
 
-  /// Disarms the timer. It may be armed again, unless it was made to fire once.
+  /// Disarms the timer. It may be armed again, unless it is a one-shot timer.
   public func cancel() {
     deadline = nil
     if isOneShot { work = nil }
   }
 
-  /// Does its work, now that its time has come and it is no longer in the queue.
+  /// Does the timer's work, after its time has come and it was removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work
@@ -188,6 +188,6 @@ public final class LoopTimer {
 
 /// Called when a timer fires; see ``LoopTimer/handler``.
 public protocol TimerHandler: AnyObject {
-  /// The deadline of `timer` has come.
+  /// The deadline of `timer` has been reached.
   func timerFired(_ timer: LoopTimer)
 }

@@ -4,11 +4,11 @@
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
 /// ```
 ///
-/// Invariant: there is a deadline only while messages are counted that were not reported.
+/// Invariant: there is a deadline only while some counted messages have not been reported.
 package struct MessageRate: Equatable, Sendable {
-  /// How long messages are counted together.
+  /// The period over which messages are counted.
   package static let period = Duration.seconds(10)
-  /// How many of them are reported.
+  /// How many messages of each period are reported.
   package static let most = 10
 
   private var start: Instant?
@@ -19,10 +19,10 @@ package struct MessageRate: Equatable, Sendable {
   /// No message yet.
   package init() {}
 
-  /// When ``handleTimeout(now:)`` wants to be called.
+  /// When to call ``handleTimeout(now:)``.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
-  /// A message. Returns whether to report it.
+  /// Takes a message. Returns whether to report it.
   package mutating func note(now: Instant) -> Bool {
     if held == 0, start.map({ $0 + Self.period <= now }) ?? true { (start, reported) = (now, 0) }
     if reported < Self.most {
@@ -33,21 +33,21 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// The time of ``deadline`` has come. Returns how many messages were not reported. If there were some, the next
-  /// period begins at once and reports none of its own: a continuing flood is one line in ten seconds.
+  /// Called at ``deadline``. Returns how many messages were not reported. If there were some, the next period begins at
+  /// once and reports none of its own: a continuing flood is one line every ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
   }
 
-  /// Takes the count before its time.
+  /// Takes the count early.
   package mutating func take(startingAgainAt now: Instant) -> Int {
     defer { (start, held) = (now, 0) }
     return held
   }
 }
 
-/// Reports messages of one kind on a loop, at most ten in ten seconds, and then how many more there were.
+/// Reports messages of one kind on a loop, at most ten in ten seconds, and then the number of the others.
 ///
 /// ```swift
 /// let refusals = ReportLimit("refused devices", on: loop) { print($0) }
@@ -62,7 +62,7 @@ package final class ReportLimit {
   private var timer: LoopTimer?
   private var countedSince: Instant?
 
-  /// Creates a limit for messages that count as `what`, a plural.
+  /// Creates a limit for messages that are counted as `what`, a plural.
   package init(_ what: String, on loop: any EventLoop, log: @escaping (String) -> Void) {
     self.what = what
     self.loop = loop
@@ -78,7 +78,7 @@ package final class ReportLimit {
     armTimer()
   }
 
-  /// Reports the count at once: what the messages were about is over.
+  /// Reports the count immediately, because what the messages were about has ended.
   package func flush() {
     timer?.cancel()
     reportCount(rate.take(startingAgainAt: loop.now))
@@ -104,8 +104,8 @@ package final class ReportLimit {
   }
 }
 
-/// Sentences in order: the first thousand, and how many came after them, because a program can repeat a mistake
-/// without end.
+/// Sentences in order: the first thousand, and the number of those after them, because a program can repeat a mistake
+/// endlessly.
 package struct BoundedLog: Sendable {
   static let most = 1_000
 
@@ -114,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All that are kept; at the end a sentence about those that are not.
+  /// All sentences that were kept, and one about those that were not.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

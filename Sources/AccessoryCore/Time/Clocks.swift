@@ -1,12 +1,12 @@
 import Glibc
 
-/// The system's monotonic clock, counted from when this value was made, so that instants stay small enough to read.
+/// The system's monotonic clock, counted from when this value was created, so that instants stay small enough to read.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
   package init() {}
 
-  /// The time since the clock was made.
+  /// The time since the clock was created.
   package var now: Instant { Instant(nanoseconds: Self.reading - origin) }
 
   private static var reading: Int64 {
@@ -17,7 +17,7 @@ package struct MonotonicClock: Sendable {
 }
 
 extension EventLoop {
-  /// The seconds since 1970 at the zero of this loop's clock, as the system's clock has it now.
+  /// The Unix time at the zero of this loop's clock, according to the system's clock now.
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
@@ -28,7 +28,7 @@ public struct CalendarTime: Equatable, Sendable {
   /// The parts of the time of day.
   public let hour: Int, minute: Int, second: Int
 
-  /// The second that is so many seconds after the beginning of 1970; 1970 itself for one that libc cannot express.
+  /// This many seconds after the beginning of 1970; 1970 itself if libc cannot express the date.
   public init(secondsSince1970 seconds: Int) {
     var (seconds, parts) = (time_t(seconds), tm())
     if gmtime_r(&seconds, &parts) == nil { (parts.tm_year, parts.tm_mday) = (70, 1) }
@@ -36,7 +36,7 @@ public struct CalendarTime: Equatable, Sendable {
     (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
   }
 
-  /// Seconds since 1970 of a date and a time of day; nil where there is none, such as 31 April.
+  /// Seconds since 1970 for a date and a time of day; nil if the date does not exist, such as 31 April.
   public static func seconds(
     _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
   ) -> Int? {
@@ -47,7 +47,7 @@ public struct CalendarTime: Equatable, Sendable {
     (parts.tm_hour, parts.tm_min, parts.tm_sec) = (
       Int32(clamping: hour), Int32(clamping: minute), Int32(clamping: second)
     )
-    // Libc makes 1 May of 31 April.
+    // Libc turns 31 April into 1 May.
     let seconds = timegm(&parts)
     let made = CalendarTime(secondsSince1970: seconds)
     return (made.year, made.month, made.day) == (year, month, day) ? seconds : nil

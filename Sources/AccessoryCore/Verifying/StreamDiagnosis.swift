@@ -2,9 +2,9 @@
 ///
 /// It goes through the received segments in order (``StreamSegments``) and tracks the expected place in the stream. A
 /// segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A segment
-/// from an earlier place is *repeated* when the stream continues after it where it stopped, and *stale* when it
-/// replaced a later burst. Bytes that belong to no place are *corrupted* when the stream continues as if they had
-/// been right, *inserted* when it continues as if they were not there, and *foreign* when they are a whole answer.
+/// from an earlier place is *repeated* if the stream then continues where it stopped, and *stale* if it replaced a
+/// later burst. Bytes that belong to no place are *corrupted* if the stream continues as if they had been correct,
+/// *inserted* if it continues as if they were not there, and *foreign* if they are a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -90,7 +90,7 @@ struct StreamDiagnosis {
       return
     }
     if let offset = following?.offset {
-      // The first inserted byte may have been the expected one by chance.
+      // The first inserted byte may equal the expected one by chance.
       if offset <= next, next - offset < Self.shown {
         findings.append(StreamFinding(.inserted, at: offset, count: count + next - offset, look(range)))
         next = offset
@@ -115,7 +115,7 @@ struct StreamDiagnosis {
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
 
-  /// Bytes that differ from those in their place; in the middle of them some may be right.
+  /// Bytes that differ from those in their place; some bytes between them may be correct.
   private mutating func corrupt(_ range: Range<Int>) {
     let wanted = stream.bytes(next..<next + range.count)
     let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
@@ -136,7 +136,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// What bytes look like that belong nowhere.
+  /// A description of bytes that belong nowhere.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -148,7 +148,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Where too few bytes to hold a block belong, if they are the beginning of one of the last bursts.
+  /// Where bytes too short to contain a block belong, if they are the beginning of one of the last bursts.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in
@@ -169,11 +169,11 @@ struct StreamSegments {
   enum Source: Equatable {
     /// The examined session, from this offset on.
     case ours(Int)
-    /// To another session of the same run.
+    /// Belongs to another session of the same run.
     case session(Int, Int)
-    /// To a session of another run.
+    /// Belongs to a session of another run.
     case run(UInt64)
-    /// To nothing that is known.
+    /// Belongs to nothing that is known.
     case unknown
   }
 
@@ -190,7 +190,7 @@ struct StreamSegments {
   private let stream: UniqueStream
   private(set) var all: [Segment] = []
 
-  /// Cuts `bytes`, which should be `stream`'s.
+  /// Cuts `bytes`, which should belong to `stream`.
   init(_ bytes: [UInt8], of stream: UniqueStream) {
     self.bytes = bytes
     self.stream = stream
@@ -210,7 +210,7 @@ struct StreamSegments {
   private func source(at index: Int) -> (UniqueStream, Int)? {
     let place = UniqueStream.place(of: bytes.span.bytes, at: index)
     if place.seed == stream.seed { return (UniqueStream(seed: place.seed, session: place.session), place.offset) }
-    // Any 16 bytes are a block of some seed; of another run are only those that are followed by the next of it.
+    // Any 16 bytes are a block of some seed; they count as another run's only if that run's next block follows.
     let next = index + UniqueStream.blockSize
     guard next + UniqueStream.blockSize <= bytes.count else { return nil }
     let following = UniqueStream.place(of: bytes.span.bytes, at: next)
@@ -220,9 +220,9 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the stretch of which a block was found at `index`, and what lies before it; returns where to go on.
+  /// Adds the stretch around a block found at `index`, and what precedes it; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
-    // The last stretch may have taken a few bytes that look alike and are this one's.
+    // The last stretch may have claimed a few bytes that look the same but belong to this one.
     if let last = all.last, last.range.upperBound > index {
       all[all.count - 1].range = last.range.lowerBound..<index
     }

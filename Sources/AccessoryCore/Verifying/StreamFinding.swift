@@ -4,31 +4,31 @@ import AccessoryFormats
 public struct StreamFinding: Equatable, Sendable {
   /// The ways in which bytes can be wrong.
   public enum Kind: String, CaseIterable, Sendable {
-    /// Bytes that were sent never came.
+    /// Bytes that were sent never arrived.
     case lost
-    /// Bytes that had come came once more.
+    /// Bytes that had already arrived arrived again.
     case repeated
-    /// Bytes of an earlier burst came instead of this one's.
+    /// Bytes of an earlier burst arrived instead of this burst's.
     case stale
-    /// Bytes came before others that were sent before them.
+    /// Bytes arrived before others that were sent earlier.
     case reordered
-    /// Other bytes came in the place of those that were sent.
+    /// Other bytes arrived in place of those that were sent.
     case corrupted
     /// Bytes that were never sent arrived between those that were.
     case inserted
-    /// The bytes do not belong to this session: they are of another session or run, or something else.
+    /// The bytes do not belong to this session: they belong to another session or run, or are something else.
     case foreign
   }
 
   /// What is wrong.
   public let kind: Kind
-  /// Where in the stream: the first byte that it concerns.
+  /// The first affected byte in the stream.
   public let place: Int
-  /// How many bytes it concerns.
+  /// How many bytes are affected.
   public let count: Int
   /// Where bytes that were seen before belong.
   public let origin: Int?
-  /// More about it, as a sentence fragment; "" when there is nothing to add.
+  /// Details, as a sentence fragment; "" if there is nothing to add.
   public let detail: String
 
   init(_ kind: Kind, at place: Int, count: Int, origin: Int? = nil, _ detail: String = "") {
@@ -40,7 +40,7 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// How a place in a stream is named: where the stream is cut into bursts, by burst.
+/// How to name a place in a stream: by burst, if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
@@ -51,8 +51,7 @@ public struct StreamWords {
     number = { _ in nil }
   }
 
-  /// Places are bytes of bursts; `number` gives the number of the burst that was the so-many-th of the stream, as far as
-  /// it is known.
+  /// Places are bytes of bursts; `number` maps a burst's index in the stream to its number, if that is known.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -100,7 +99,7 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// Where a stream is cut into bursts, as far as that is known.
+/// Where a stream is divided into bursts, as far as that is known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
@@ -109,13 +108,13 @@ extension Sequence<StreamFinding> {
 public enum StreamCuts: Equatable, Sendable {
   /// Nowhere.
   case none
-  /// Each burst has so many bytes.
+  /// Each burst has this many bytes.
   case even(Int)
-  /// The places where the last bursts begin, in order, and at last where the last one ends; `first` is the number in the
+  /// The places where the last bursts begin, in order, followed by the end of the last one; `first` is the index in the
   /// stream of the first of them.
   case at([Int], first: Int)
 
-  /// The burst that has a place: its number in the stream, and where it begins; nil where that is not known.
+  /// The burst that contains a place: its index in the stream, and where it begins; nil if that is not known.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -126,7 +125,7 @@ public enum StreamCuts: Equatable, Sendable {
     }
   }
 
-  /// How many bytes the burst at a place has; nil where that is not known.
+  /// How many bytes the burst at a place has; nil if that is not known.
   func size(at place: Int) -> Int? {
     switch self {
     case .none: return nil
@@ -140,14 +139,14 @@ public enum StreamCuts: Equatable, Sendable {
   /// Whether one place is in an earlier burst than another.
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // Those that are not known any more are the oldest.
+    // Bursts that are no longer known are the oldest ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Whether a burst begins at a place; without bursts, whether the stream does.
+  /// Whether a burst begins at a place; without bursts, whether the stream begins there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Where the bursts before a place begin, the last one first, at most so many.
+  /// Where the bursts before a place begin, the last one first, limited to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

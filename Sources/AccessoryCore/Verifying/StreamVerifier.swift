@@ -1,34 +1,34 @@
 /// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
-/// States: *steady* while every byte is the stream's next one; *suspicious* from the first wrong one. Then it only
+/// States: *steady* while every byte is the stream's next one; *suspicious* from the first wrong byte on. It then only
 /// collects, because the diagnosis depends on what follows: a gap is a loss, unless the missing bytes come later.
-/// ``conclude`` returns the findings and continues after them, steady again.
+/// ``conclude`` returns the findings and returns to steady.
 ///
-/// Invariants: while it is steady, ``position`` bytes were received, and each was right or part of a conclusion; it
-/// collects at most ``evidenceLimit`` bytes and counts those beyond.
+/// Invariants: while steady, ``position`` bytes were received, and each was correct or part of a conclusion. At most
+/// ``evidenceLimit`` bytes are collected; the rest are counted.
 public struct StreamVerifier {
   /// The largest number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
 
   /// What must come.
   public let stream: UniqueStream
-  /// The place in the stream that must come next; while suspicious, that of the first byte that differs.
+  /// The place in the stream that must come next; while suspicious, the place of the first byte that differs.
   public private(set) var position = 0
   private var evidence: [UInt8] = []
   private var dropped = 0
 
-  /// Nothing has come yet.
+  /// Nothing has arrived yet.
   public init(_ stream: UniqueStream) {
     self.stream = stream
   }
 
-  /// Whether there was a wrong byte that was not reported yet.
+  /// Whether a wrong byte has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
   /// Whether no more bytes are collected, so that it is time to conclude.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
-  /// Compares what came; false when it is suspicious.
+  /// Compares received bytes; returns false once the stream is suspicious.
   @inline(__always)
   public mutating func check(_ bytes: RawSpan, _ scratch: UniqueScratch) -> Bool {
     if evidence.isEmpty {
@@ -42,21 +42,21 @@ public struct StreamVerifier {
     return false
   }
 
-  /// So many bytes of the stream are sent and do not come back.
+  /// This many bytes of the stream are sent without coming back.
   public mutating func skip(_ count: Int) { position += count }
 
-  /// Bytes came that are suspicious whatever they are, such as an answer to nothing.
+  /// Bytes arrived that are suspicious regardless of their value, for example because nothing asked for them.
   public mutating func collect(_ bytes: RawSpan) {
     let kept = min(bytes.byteCount, Self.evidenceLimit - evidence.count)
     bytes.extracting(0..<kept).withUnsafeBytes { evidence += $0 }
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues after them. Empty when it is steady.
+  /// Returns the findings, and continues after them. Empty while steady.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
-    // Bytes that were not examined count as right.
+    // Bytes that were not examined count as correct.
     position = diagnosis.next + dropped
     evidence = []
     dropped = 0
@@ -64,7 +64,7 @@ public struct StreamVerifier {
   }
 }
 
-/// The memory in which the streams of a loop are made, one stretch to send and one to compare with.
+/// The memory in which a loop's streams are generated: one stretch to send and one to compare with.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
@@ -72,7 +72,8 @@ public final class UniqueScratch {
   /// No stretch yet.
   public init() {}
 
-  /// Shows the bytes of `range` of a stream to `body`, or the first ``UniqueBuffer/longest`` of them, to be sent.
+  /// Passes the bytes of `range` of a stream to `body` to be sent; if there are more than ``UniqueBuffer/longest``,
+  /// only the first of them.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     // Moved out for the call, because a sender may be notified of something that makes it send or compare more.
@@ -82,7 +83,7 @@ public final class UniqueScratch {
     return lent.show(stream, range, body)
   }
 
-  /// How many bytes from the front are those of a stream from `offset` on.
+  /// How many bytes from the front match a stream from `offset` on.
   public func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     outgoing.covers(stream, offset..<offset + bytes.byteCount)
       ? outgoing.match(bytes, stream, from: offset) : awaited.match(bytes, stream, from: offset)

@@ -2,23 +2,23 @@
   import Glibc
 #endif
 
-/// Memory in which stretches of streams are made, to be sent or to be compared with.
+/// Memory in which stretches of streams are generated, to be sent or compared with.
 ///
-/// It keeps the stretch that was made last, so an answer that comes before anything else is sent is compared with the
-/// very bytes that were written, and nothing is made twice.
+/// It keeps the last generated stretch, so an answer that arrives before anything else is sent is compared with the
+/// very bytes that were written, and nothing is generated twice.
 public struct UniqueBuffer {
-  /// The longest stretch that is shown at once.
+  /// The longest stretch that can be shown at once.
   public static let longest = 65_536
 
   private var blocks: [SIMD2<UInt64>] = []
   private var stream: UniqueStream?
-  /// What of the stream lies in `blocks`, from a block's beginning to a block's end.
+  /// The part of the stream that `blocks` contains, from one block boundary to another.
   private var covered = 0..<0
 
   /// No stretch yet.
   public init() {}
 
-  /// Shows the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
+  /// Passes the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
   public mutating func show<Result>(
     _ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result
   ) -> Result {
@@ -28,12 +28,12 @@ public struct UniqueBuffer {
     return body(blocks.span.bytes.extracting(start..<start + range.count))
   }
 
-  /// Whether `range` of a stream lies here.
+  /// Whether `range` of a stream is in this buffer.
   public func covers(_ stream: UniqueStream, _ range: Range<Int>) -> Bool {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }
 
-  /// How many bytes from the front are those of a stream from `offset` on.
+  /// How many bytes from the front match a stream from `offset` on.
   public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     var matched = 0
     while matched < bytes.byteCount {
@@ -60,7 +60,7 @@ public struct UniqueBuffer {
 }
 
 extension RawSpan {
-  /// How many bytes from the front are the same in two spans of the same length.
+  /// How many bytes from the front are equal in two spans of the same length.
   public func countOfSameBytes(as other: RawSpan) -> Int {
     precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in

@@ -3,16 +3,17 @@ import AccessoryFormats
 /// The bytes of one session. Every 16 of them encode where they belong: the seed, the session and the place in it.
 ///
 /// A stream has no end and no period: what a program sends is a stretch of it, and a stretch that comes back from
-/// somewhere else, or from another session or another run, differs in every block. A block of 16 bytes is two
-/// little-endian numbers of 64 bits,
+/// another place, another session or another run differs in every block. A block of 16 bytes is two little-endian
+/// numbers of 64 bits,
 ///
 /// ```
 /// tag  = session << 44 | block number
 /// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
 /// ```
 ///
-/// so the next block is this one plus a constant, which is two additions; and `highStep` being odd, `high` gives the tag
-/// back, the tag and `low` the key, and the key the seed. 16 bytes that never were a block give a seed of pure chance.
+/// so the next block is this one plus a constant, which is two additions. Since `highStep` is odd, `high` yields the
+/// tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that never were a block yield a random
+/// seed.
 ///
 /// ```swift
 /// let stream = UniqueStream(seed: 7, session: 0)
@@ -22,9 +23,9 @@ import AccessoryFormats
 public struct UniqueStream: Hashable, Sendable {
   /// How many bytes encode their place.
   public static let blockSize = 16
-  /// A block's number has so many bits: 281 terabytes of a session.
+  /// The number of bits in a block's number: enough for 281 terabytes in a session.
   static let blockBits = 44
-  /// How many sessions have data of their own; after that the numbers start again.
+  /// How many sessions have distinct data; after that the numbers start again.
   public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
 
   private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -34,7 +35,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   /// The seed of the run.
   public let seed: UInt64
-  /// Which session of the run.
+  /// The number of the session in the run.
   public let session: Int
   private let key: UInt64
 
@@ -47,7 +48,8 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Making
 
-  /// Fills `blocks` from block number `first` on. Optimised this is little more than an addition and a store a block.
+  /// Fills `blocks` from block number `first` on. When optimised, this is little more than an addition and a store per
+  /// block.
   func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
     guard var target = blocks.baseAddress else { return }
     let tag = tag(ofBlock: first)
@@ -95,16 +97,16 @@ public struct UniqueStream: Hashable, Sendable {
 
   /// Where a block belongs.
   public struct Place: Equatable, Sendable {
-    /// The seed of the run that it was made in.
+    /// The seed of the run in which it was generated.
     public let seed: UInt64
-    /// The session that it was made for.
+    /// The session for which it was generated.
     public let session: Int
-    /// Where in that session's stream it begins.
+    /// Where it begins in that session's stream.
     public let offset: Int
   }
 
-  /// The place of the 16 bytes from `index` on. Bytes that are not a block have none: no run had their seed, or other
-  /// bytes follow.
+  /// The place of the 16 bytes from `index` on; nil if they are not a block, because no run had their seed or because
+  /// other bytes follow.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))
@@ -117,7 +119,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// splitmix64's last step, which mixes every bit into every other and can be undone.
+  /// The last step of splitmix64, which mixes every bit into every other and can be undone.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -132,7 +134,7 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// The number by which an odd one makes 1, modulo 2^64: each round of Newton's doubles the bits that are right.
+  /// The inverse of an odd number modulo 2^64: each round of Newton's method doubles the number of correct bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd
     for _ in 0..<5 { inverse &*= 2 &- odd &* inverse }
