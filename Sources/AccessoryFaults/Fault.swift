@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// A fault of a channel, as in `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies it, to simulated and real accessories alike. This type has what all faults have in
-/// common; ``effect`` has the kind and its parameters.
+/// ``FaultChannel`` applies it, to simulated and real accessories alike. This type contains what all faults have in
+/// common; ``effect`` contains the kind and its parameters.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
@@ -14,7 +14,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public enum Effect: Equatable, Sendable {
     /// Bytes arrive later, in order.
     case latency(Latency)
-    /// So many bytes a second pass.
+    /// Only this many bytes pass per second.
     case rate(Rate)
     /// Chunks are cut into pieces.
     case split(Split)
@@ -26,7 +26,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case halfDead(HalfDead)
     /// The cable is pulled.
     case cut(Cut)
-    /// So many bytes are read at a time.
+    /// Only this many bytes are read at a time.
     case slowReader(SlowReader)
     /// Large writes become slow.
     case collapse(Collapse)
@@ -40,11 +40,11 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case reorder(Reorder)
     /// Packets have a wrong bit.
     case corrupt(Corrupt)
-    /// Random bytes come before packets.
+    /// Random bytes precede packets.
     case noise(Noise)
   }
 
-  /// Every fault there is, and how each is written.
+  /// All faults, and how each is written.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
     Kind(Effect.latency)
     Kind(Effect.rate)
@@ -85,12 +85,13 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var effect: Effect
   /// In which directions.
   public var acts: Directions
-  /// How long after the channel's start it begins.
+  /// How long after the channel starts the fault begins.
   public var after = Duration.zero
-  /// How long it lasts; zero for as long as the channel.
+  /// How long the fault lasts; zero means as long as the channel.
   public var lasting = Duration.zero
 
-  /// A fault that begins with the channel and lasts as long; without `directions` it acts in those that are its default.
+  /// A fault that begins with the channel and lasts as long; without `directions` it acts in the default ones of its
+  /// kind.
   public init(_ effect: Effect, _ directions: Directions? = nil) {
     self.effect = effect
     acts = directions ?? effect.directions.first ?? .both
@@ -103,7 +104,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// The fault's name: `loss`.
   public var name: String { Self.format.name(of: self) }
 
-  /// The directions it acts in.
+  /// The directions in which the fault acts.
   public var directions: [Direction] {
     switch acts {
     case .both: Direction.allCases
@@ -112,13 +113,13 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// How long it lasts; nil for as long as the channel.
+  /// How long the fault lasts; nil means as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
-  /// Whether it pulls the cable.
+  /// Whether the fault pulls the cable.
   public var cuts: Bool { if case .cut = effect { true } else { false } }
 
-  /// The form of the command line, with what differs from the defaults.
+  /// The form used on the command line, with everything that differs from the defaults.
   public var description: String { Self.format.text(self) }
 }
 
@@ -126,7 +127,7 @@ extension Fault.Effect {
   /// The directions in which such a fault may act, the default first.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
-  /// What it does, with its parameters.
+  /// What the fault does, with its parameters.
   var kind: any FaultKind {
     switch self {
     case .latency(let fault): fault
@@ -148,15 +149,15 @@ extension Fault.Effect {
   }
 }
 
-/// One kind of fault: its parameters, how they are written, and what makes its machine.
+/// One kind of fault: its parameters, how they are written, and the machine that plays it.
 protocol FaultKind: Equatable, Sendable {
   /// The directions in which it may act, the default first.
   static var directions: [Fault.Directions] { get }
 
-  /// How it is written.
+  /// How the fault is written.
   static var format: Record<Self> { get }
 
-  /// The machine of one direction.
+  /// The machine for one direction.
   func makeStage(_ unit: FaultUnit) -> any FaultStage
 }
 
@@ -165,7 +166,7 @@ extension FaultKind {
 }
 
 extension Kind<Fault> {
-  /// One kind of fault, with the parameters that every fault has last.
+  /// One kind of fault, with the parameters common to all faults last.
   fileprivate init<Payload: FaultKind>(_ make: @escaping @Sendable (Payload) -> Fault.Effect) {
     let day = Duration.zero ... .seconds(86_400)
     let shared: [Field<Fault>] = [
@@ -187,14 +188,14 @@ extension [Fault] {
   }
 }
 
-/// What all faults of one kind have done.
+/// The effects of all faults of one kind.
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
   /// What they did.
   public var count: FaultCount
 
-  /// Adds what the faults of a channel did to a list with one entry per kind.
+  /// Adds the effects of a channel's faults to a list with one entry per kind.
   public static func add(_ channel: FaultChannel, to tallies: inout [FaultTally]) {
     for entry in channel.counts {
       let name = entry.fault.name
@@ -207,10 +208,10 @@ public struct FaultTally: Equatable, Sendable {
   }
 }
 
-/// What the faults that act on packets take for one.
+/// What counts as a packet for the faults that act on packets.
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets
-  /// A transfer, on the channels of native transport, which carry no link.
+  /// A transfer, on native channels, which carry no link.
   case transfers
 }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// A channel around another that disturbs it by faults.
+/// A channel around another that disturbs it with faults.
 ///
 /// Bytes pass the faults in the order of the list, in both directions; each fault acts in its directions, where `in` is
 /// what this end receives. Faults are seeded: the same list, seed and bytes at the same times give the same result.
@@ -12,13 +12,13 @@ import AccessoryFormats
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits for the bytes that are held before it, in either direction; when the cable is lost, those are
-/// lost too. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
+/// An orderly end waits for the bytes that are held before it, in either direction; if the cable is lost, so are those
+/// bytes. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
     case open(any ChannelHandler)
-    /// Closed by its owner; accepted bytes are still sent.
+    /// The owner closed the channel; accepted bytes are still sent.
     case closing
     case over
   }
@@ -35,11 +35,11 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let timer: LoopTimer
   /// The limit of a close that makes no progress.
   private var closer: LoopTimer?
-  /// The inner channel has ended in order, and the bytes that it delivered before are still on the way.
+  /// The inner channel has ended in an orderly way, but the bytes that it delivered before are still in transit.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
-  /// Whether it advances in the next turn, regardless of the faults' deadlines.
+  /// Whether the channel advances in the next turn, regardless of the faults' deadlines.
   private var isDue = false
   private var senderWaits = false
 
@@ -78,8 +78,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
-  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; one that goes passes
-  /// on the bytes that it holds, at its own pace, and affects no others. The times of new ones count from now.
+  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; a removed fault
+  /// passes on the bytes that it holds, at its own pace, and affects no others. The times of new faults count from now.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -92,17 +92,17 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Whether it has ended, or its owner has closed it and everything was sent.
+  /// Whether the channel has ended, or its owner has closed it and everything was sent.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
 
   // MARK: - Channel
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// As the channel inside.
+  /// Forwarded to the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
 
   /// The bytes that the faults and the inner channel hold.
@@ -124,7 +124,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     advanceSoon()
   }
 
-  /// Accepts what the faults and the inner channel have room for.
+  /// Accepts as much as the faults and the inner channel have room for.
   public func send(_ bytes: RawSpan) -> Int {
     guard case .open = state, outbound.cut == nil else { return 0 }
     if ending != nil {
@@ -153,7 +153,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Closes; accepted bytes are still sent, at the faults' pace.
+  /// Closes the channel; accepted bytes are still sent, at the faults' pace.
   public func close() {
     switch state {
     case .made:
@@ -164,7 +164,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // Only by receiving does a channel notice that its other end is gone.
+      // A channel notices only by receiving that its other end is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -174,14 +174,14 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   // MARK: - The channel inside
 
-  /// Bytes came from the other end.
+  /// The other end sent bytes.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     guard case .open = state, inbound.cut == nil else { return }
     inbound.takeAll(bytes, now: loop.now)
     if inbound.takeTouched() { settle() }
   }
 
-  /// There is room inside again.
+  /// The inner channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     if case .closing = state { limitClosing() }
     outbound.sinkHasRoom()
@@ -208,11 +208,11 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return bytes.byteCount
   }
 
-  /// Advances what is due.
+  /// Advances everything that is due.
   public func timerFired(_ timer: LoopTimer) {
     isDue = false
     inbound.advance(now: loop.now)
-    // A cable is cut once, even when both directions cut it at the same time.
+    // A cable is cut only once, even if both directions cut it at the same time.
     if !isCut { outbound.advance(now: loop.now) }
     settle()
   }
@@ -235,7 +235,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The reader waits for room to send, which will never come.
+        // The reader is waiting for room to send, which will never come.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -277,7 +277,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     }
   }
 
-  /// Starts the time limit of a close again.
+  /// Restarts the time limit of a close.
   private func limitClosing() {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
@@ -311,7 +311,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// The fault.
   public let fault: Fault
-  /// In which direction, seen from the end that the fault is at.
+  /// The direction, seen from the end that the fault is at.
   public let direction: Fault.Direction
   /// What happened: "the cable is pulled".
   public let text: String
@@ -327,7 +327,7 @@ extension Cable {
   ///
   /// - Parameters:
   ///   - random: called once for each channel.
-  ///   - made: called with each channel that was made.
+  ///   - made: called with each channel that was created.
   public func faulty(
     _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
@@ -357,7 +357,7 @@ extension Cable {
       })
   }
 
-  /// What pulls the main channel.
+  /// Pulls the main channel.
   private final class Hand {
     weak var channel: SeverableChannel?
   }

@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`. A preset slows down whatever the
-/// address is; it does not use Bluetooth, which the address `bt:` does.
+/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`. A preset only changes the
+/// timing of whatever address is used; to use Bluetooth itself, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates were reported from the field. Delays that no report gives are our choice; the comments below say which.
+/// The rates were reported from the field. Delays that no report gives are our choice, as the comments below note.
 public struct LinkPreset: Equatable, Sendable {
   /// The name in `--fault`.
   public let name: String
@@ -33,8 +33,8 @@ public struct LinkPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// The same while hands-free audio shares the radio: of 15 frames a second 6 to 15 arrived. The rate is that of 6,
-  /// the worst; the delay is our choice: it grows by the slots that audio takes.
+  /// The same while hands-free audio shares the radio: of 15 frames a second, 6 to 15 arrived. The rate is that of 6,
+  /// the worst case. The delay is our choice: it grows by the slots that audio takes.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
@@ -65,7 +65,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// The faults of a text: those of the preset with that name, or the one fault that it describes.
+  /// The faults in a text: those of the preset with that name, or the one fault that it describes.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

@@ -10,9 +10,9 @@ import IAP2
 ///
 /// A native channel carries no packets, so each transfer is a line: `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
 ///
-/// The time is the loop's, `A` and `D` are the accessory and the device. A packet is written when its last byte passes,
-/// so both ends of a cable without delay write the same lines. A transcript is made per attachment, so that its narrator's
-/// knowledge of the sessions is that of the link it sees.
+/// Times are the loop's; `A` is the accessory and `D` the device. A packet is written when its last byte passes, so
+/// both ends of a cable without delay write the same lines. Each attachment has its own transcript, so that its
+/// narrator knows the sessions of exactly the link it sees.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are usually written.
   public static let usualBytes = 8
@@ -24,9 +24,9 @@ public final class Transcript: CableWitness {
   private var fromDevice = PacketScanner()
   private var narrator: PacketNarrator
 
-  /// `write` takes each line, without its end. Of each payload the first `shownBytes` are written.
+  /// `write` receives each line, without its line end. The first `shownBytes` of each payload are written.
   ///
-  /// - Parameter protocolName: that of a native channel; nil for the main channel.
+  /// - Parameter protocolName: the protocol of a native channel; nil for the main channel.
   public init(
     of protocolName: String? = nil, shownBytes: Int = Transcript.usualBytes, write: @escaping (String) -> Void
   ) {
@@ -47,7 +47,7 @@ public final class Transcript: CableWitness {
     }
   }
 
-  /// A line with the reason.
+  /// A line that gives the reason.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     write("\(time.secondsText) \(end.note(of: reason, protocolName))")
   }
@@ -68,8 +68,8 @@ public final class Transcript: CableWitness {
 }
 
 extension Cable {
-  /// The same cable with a transcript at this end of it: packets on the main channel, transfers on native channels. It
-  /// pauses while `gate` is closed. Of each payload the first `shownBytes` are written.
+  /// The same cable with a transcript at this end: packets on the main channel, transfers on native channels. It pauses
+  /// while `gate` is closed. The first `shownBytes` of each payload are written.
   public func transcribed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil, shownBytes: Int = Transcript.usualBytes,
     write: @escaping (String) -> Void

@@ -7,16 +7,16 @@ import AccessoryFormats
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
 /// ```
 ///
-/// A chunk that no fault changes passes through without a copy. When a fault or the sink accepts less than it is given,
-/// the rest stays in the fault before it, which then accepts nothing, and so on back to the sender. So a lane holds at
-/// most what its faults may hold.
+/// A chunk that no fault changes passes through without a copy. If a fault or the sink accepts less than it is given,
+/// the rest stays in the fault before it, which then accepts nothing, and so on back to the sender. A lane therefore
+/// never holds more than its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
   private var slots: [FaultSlot]
   private let unit: FaultUnit
   /// Whether the owner has called ``start(now:)``.
   private var hasStarted = false
-  /// Bytes that arrived without room, because a channel cannot refuse bytes that it receives.
+  /// Received bytes for which there is no room: a channel cannot refuse bytes that it receives.
   private var entry = ChunkQueue()
   /// Accepts bytes from the front and returns how many; set once, by the owner.
   var sink: (RawSpan) -> Int = { _ in 0 }
@@ -25,12 +25,12 @@ final class FaultLane {
   private var isDiscarded = false
   /// The sink accepted less than it was given, and has not reported room since.
   private var isSinkFull = false
-  /// The place of the fault that cut the channel, and why it did.
+  /// The index of the fault that cut the channel, and the reason.
   private(set) var cut: (place: Int, why: String)?
-  /// Whether a deadline may have moved or bytes may be left, since the owner last checked.
+  /// Whether, since the owner last checked, a deadline may have moved or bytes may be left.
   private var isTouched = false
 
-  /// Creates a lane with the faults of this direction, each with its random numbers.
+  /// Creates a lane with the faults of this direction, each with its own random numbers.
   init(_ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit) {
     self.direction = direction
     self.unit = unit
@@ -39,7 +39,7 @@ final class FaultLane {
     }
   }
 
-  /// Whether it accepts bytes now.
+  /// Whether the lane accepts bytes now.
   var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
 
   /// Whether all received bytes were passed on.
@@ -47,17 +47,17 @@ final class FaultLane {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
-  /// How many received bytes were not passed on.
+  /// How many received bytes have not been passed on.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether it will pass on nothing more: it is fully drained, or permanently stuck, for example in a stall without an
-  /// end.
+  /// Whether the lane will pass on nothing more: it is fully drained, or permanently stuck, for example in an endless
+  /// stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
-  /// Whether the sink took less than it was given and has not reported room since.
+  /// Whether the sink accepted less than it was given and has not reported room since.
   var waitsForSink: Bool { isSinkFull }
 
-  /// When ``advance(now:)`` wants to be called.
+  /// When to call ``advance(now:)``.
   var deadline: Instant? {
     if isDiscarded { return nil }
     var earliest: Instant?
@@ -86,8 +86,9 @@ final class FaultLane {
 
   // MARK: Changing the faults
 
-  /// Replaces the faults while the channel is in use. A fault that stays keeps its state. One that goes passes on what it
-  /// holds, at its own pace, and affects no more bytes; it remains in the lane until then. Times of new ones count from now.
+  /// Replaces the faults while the channel is in use. A fault that stays keeps its state. A removed fault passes on
+  /// what it holds, at its own pace, affects no more bytes, and remains in the lane until then. The times of new faults
+  /// count from now.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -102,7 +103,7 @@ final class FaultLane {
       }
     }
     for index in goes { slots[index].end(now: now) }
-    // New ones come first: the bytes in the others are older, and must not be overtaken.
+    // New faults come first: the bytes in the others are older, and must not be overtaken.
     slots = new + slots.filter { !$0.isEnded || !$0.isClear }
     for index in slots.indices { noteCut(index) }
     isTouched = true
@@ -124,7 +125,7 @@ final class FaultLane {
     isSinkFull = false
   }
 
-  /// Accepts bytes from the front as far as there is room, and returns how many.
+  /// Accepts as many bytes from the front as there is room for, and returns the number.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -148,7 +149,7 @@ final class FaultLane {
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
     // Nothing passes after a cut.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // A fault that is idle now costs one check.
+    // A fault that is idle now costs only one check.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -192,11 +193,11 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does everything whose time has come, and passes on everything that can be passed on.
+  /// Does everything that is due, and passes on everything that can be passed on.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // From the far end, so that room there is used by the faults before it.
+    // From the far end, so that room that opens there is used by the faults before it.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -216,7 +217,7 @@ final class FaultLane {
     advance(now: now)
   }
 
-  /// Ends one fault after the other, each when all before it are drained.
+  /// Ends one fault after another, each when all those before it are drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)

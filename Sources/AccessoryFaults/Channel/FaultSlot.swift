@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output that was not accepted yet, and the time during which it acts.
+/// One fault in a lane: its stage, the output that has not been accepted yet, and the period during which it acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside of its window a stage is not called, unless it still holds bytes that later ones must not overtake. If the
+/// Outside its window a stage is not called, unless it still holds bytes that later ones must not overtake. If the
 /// stage passes these on by itself, later bytes wait here meanwhile; otherwise, on a line that is always busy, the
 /// stage would always hold something and its window would never end.
 ///
@@ -26,8 +26,8 @@ final class FaultSlot {
   private var isOpen = false
   /// Whether it was ended by ``end(now:)``.
   private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. Calling it for every chunk that does not concern it would cost
-  /// more than everything else.
+  /// How many bytes the stage held after its last call. Calling it for every chunk it ignores would cost more than
+  /// everything else.
   private var inStage = 0
   /// Bytes that arrived after the window and wait for those that the stage holds.
   private var waiting = ChunkQueue()
@@ -39,26 +39,26 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether it does not affect bytes now: its window is not open, and it holds nothing.
+  /// Whether the fault does not affect bytes now: its window is closed, and it holds nothing.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// Its output was not accepted yet; until then it accepts nothing and does nothing.
+  /// The fault's output has not been accepted yet; until then it accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
-  /// How many bytes are here.
+  /// How many bytes are held here.
   var held: Int { step.output.count + inStage + waiting.count }
 
-  /// Whether it will pass on nothing more without new bytes.
+  /// Whether the fault will pass on nothing more unless new bytes arrive.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
-  /// The most bytes it accepts now.
+  /// The maximum number of bytes it accepts now.
   var room: Int {
     if isBlocked { return 0 }
     if isRunningDry { return max(0, Self.mostWaiting - waiting.count) }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
-  /// The window is over, and the held bytes are passed on when their time comes.
+  /// The window is over; the held bytes are passed on when their time comes.
   private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !waiting.isEmpty) }
 
   private var isAsked: Bool { isOpen || inStage > 0 }
@@ -109,7 +109,7 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault before its time: bytes that it holds are passed on at its pace, and it affects no others.
+  /// Ends the fault early: bytes that it holds are passed on at its pace, and it affects no others.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen
@@ -133,7 +133,7 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
-      // A stage that holds bytes without a deadline waits for the rest of a packet, which is here.
+      // A stage that holds bytes without a deadline is waiting for the rest of a packet, which is here.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

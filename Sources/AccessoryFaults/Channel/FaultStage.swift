@@ -3,34 +3,34 @@ import AccessoryFormats
 
 /// One fault in one direction, as a pure machine: chunks and times go in; bytes to pass on, with their times, come out.
 ///
-/// A stage has no timer and no channel. Its lane gives it a chunk when all its earlier output was accepted, calls it at
-/// its deadline, and notifies it when its window begins and ends.
+/// A stage has no timer and no channel. Its lane gives it a chunk once all its earlier output has been accepted, calls
+/// it at its deadline, and notifies it when its window begins and ends.
 ///
 /// Invariants: a stage accepts every chunk as a whole; it holds at most its capacity plus one chunk, and `room` is
 /// how much it accepts; it passes bytes on in the order in which they arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that it will still pass on. The end of the stream waits for them.
+  /// The number of held bytes that the stage will still pass on. The end of the stream waits for them.
   var held: Int { get }
 
-  /// The most bytes it accepts at once now; 0 makes the sender wait.
+  /// The maximum number of bytes it accepts now; 0 makes the sender wait.
   var room: Int { get }
 
-  /// When ``handleTimeout(_:)`` wants to be called.
+  /// When to call ``handleTimeout(_:)``.
   var deadline: Instant? { get }
 
-  /// The window opens: the channel started, or the time of `after` came.
+  /// The window opens: the channel has started, or the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
 
   /// Handles a chunk of bytes.
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
-  /// The time of ``deadline`` has come.
+  /// Called at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
   /// The window closes. Held bytes may be passed on at their own pace; once none are held, it gets no more chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// The stream ends after the last chunk: bytes that only waited for more bytes are passed on.
+  /// The stream ends after the last chunk: bytes that were only waiting for more bytes are passed on.
   mutating func finish(_ step: inout FaultStep)
 }
 
@@ -44,28 +44,28 @@ extension FaultStage {
   mutating func finish(_ step: inout FaultStep) {}
 }
 
-/// The result for a chunk.
+/// The result of handling a chunk.
 enum FaultPassage {
-  /// It is passed on unchanged: nothing was copied, and nothing more is held.
+  /// The chunk is passed on unchanged: nothing was copied, and nothing more is held.
   case whole
   /// The stage has passed on everything that it wants to pass on now.
   case changed
 }
 
-/// What a stage can use during one call: the time, its random numbers, and the place for its results.
+/// What a stage can use during one call: the time, its random numbers, and where to put its results.
 struct FaultStep {
-  /// The most bytes that a stage is given at once, so that its output has a limit.
+  /// The maximum number of bytes that a stage is given at once, so that its output is bounded.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
   var random: SeededRandom
-  /// Bytes that were passed on and not accepted yet.
+  /// Bytes that were passed on but not accepted yet.
   var output = ChunkQueue()
   /// The effects of the fault so far.
   private(set) var count = FaultCount()
   /// Events that users should see.
   private(set) var news: [String] = []
-  /// Why the channel is to be cut; nil while it is not.
+  /// Why the channel is to be cut; nil if it is not.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
@@ -102,9 +102,9 @@ struct FaultStep {
 
 /// How often a fault took effect.
 public struct FaultCount: Equatable, Sendable {
-  /// How often: packets lost, chunks split, bytes' delays, cuts.
+  /// The count: packets lost, chunks split, bytes delayed, cuts.
   public var hits = 0
-  /// How many bytes were concerned.
+  /// How many bytes were affected.
   public var bytes = 0
 
   /// Nothing yet.
@@ -131,15 +131,15 @@ struct ChunkQueue {
   private var tank = ByteQueue()
   private var entries = Queue<Entry>()
 
-  /// Bytes in the queue.
+  /// The number of bytes in the queue.
   var count: Int { tank.count }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// When the first chunk may be passed on; nil when there is none.
+  /// When the first chunk may be passed on; nil if there is none.
   var nextDue: Instant? { entries.first?.due }
 
-  /// When the last chunk may be passed on; nil when there is none.
+  /// When the last chunk may be passed on; nil if there is none.
   var lastDue: Instant? { entries.last?.due }
 
   /// Adds a chunk that can be passed on from `due` on.
@@ -149,9 +149,8 @@ struct ChunkQueue {
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk whose time has come at `now`. `body` returns how many bytes of the chunk it
-  /// accepted; when that is not the whole chunk, the rest stays in front and no more chunks are offered. `body` must
-  /// not use this queue.
+  /// Calls `body` with each chunk that is due at `now`. `body` returns how many bytes of the chunk it accepted; if that
+  /// is not the whole chunk, the rest stays in front and no more chunks are offered. `body` must not use this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }
@@ -163,7 +162,7 @@ struct ChunkQueue {
     }
   }
 
-  /// Passes on every chunk whose time has come at `now`.
+  /// Passes on every chunk that is due at `now`.
   mutating func pass(to step: inout FaultStep, until now: Instant = .distantFuture) {
     drain(until: now) { bytes in
       step.pass(bytes)

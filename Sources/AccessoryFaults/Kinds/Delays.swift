@@ -3,10 +3,10 @@ import AccessoryFormats
 
 // Faults that hold bytes back and pass them on later, in order.
 
-/// A stage that holds chunks until their time has come.
+/// A stage that holds chunks until they are due.
 ///
-/// It accepts more only after half of its capacity was passed on, so that a sender that waits for room gets a useful
-/// amount at once.
+/// It accepts more only after half of its capacity has been passed on, so that a waiting sender gets a useful amount of
+/// room at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
@@ -72,7 +72,7 @@ extension Fault {
   /// A limited rate in bytes per second. External Accessory over Bluetooth gets about 7,500, far less than the radio
   /// can carry.
   public struct Rate: FaultKind {
-    /// How many bytes a second.
+    /// The rate in bytes per second.
     public var bytes: Int
     /// How many bytes are held before the sender has to wait.
     public var capacity: Int
@@ -111,12 +111,12 @@ extension Fault {
     }
   }
 
-  /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10,
-  /// large writes are slow).
+  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast; reported from the
+  /// field (W10, large writes are slow).
   public struct Collapse: FaultKind {
-    /// The largest write that is still quick, in bytes.
+    /// The largest write that is still fast, in bytes.
     public var above = 2_048
-    /// How many bytes of a larger write pass in a second.
+    /// How many bytes of a larger write pass per second.
     public var rate = 2_000
     /// How many bytes are held before the sender has to wait.
     public var capacity = 65_536
@@ -190,11 +190,11 @@ extension Fault {
     }
   }
 
-  /// A reader that reads a little now and then, so that everything before it fills up.
+  /// A reader that reads a little from time to time, so that everything before it fills up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512
-    /// How long it pauses in between.
+    /// How long it pauses between reads.
     public var every = Duration.milliseconds(20)
 
     /// The defaults.

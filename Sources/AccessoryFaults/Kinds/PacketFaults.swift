@@ -42,12 +42,12 @@ extension Fault {
     }
   }
 
-  /// Random bytes before a packet, as a serial line with a bad contact makes them. The other end must find the packet
-  /// after them.
+  /// Random bytes before a packet, like those caused by a serial line with a bad contact. The other end must find the
+  /// packet after them.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many bytes come before each of them.
+    /// How many bytes precede each of them.
     public var bytes = 8
 
     /// The defaults.
@@ -82,7 +82,7 @@ extension Fault {
     public var packets = StruckPackets()
     /// The part that is changed.
     public var part = Part.payload
-    /// Whether the checksum is made right again.
+    /// Whether the checksum is corrected afterwards.
     public var mendsSum = false
 
     /// The defaults.
@@ -110,7 +110,7 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// The byte to change; nil when the packet has none of the kind. A checksum that will be corrected is never changed,
+    /// The byte to change; nil if the packet has none of the kind. A checksum that will be corrected is never changed,
     /// nor are the first bytes, without which it would not be a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
@@ -126,13 +126,13 @@ extension Fault {
     }
   }
 
-  /// Packets that are overtaken by those sent after them.
+  /// Packets that are overtaken by packets sent after them.
   public struct Reorder: FaultKind {
     /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many packets overtake each.
     public var by = 1
-    /// The longest wait for them.
+    /// The longest wait for the overtaking packets.
     public var wait = Duration.milliseconds(50)
 
     /// The defaults.
@@ -152,12 +152,12 @@ extension Fault {
     private struct Delayed: PacketFault {
       struct Held {
         var packet: [UInt8]
-        /// How many packets are still to overtake it.
+        /// How many packets are still to overtake this one.
         var left: Int
         var due: Instant
       }
 
-      /// More than this are not held at once.
+      /// No more than this many are held at once.
       static let capacity = 64 * 1024
 
       let fault: Reorder
@@ -177,7 +177,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was passed on because its time was over was not overtaken, and does not count.
+        // A packet that was passed on because its time ran out was not overtaken, and does not count.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

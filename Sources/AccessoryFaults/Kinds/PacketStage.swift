@@ -4,22 +4,22 @@ import IAP2
 
 /// What a packet fault does with the packets that it affects.
 protocol PacketFault {
-  /// Which packets it affects.
+  /// Which packets the fault affects.
   var packets: StruckPackets { get }
 
-  /// Bytes of packets that are held and will still be passed on.
+  /// The number of bytes in packets that are held and will still be passed on.
   var held: Int { get }
 
-  /// Whether it must see every packet, affected or not.
+  /// Whether the fault must see every packet, affected or not.
   var watchesAll: Bool { get }
 
-  /// When it wants to be called without a packet.
+  /// When to call it even if no packet arrives.
   var deadline: Instant? { get }
 
-  /// Handles a packet; `isStruck` is whether the fault affects it. The bytes that are passed on replace the packet.
+  /// Handles a packet; `isStruck` tells whether the fault affects it. The bytes that are passed on replace the packet.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
-  /// Passes on the held packets whose time has come, or all of them.
+  /// Passes on the held packets that are due, or all of them.
   mutating func release(all: Bool, _ step: inout FaultStep)
 }
 
@@ -60,10 +60,10 @@ struct PacketStage<Effect: PacketFault>: FaultStage {
   }
 }
 
-/// Selects the packets that are affected: those of a kind, at random, and how many in a row.
+/// Selects the affected packets: those of a kind, at random, and how many in a row.
 struct PacketSelection<Effect: PacketFault> {
   var effect: Effect
-  /// How many more are affected without a new random number.
+  /// How many more packets are affected without drawing a new random number.
   private var left = 0
   private var isStruck = false
 
@@ -71,7 +71,7 @@ struct PacketSelection<Effect: PacketFault> {
 
   var isNever: Bool { effect.packets.chance.millionths == 0 }
 
-  /// Whether a packet is wanted; the header is nil for transfers, and for frames that are not link packets.
+  /// Whether a packet is selected; the header is nil for transfers, and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
     let packets = effect.packets
     isStruck = packets.kind.includes(header) && strikes(packets, &step.random)
@@ -85,7 +85,7 @@ struct PacketSelection<Effect: PacketFault> {
     return true
   }
 
-  /// A packet that was wanted. The bytes that are passed on replace it.
+  /// A selected packet. The bytes that are passed on replace it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
     effect.act(packet, header, isStruck: isStruck, &step)
   }
@@ -112,7 +112,7 @@ public struct StruckPackets: Equatable, Sendable {
 
 /// The kinds of packets that a packet fault can affect.
 public enum PacketKind: String, CaseIterable, Sendable {
-  /// Every packet, detection and other frames of iAP1 included.
+  /// Every packet, including detection sequences and other frames of iAP1.
   case any
   /// Packets that carry bytes of a session.
   case data
@@ -134,8 +134,8 @@ public enum PacketKind: String, CaseIterable, Sendable {
 
 /// Finds the packets in a stream for the faults that act on packets, and keeps bytes that may become one.
 ///
-/// The scanner decides what is a packet. Bytes between packets are passed on unchanged, so that a fault changes only
-/// the packets that it affects.
+/// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
+/// only the packets that it affects.
 struct PacketCutter {
   /// The scanner cannot be copied, and a stage is kept as a value.
   private final class Box {
@@ -151,20 +151,20 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// Bytes that are kept until they are known to be a packet or not.
+  /// Bytes that are kept until it is known whether they are a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` after the end of a packet. Keeps nothing; do not mix it with ``cut``.
+  /// Calls `body` with each position in `bytes` where a packet ends. Keeps nothing; do not mix it with ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0
     while let piece = box.scanner.next(in: bytes, at: &offset) {
-      // A packet that began in an earlier chunk ends in this one.
+      // A packet that began in an earlier chunk and ends in this one.
       if Self.size(of: piece) != nil { body(offset) }
     }
   }
 
-  /// Gives the packets that are wanted to the fault; everything else is passed on unchanged.
+  /// Passes the selected packets to the fault; everything else is passed on unchanged.
   mutating func cut(
     _ bytes: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
   ) -> FaultPassage {
@@ -180,7 +180,7 @@ struct PacketCutter {
     return search(all.span.bytes, fresh: bytes, &selection, &step)
   }
 
-  /// `fresh` is the end of `all`, and what of it the scanner has not seen.
+  /// `fresh` is the end of `all` that the scanner has not seen yet.
   private mutating func search(
     _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
   ) -> FaultPassage {
@@ -203,7 +203,7 @@ struct PacketCutter {
     return .changed
   }
 
-  /// Passes on the bytes that may have become a packet.
+  /// Passes on the bytes that might have become a packet.
   mutating func finish(_ step: inout FaultStep) {
     step.pass(undecided.span.bytes)
     undecided.removeAll(keepingCapacity: true)

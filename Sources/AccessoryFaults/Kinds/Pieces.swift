@@ -5,11 +5,11 @@ import IAP2
 // Faults that move the boundaries of chunks, end the stream, or add bytes to its beginning.
 
 extension Fault {
-  /// Splits chunks at random. This breaks a reader that takes each reception for a message.
+  /// Splits chunks at random. This breaks readers that take each reception for a message.
   public struct Split: FaultKind {
     /// The largest piece, in bytes.
     public var size = 7
-    /// How much time lies between two pieces.
+    /// How much time passes between two pieces.
     public var gap = Duration.zero
     /// How many bytes are held before the sender has to wait.
     public var capacity = 65_536
@@ -50,9 +50,9 @@ extension Fault {
 
   /// Chunks that were sent separately arrive as one.
   public struct Glue: FaultKind {
-    /// Passes once so many bytes have gathered.
+    /// Bytes pass once this many have gathered.
     public var size = 4_096
-    /// The longest wait for them.
+    /// The longest wait for more bytes.
     public var wait = Duration.milliseconds(20)
 
     /// The defaults.
@@ -97,14 +97,15 @@ extension Fault {
     }
   }
 
-  /// Pulls the cable: at once, or when this many bytes or packets have passed in one direction since it began.
+  /// Pulls the cable: immediately, or when this many bytes or packets have passed in one direction since the fault
+  /// began.
   public struct Cut: FaultKind {
-    /// Cut after this many bytes in one direction; 0 for no limit.
+    /// Cut after this many bytes in one direction; 0 means no limit.
     public var bytes: Int
-    /// Cut after this many packets in one direction; 0 for no limit.
+    /// Cut after this many packets in one direction; 0 means no limit.
     public var packets: Int
 
-    /// A cut, at once or after a number of bytes or packets.
+    /// A cut, immediately or after a number of bytes or packets.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record("cut", "ends the channel after a time, a number of bytes or a number of packets", Cut())
@@ -143,7 +144,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Where in this chunk the last packet ends that may pass; nil when more may.
+      /// Where in this chunk the last allowed packet ends; nil if more may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -164,9 +165,9 @@ extension Fault {
     }
   }
 
-  /// One direction works, and the other accepts everything and delivers nothing: only a timeout can detect this.
+  /// One direction works; the other accepts everything and delivers nothing. Only a timeout can detect this.
   public struct HalfDead: FaultKind {
-    /// It has no parameters.
+    /// This fault has no parameters.
     public init() {}
 
     static let directions = [Directions.out, .in]
@@ -188,22 +189,22 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes of an earlier session, and the next handshake reads those first; reported from the
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first; reported from the
   /// field (W17, bytes of an earlier session).
   public struct Stale: FaultKind {
-    /// What the bytes are.
+    /// The kind of bytes.
     public enum Kind: String, CaseIterable, Sendable {
       /// The end of a packet.
       case tail
-      /// Whole packets of an earlier link.
+      /// Complete packets of an earlier link.
       case packets
       /// Random bytes.
       case noise
     }
 
-    /// What the bytes are.
+    /// The kind of bytes.
     public var kind = Kind.tail
-    /// How many bytes; packets are not cut short.
+    /// The number of bytes; packets are not cut short.
     public var bytes = 64
 
     /// The defaults.
@@ -246,7 +247,7 @@ extension Fault {
         }
       }
 
-      /// A data packet as it would remain in a buffer: valid by itself, and part of no link.
+      /// A data packet as it would remain in a buffer: valid by itself, but part of no link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(
