@@ -4,8 +4,7 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A text, whose rules are in the schema too. They are checked together with other rules; see
-  /// ``Record/checked(_:)``.
+  /// A text; its rules are also in the schema. They are checked together with other rules; see ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -28,7 +27,7 @@ extension Format where Value: FixedWidthInteger {
   /// A whole number within a range.
   public static func integer(_ range: ClosedRange<Value>) -> Format { integer(range) { .number(Int(clamping: $0)) } }
 
-  /// A 16-bit number that is written in hex, as ids of messages and of USB are.
+  /// A 16-bit number written in hex, like ids of messages and of USB.
   public static var hex16: Format {
     integer(0...Value(clamping: 0xFFFF)) { .hex(UInt16(truncatingIfNeeded: $0)) }
   }
@@ -85,7 +84,7 @@ extension Format<Duration> {
 }
 
 extension Format<Chance> {
-  /// A chance such as `'2.5%'`.
+  /// A probability such as `'2.5%'`.
   public static let chance = Format(.chance) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a chance such as '2.5%'", value) }
     do { return try Chance(text) } catch {
@@ -98,15 +97,15 @@ extension Format<Chance> {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-  /// One of the cases of an enum, by its raw value.
+  /// One of an enum's cases, by its raw value.
   public static var choice: Format { choice(of: Array(Value.allCases)) }
 
-  /// One of some of the cases.
+  /// One of several cases of an enum.
   public static func choice(of cases: [Value]) -> Format { words(cases.map { ($0.rawValue, $0) }) }
 }
 
 extension Format {
-  /// One of a few words, each with its value.
+  /// One of a few words, each of which stands for a value.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -123,7 +122,7 @@ extension Format {
     }
   }
 
-  /// A text with its own parser: `expected` describes a correct one.
+  /// A text with its own parser: `expected` describes valid text.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -139,7 +138,7 @@ extension Format {
     }
   }
 
-  /// A value that may be left out; nil is not written.
+  /// A value that may be omitted; nil is not written.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -147,7 +146,7 @@ extension Format {
     }
   }
 
-  /// A value that may be `null`, which is written too.
+  /// A value that may be `null`, which is also written.
   public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     let optional = Format.optional(format)
     return Format(
@@ -159,11 +158,11 @@ extension Format {
     }
   }
 
-  /// A list. Elements that cannot be read are left out; see ``ProblemCollector/paths(of:count:)``.
+  /// A list. Elements that cannot be read are omitted; see ``ProblemCollector/paths(of:count:)``.
   ///
   /// - Parameters:
-  ///   - count: how many elements there may be.
-  ///   - base: the defaults of an element, by its place in the list.
+  ///   - count: the allowed number of elements.
+  ///   - base: the defaults of an element, by its index in the list.
   public static func list<Element>(
     of format: Format<Element>, count: ClosedRange<Int> = 0...Int.max,
     base: (@Sendable (Int) -> Element)? = nil
@@ -191,7 +190,7 @@ extension Format {
     named(atLeast: least) { _ in format }
   }
 
-  /// The same where what is read depends on its name; it looks the same for every name.
+  /// The same, where the name decides what is read; its shape is the same for every name.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -215,7 +214,7 @@ extension Format {
   /// An object.
   public static func object(_ record: Record<Value>) -> Format { record.format }
 
-  /// An object or a text, of one of several kinds.
+  /// An object or text of one of several kinds.
   public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
 }
 
@@ -225,7 +224,7 @@ extension ClosedRange<Duration> {
 }
 
 extension ClosedRange<Int> {
-  /// For "expected …": how many elements a list has.
+  /// For "expected …": the number of elements in a list.
   fileprivate var elementsText: String {
     if upperBound == .max { return "a list of at least \(lowerBound.counted("element"))" }
     if lowerBound == 0 { return "a list of at most \(upperBound.counted("element"))" }
@@ -234,10 +233,10 @@ extension ClosedRange<Int> {
 }
 
 extension Format<[UInt8]> {
-  /// Bytes: a text, which means its UTF-8, or `{ hex: "0a 0b" }`.
+  /// Bytes: a text, which stands for its UTF-8, or `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// Bytes; the schema requires at least this many. `name` is that of the object `{ hex: … }`.
+  /// Bytes; the schema requires at least this many. `name` is the name of the object `{ hex: … }`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

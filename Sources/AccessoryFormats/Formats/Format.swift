@@ -1,11 +1,12 @@
-// Instants, hex and byte queues are part of this module's own interface.
+// Instants, hex and byte queues are part of this module's public interface.
 @_exported import WireBasics
 
 /// How a value is written in files and on the command line, described once.
 ///
 /// A format is a value beside the type it describes. Reading (all mistakes at once, each with its place and the nearest
-/// right word), writing (what differs from the defaults), the JSON Schema, the tables in the documents, help, completion
-/// and the text `name,key=value` all come from it. A whole new format is its type and its ``Record``:
+/// valid word), writing (what differs from the defaults), the JSON Schema, the tables in the documents, help,
+/// completion and the text `name,key=value` are all derived from it. A complete new format consists of its type and its
+/// ``Record``:
 ///
 /// ```swift
 /// struct Lamp: Equatable {
@@ -27,15 +28,15 @@
 /// Lamp.format.shape.table                 // Markdown: key, value, default, meaning
 /// ```
 ///
-/// A default is written once: as the default value of the type's property. Rules between several keys are code:
-/// ``Record/checked(_:)``. A type of several kinds, each with its own keys, is an enum described by a ``OneOf``.
+/// A default is written once: as the default value of the type's property. Rules that involve several keys are code:
+/// ``Record/checked(_:)``. A type with several kinds, each with its own keys, is an enum described by a ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
-  /// The shape of its values.
+  /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value, starting from the one that is there where only parts of it are given; nil when it was no such value,
+  /// Reads a value. If only parts are given, it starts from the existing value. Returns nil if this was no such value,
   /// which has then been reported.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
-  /// Writes a value; nil when it equals the default, which is nil where there is none.
+  /// Writes a value; nil if it equals the default. A value without a default is always written.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
 
   init(
@@ -60,7 +61,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word of the command line. The error describes the mistake; the caller adds which word it was.
+  /// Reads a word on the command line. The error describes the mistake; the caller adds which word it was.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))
@@ -68,7 +69,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// Writes a value as a word of the command line; nil for one that is left out there.
+  /// Writes a value as a word for the command line; nil if it is omitted there.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
   /// Writes one value, whatever it is.
@@ -83,7 +84,8 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The same format of another type that not every value can be converted to; `complaint` is the message for those.
+  /// The same format for another type, where not every value can be converted; `complaint` is the message for those
+  /// that cannot.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value
@@ -92,7 +94,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
       let errors = place.problems.errorCount
       guard let read = decode(value, now.map(back), place) else { return nil }
       if let made = other(read) { return made }
-      // Mistakes in its parts have been reported.
+      // Mistakes in the parts have already been reported.
       if place.problems.errorCount == errors { place.error(value, complaint()) }
       return nil
     } encode: {
@@ -101,7 +103,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// A value with the name that it has in an object.
+/// A value together with its name in an object.
 public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   /// The name.
   public var name: String
@@ -115,7 +117,7 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// Where a value is being read: its path, for messages, and where its problems go.
+/// Where a value is being read: its path, for messages, and where to report its problems.
 public struct Place {
   /// The path of the value; empty for the document.
   public let path: String
@@ -131,23 +133,23 @@ public struct Place {
   /// The document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
-  /// The place of a key of the object here.
+  /// The place of a key of the object at this place.
   public func key(_ key: String) -> Place { Place(path.isEmpty ? key : "\(path).\(key)", problems) }
 
-  /// The place of an element of the list here.
+  /// The place of an element of the list at this place.
   public func element(_ index: Int) -> Place { Place("\(path)[\(index)]", problems) }
 
-  /// Reports what is wrong with a value here.
+  /// Reports what is wrong with the value at this place.
   public func error(_ value: JSON5Value, _ message: String) {
     problems.error(at: value.position, path: path, message)
   }
 
-  /// Reports what a value probably does not mean.
+  /// Warns that the value at this place probably does not mean what was intended.
   public func warning(_ value: JSON5Value, _ message: String) {
     problems.add(SourceProblem(.warning, at: value.position, path: path, message))
   }
 
-  /// Reports that a value is not what was expected, and returns nil.
+  /// Reports that the value is not what was expected, and returns nil.
   public func expected<Value>(_ what: String, _ value: JSON5Value) -> Value? {
     error(value, problems.isOfOneWord ? "expected \(what)" : "expected \(what), found \(value.summary)")
     return nil

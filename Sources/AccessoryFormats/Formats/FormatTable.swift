@@ -1,7 +1,7 @@
-/// Tables for documents, and the same for help.
+/// Tables for documents and for help.
 extension RecordShape {
-  /// A Markdown table of the keys: what each may be, its default and what it means. Objects in it have tables of their
-  /// own; see ``tables(heading:elsewhere:)``.
+  /// A Markdown table of the keys: the allowed values of each, its default and its meaning. Nested objects have their
+  /// own tables; see ``tables(heading:elsewhere:)``.
   public var table: String { table([:]) }
 
   private func table(_ elsewhere: [String: String]) -> String {
@@ -12,8 +12,8 @@ extension RecordShape {
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// The table of this object, and below it those of the objects within it, each once under a heading with its name.
-  /// `elsewhere` are names that another document explains, with links to them.
+  /// The table of this object, and below it the tables of nested objects, each once under a heading with its name.
+  /// `elsewhere` contains names that another document explains, with links to them.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)
@@ -26,7 +26,7 @@ extension RecordShape {
       .joined(separator: "\n")
   }
 
-  /// Lines for a terminal: a line for each key, with what it may be and its default.
+  /// Lines for a terminal: one for each key, with its allowed values and its default.
   public var help: String {
     let left = fields.map { "\($0.key)=\($0.shape.placeholder)" }
     let width = left.map(\.count).max() ?? 0
@@ -52,7 +52,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds the sections of what has a name in it and was not explained yet.
+  /// Adds the sections of named shapes in it that were not explained yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {
@@ -106,6 +106,6 @@ extension FieldShape {
 
 extension String {
   fileprivate var tableText: String { replacing("|", with: "\\|") }
-  /// With a capital and a full stop.
+  /// With a capital letter and a full stop.
   fileprivate var sentence: String { prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
 }

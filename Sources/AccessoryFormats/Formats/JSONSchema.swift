@@ -1,6 +1,6 @@
 extension RecordShape {
   /// The JSON Schema of documents of this shape. The schema lacks what only the reader can check, such as rules between
-  /// several keys. A document with the key `extending` is laid over another, so it need not have what must be there.
+  /// several keys. A document with the key `extending` is applied on top of another, so it may omit required keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]
@@ -21,7 +21,7 @@ extension RecordShape {
     return definitions.document(id, [.init("title", .text(title))] + members)
   }
 
-  /// The same with nothing that must be there but constants, here and in the objects within it.
+  /// The same schema with nothing required except constants, here and in nested objects.
   private var partial: RecordShape {
     let fields = fields.map { field in
       var shape = field.shape
@@ -39,7 +39,7 @@ extension RecordShape {
     return RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
   }
 
-  /// What ``partial`` leaves out, as members of a schema.
+  /// What ``partial`` omits, as members of a schema.
   private var requiredMembers: [JSON5Member] {
     let inner = fields.compactMap { field -> JSON5Member? in
       guard case .record(let record) = field.shape else { return nil }
@@ -58,11 +58,11 @@ extension Shape {
   fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
 }
 
-/// The schemas of the shapes that have a name, each once.
+/// The schemas of the named shapes, each once.
 private struct SchemaDefinitions {
   private var all: [JSON5Member] = []
 
-  /// A whole schema with what was defined.
+  /// A complete schema with its definitions.
   func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
     let root: [JSON5Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
@@ -73,7 +73,7 @@ private struct SchemaDefinitions {
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
     let name = name.replacing(" ", with: "-")
     if !all.contains(where: { $0.key == name }) {
-      // A place in the list first, so that the order is that of the document.
+      // The place in the list is reserved first, so that the order is that of the document.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
@@ -93,7 +93,7 @@ private struct SchemaDefinitions {
       if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
       if let standard = field.standard { property.append(.init("default", standard)) }
       if case .object(let schema) = schema(of: field.shape).content { property += schema }
-      // An object's own description is written where it is defined.
+      // An object's own description is written where the object is defined.
       properties.append(.init(field.key, .object(property)))
     }
     members += [.init("type", .text("object")), .init("properties", .object(properties))]

@@ -1,10 +1,10 @@
-/// The values of one object by key, and where its mistakes are reported.
+/// The values of one object by key, and where to report its mistakes.
 ///
-/// The initialiser reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys that
-/// occur twice. ``Record`` and ``OneOf`` read with it; the rules of a record between several keys get it to report what is
-/// wrong (``Record/checked(schema:_:)``).
+/// The initialiser reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
+/// that occur twice. ``Record`` and ``OneOf`` use it to read, and rules that involve several keys use it to report what
+/// is wrong (``Record/checked(schema:_:)``).
 public struct ObjectReader {
-  /// Where the object is, and where problems go.
+  /// The place of the object, and where to report problems.
   public let place: Place
   /// Where problems go.
   public var problems: ProblemCollector { place.problems }
@@ -14,8 +14,8 @@ public struct ObjectReader {
   private let keys: [String]
   private let members: [String: JSON5Value]
 
-  /// Reads `value` as an object with these keys; nil, with a problem, when it is something else. `name` is what messages
-  /// call it. `advice` says what is wrong with an unknown key; nil for nothing but that.
+  /// Reads `value` as an object with these keys; if it is something else, reports a problem and returns nil. Messages
+  /// call it `name`. `advice` explains an unknown key; nil if there is nothing to add.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }
@@ -28,7 +28,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // The parameters of a text in a file all have the text's own place.
+        // The parameters in a text in a file all have the text's own place.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue
@@ -50,7 +50,7 @@ public struct ObjectReader {
     return members[key]
   }
 
-  /// Reports a key that must be there and is not; returns whether it is there.
+  /// Reports a required key that is missing; returns whether it is there.
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }
@@ -58,7 +58,7 @@ public struct ObjectReader {
     return false
   }
 
-  /// Adds an error about a key's value, or about the object when the key is missing.
+  /// Adds an error about a key's value, or about the object if the key is missing.
   public func error(_ key: String, _ message: String) { place.key(key).error(members[key] ?? tree, message) }
 
   /// Adds an error about the object.

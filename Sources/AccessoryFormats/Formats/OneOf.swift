@@ -1,7 +1,8 @@
-/// A value of one of several kinds, each with its own keys: an enum with payloads. One key has the kind.
+/// A value of one of several kinds, each with its own keys: an enum with payloads. One key contains the kind.
 ///
-/// In a file it is an object, or a text `kind,key=value,…`; on the command line it is such a text. In a text a bare word
-/// is the value of the key that has this word among its choices, and a bare key is `true`: `session,refuse,times=1`.
+/// In a file it is an object, or a text `kind,key=value,…`; on the command line it is such a text. In a text, a bare
+/// word is the value of the key that lists this word among its choices, and a bare key means `true`:
+/// `session,refuse,times=1`.
 ///
 /// ```swift
 /// enum Light: Equatable {
@@ -17,7 +18,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// What it is called in messages, such as "quirk".
+  /// What messages call such a value, such as "quirk".
   public let name: String
   let key: String
   let example: String
@@ -27,9 +28,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// Texts in another form than `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// The regular expression of such texts, for the schema.
+    /// The regular expression that such texts match, for the schema.
     let pattern: String
-    /// The members of the object that a text means, nil for a text in the usual form; an error has what to write
+    /// The members of the object that a text stands for; nil for a text in the usual form. An error says what to write
     /// instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
@@ -43,9 +44,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// A value of one of these kinds.
   ///
   /// - Parameters:
-  ///   - key: the key with the kind.
-  ///   - example: a right text, for messages.
-  ///   - isWrittenAsText: whether files have the text form where that is possible.
+  ///   - key: the key that contains the kind.
+  ///   - example: a valid text, for messages.
+  ///   - isWrittenAsText: whether files use the text form where possible.
   public init(
     _ name: String, key: String, example: String, isWrittenAsText: Bool = false, shorthand: Shorthand? = nil,
     @KindList<Root> _ kinds: () -> [Kind<Root>]
@@ -55,7 +56,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     self.kinds = kinds()
   }
 
-  /// One value of each kind, with all its defaults.
+  /// One value of each kind, with all defaults.
   public var examples: [Root] { kinds.map(\.base) }
 
   /// The names of the kinds.
@@ -68,7 +69,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
       name: name, key: key, kinds: kinds.map { $0.shape(of: name) }, textKinds: texts, textPattern: shorthand?.pattern)
   }
 
-  /// As a value of a key or an element of a list.
+  /// As the value of a key or an element of a list.
   public var format: Format<Root> {
     Format(.oneOf(shape)) { value, _, place in
       read(value, at: place)
@@ -85,19 +86,19 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// The value as a tree: the name alone where there is nothing to add, else an object or a text.
+  /// The value as a tree: only the name if there is nothing to add, otherwise an object or a text.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// The value as an object: the key with its kind, and what differs from the defaults.
+  /// The value as an object: the key with its kind, and everything that differs from the defaults.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// The form `kind,key=value,…` with what differs from the defaults.
+  /// The form `kind,key=value,…` with everything that differs from the defaults.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
@@ -120,8 +121,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a text of the command line; the error names every mistake with its column. `others` are suggested besides
-  /// the names of the kinds.
+  /// Reads a text from the command line; the error names every mistake with its column. `others` are suggested in
+  /// addition to the names of the kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
@@ -136,7 +137,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Makes a value of a kind from some of its keys; nil when they do not fit.
+  /// Creates a value of a kind from some of its keys; nil if they do not fit.
   public func value(_ kind: String, _ members: [JSON5Member]) -> Root? {
     let problems = ProblemCollector()
     let root = read(.object([JSON5Member(key, .text(kind))] + members), at: Place(problems))
@@ -195,17 +196,17 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
 /// One kind of a ``OneOf``.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
-  /// Its name, the value of the key.
+  /// The name of the kind, which is the value of the key.
   public let name: String
-  /// What it is, in a sentence.
+  /// What the kind is, in a sentence.
   public let summary: String
-  /// A value of this kind with all its defaults.
+  /// A value of this kind with all defaults.
   public let base: Root
   let fields: [FieldShape]
   private let rules: [JSON5Member]
   private let example: String?
   let read: @Sendable (ObjectReader) -> Root?
-  /// Whether a value is of this kind.
+  /// Whether a value belongs to this kind.
   let holds: @Sendable (Root) -> Bool
   /// The keys of a value of this kind that differ from the defaults.
   let write: @Sendable (Root) -> [JSON5Member]
@@ -261,24 +262,25 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
-/// One of the keys that can have the kind in ``OneOf/format(in:at:sides:complaint:)``.
+/// One of the keys that can contain the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
   /// The key.
   public let key: String
   let summary: String
 
-  /// A key, and what its words are about.
+  /// A key, and what its words describe.
   public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
 }
 
 extension OneOf {
-  /// As part of an object in which one of several keys has the kind: of the kind `app.look`, the key `app` has the value
-  /// `look`. The keys of the kind stand beside it, as do those of `record`.
+  /// As part of an object in which one of several keys contains the kind: for the kind `app.look`, the key `app` has
+  /// the value `look`. The keys of the kind are next to it, as are those of `record`.
   ///
   /// - Parameters:
-  ///   - path: where the object has the value.
-  ///   - sides: the keys that can have the kind; an object has exactly one of them.
-  ///   - complaint: what is wrong with a key that the given kind does not have; nil for which kinds have it.
+  ///   - path: where the object stores the value.
+  ///   - sides: the keys that can contain the kind; an object has exactly one of them.
+  ///   - complaint: what is wrong with a key that the given kind does not have; nil means the message lists the kinds
+  ///     that have it.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?

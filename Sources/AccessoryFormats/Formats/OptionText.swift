@@ -1,4 +1,4 @@
-/// The form `name,key=value,…` in which the command line and files write quirks, behaviors and faults.
+/// The form `name,key=value,…`, used on the command line and in files for quirks, behaviors and faults.
 ///
 /// ```swift
 /// let text = OptionText("loss,chance=5%,in")
@@ -11,7 +11,7 @@ public struct OptionText: Equatable, Sendable {
   public struct Parameter: Equatable, Sendable {
     /// The text before the first `=`.
     public let name: String
-    /// The text after it; nil for a word without one.
+    /// The text after the first `=`; nil for a word without one.
     public let value: String?
     /// Where the name begins, in characters from 1.
     public let column: Int
@@ -87,10 +87,10 @@ public struct OptionText: Equatable, Sendable {
 
 /// Why a text cannot be read; the description is a sentence fragment that quotes it.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, and the right form.
+  /// What is wrong, and a valid form.
   public let description: String
 
-  /// An error with its sentence.
+  /// An error with this sentence.
   public init(_ description: String) {
     self.description = description
   }

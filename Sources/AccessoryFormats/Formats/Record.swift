@@ -1,10 +1,10 @@
-/// An object with keys, and the type whose properties they are. See ``Format`` for a whole one.
+/// An object with keys, and the type whose properties they are. See ``Format`` for a complete example.
 ///
 /// A property is given by its key path; its default is the one in `base`.
 public struct Record<Root: Equatable & Sendable>: Sendable {
-  /// What it is called in messages, in the schema and in documents.
+  /// The name used in messages, in the schema and in documents.
   public let name: String
-  /// What it is, in a sentence for documents and help.
+  /// What the object is, in a sentence for documents and help.
   public let summary: String
   /// The defaults.
   public let base: Root
@@ -26,8 +26,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// The same with rules between several keys. `check` gets the value and the given keys, and reports mistakes;
-  /// `schema` expresses as much of the rules as a JSON Schema can.
+  /// The same with rules that involve several keys. `check` receives the value and the given keys, and reports
+  /// mistakes; `schema` expresses as much of the rules as a JSON Schema can.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same with a text `name,key=value,…` that shows in documents what it is good for.
+  /// The same with a text `name,key=value,…` as an example for the documents.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
@@ -49,7 +49,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
       name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
   }
 
-  /// As a value of a key or an element of a list.
+  /// As the value of a key or an element of a list.
   public var format: Format<Root> {
     Format(.record(shape)) { value, now, place in
       read(value, onto: now ?? base, at: place)
@@ -58,8 +58,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// As an object, or as the value of one key where everything else has its default: a protocol is its name or an
-  /// object.
+  /// As an object, or as the value of one key with defaults for everything else: a protocol is its name or an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -80,19 +79,19 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The keys as those of another type that has this one as a property, for a group that holds more than this.
+  /// The keys as keys of another type that has this one as a property, for a group that contains more than this.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
 
-  /// Reads a whole document; the error has all its problems.
+  /// Reads a complete document; the error contains all its problems.
   public func read(_ text: String, file: String) throws(SourceProblems) -> Root {
     let tree: JSON5Value
     do { tree = try JSON5.read(text, file: file) } catch { throw SourceProblems([error]) }
     return try read(tree)
   }
 
-  /// Reads a tree; the error has all its problems.
+  /// Reads a tree; the error contains all its problems.
   public func read(_ tree: JSON5Value) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let root = read(tree, onto: base, at: Place(problems))
@@ -101,19 +100,19 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object over `root`; nil when it is not an object, or when a required key is missing. Other mistakes are
-  /// reported and leave the default.
+  /// Reads an object over `root`; nil if it is not an object or lacks a required key. Other mistakes are reported and
+  /// leave the default.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
     return fill(&root, from: object) ? root : nil
   }
 
-  /// Takes every key from `object`; false when something is missing that must be there.
+  /// Takes every key from `object`; false if a required key is missing.
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // What follows from other keys is only worth comparing when those could be read.
+    // Derived values are only worth comparing if the keys they derive from could be read.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
@@ -124,7 +123,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// The value as a tree, with what differs from the defaults.
+  /// The value as a tree, with everything that differs from the defaults.
   public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
 
   func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
@@ -135,23 +134,23 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// The key.
   public let key: String
   let isRequired: Bool
-  /// How it looks; nil for a key that is never right.
+  /// The shape of the value; nil for a key that is never valid.
   let shape: @Sendable (Root) -> FieldShape?
-  /// Reads the value into the root; false when it could not be read.
+  /// Reads the value into the root; false if it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// What the property is when the key is missing, where that depends on others.
+  /// The property's value if the key is missing, when that depends on others.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// Compares a key that follows from others with what follows from them, after all of them were read.
+  /// Compares a derived key with the value derived from the other keys, after all of them were read.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
-  /// A property as a key.
+  /// A property represented by a key.
   ///
   /// - Parameters:
-  ///   - isRequired: whether the key must be there.
-  ///   - isAlwaysWritten: whether it is written with its default value too.
-  ///   - standard: the default where it depends on earlier keys.
-  ///   - standardText: the default as documents describe it, where it is not that of the type.
+  ///   - isRequired: whether the key is required.
+  ///   - isAlwaysWritten: whether it is written even with its default value.
+  ///   - standard: the default, if it depends on earlier keys.
+  ///   - standardText: the default as documents describe it, if it differs from the type's.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
     isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
@@ -198,7 +197,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// An object in the file whose keys are properties of the enclosing type; `name` is what documents call it where other
+  /// An object in the file whose keys are properties of the enclosing type; `name` is its name in documents if other
   /// objects have the same key.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
@@ -242,7 +241,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in nil }
   }
 
-  /// A number that must be there, such as the version of the format.
+  /// A required number, such as the version of the format.
   public init(constant key: String, _ number: Int, _ summary: String) {
     self.key = key
     isRequired = true
@@ -256,7 +255,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// A key that follows from others: written for readers of the file, ignored when it is read.
+  /// A derived key: written for readers of the file, ignored when read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -268,7 +267,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// A key that follows from others and is checked when it is read: a file with another value is refused.
+  /// A derived key that is checked when read: a file with another value is refused.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -297,7 +296,7 @@ public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Send
 
 /// A default that depends on other properties.
 public struct Standard<Root, Value>: Sendable {
-  /// What it is, for documents: "the identity's name".
+  /// A description for documents: "the identity's name".
   public let text: String
   let value: @Sendable (Root) -> Value
 

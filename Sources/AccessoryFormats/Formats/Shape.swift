@@ -10,19 +10,19 @@ public indirect enum Shape: Sendable {
   case number(ClosedRange<Double>)
   /// A duration such as `'250ms'`.
   case duration(ClosedRange<Duration>)
-  /// A chance such as `'2.5%'`.
+  /// A probability such as `'2.5%'`.
   case chance
   /// One of a few words.
   case words([String])
   /// `null`.
   case null
-  /// This number and no other.
+  /// Exactly this number.
   case constant(Int)
   /// A list.
   case list(Shape, count: ClosedRange<Int>)
-  /// An object with keys that are known.
+  /// An object with known keys.
   case record(RecordShape)
-  /// An object whose keys are chosen by the user, at least so many of them.
+  /// An object whose keys are chosen by the user, with a minimum number of them.
   case named(Shape, atLeast: Int)
   /// An object that another document describes, and its name.
   case document(String)
@@ -34,11 +34,11 @@ public indirect enum Shape: Sendable {
 
 /// The rules of a text that a schema can express.
 public struct TextShape: Equatable, Sendable {
-  /// What it is called where it is explained: "a protocol's name"; nil for any text.
+  /// Its name where it is explained: "a protocol's name"; nil for any text.
   public var name: String?
-  /// The regular expression it must match.
+  /// The regular expression that the text must match.
   public var pattern: String?
-  /// The fewest and the most characters.
+  /// The minimum and maximum number of characters.
   public var length: ClosedRange<Int>
 
   /// A text.
@@ -47,19 +47,19 @@ public struct TextShape: Equatable, Sendable {
   }
 }
 
-/// How an object looks.
+/// The shape of an object.
 public struct RecordShape: Sendable {
-  /// What it is called.
+  /// The object's name.
   public let name: String
-  /// The format of which it is one kind, such as "quirk"; nil for an object of its own.
+  /// The format of which this is one kind, such as "quirk"; nil for an ordinary object.
   public var owner: String?
-  /// What it is, in a sentence; may be empty.
+  /// What the object is, in a sentence; may be empty.
   public let summary: String
-  /// Its keys, in the order in which they are written.
+  /// The object's keys, in the order in which they are written.
   public let fields: [FieldShape]
-  /// A text `name,key=value,…` that shows what it is good for; nil where there is none.
+  /// A text `name,key=value,…` that shows a typical use; nil if there is none.
   public var example: String?
-  /// Further members of its schema.
+  /// Additional members of the object's schema.
   let rules: [JSON5Member]
 
   /// The shape of an object with these keys.
@@ -86,40 +86,40 @@ extension RecordShape {
   }
 }
 
-/// How one key of an object looks.
+/// The shape of one key of an object.
 public struct FieldShape: Sendable {
   /// The key.
   public let key: String
   /// What it means.
   public let summary: String
-  /// What its value may be.
+  /// The allowed values.
   public let shape: Shape
-  /// Whether it must be there.
+  /// Whether the key is required.
   public let isRequired: Bool
-  /// The default; nil for none, or for one that depends on other keys.
+  /// The default; nil if there is none, or if it depends on other keys.
   public var standard: JSON5Value?
   /// What the default depends on: "the accessory's name".
   public var standardText: String?
 }
 
-/// How a value of one of several kinds looks.
+/// The shape of a value of one of several kinds.
 public struct OneOfShape: Sendable {
-  /// What it is called.
+  /// The name of such values.
   public let name: String
-  /// The key with the kind.
+  /// The key that contains the kind.
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
   /// The kinds that can be written as text.
   let textKinds: [String]
-  /// What else a text may be.
+  /// What else a text may contain.
   let textPattern: String?
 }
 
 // MARK: - Words
 
 extension Shape {
-  /// The words there are to choose from; none where anything goes.
+  /// The words to choose from; empty if anything is allowed.
   public var choices: [String] {
     switch self {
     case .words(let words): words
@@ -148,7 +148,7 @@ extension Shape {
     }
   }
 
-  /// What a value may be, in words: `20ms to 65.535s`.
+  /// The allowed values, in words: `20ms to 65.535s`.
   public var range: String {
     switch self {
     case .text(let text): text.name ?? "text"
@@ -169,7 +169,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value can be written in one word of a text `name,key=value`.
+  /// Whether a value can be written as one word of a text `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -178,7 +178,7 @@ extension Shape {
     }
   }
 
-  /// The value that a word means; a word that fits no shape is a text, so that the reader can report it.
+  /// The value that a word stands for; a word that fits no shape becomes a text, so that the reader can report it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:
@@ -200,7 +200,7 @@ extension Shape {
 }
 
 extension JSON5Value {
-  /// The value as one word, as a text `name,key=value` has it; lists and objects as JSON5.
+  /// The value as one word, for a text `name,key=value`; lists and objects as JSON5.
   public var word: String {
     switch content {
     case .null: "null"
@@ -220,8 +220,7 @@ extension String {
 // MARK: - Later versions
 
 extension Record {
-  /// Reads a tree that a later version may have written: keys that are not known are passed over, here and in the objects
-  /// within.
+  /// Reads a tree that a later version may have written: unknown keys are ignored, here and in nested objects.
   public func readKnown(_ tree: JSON5Value) throws(SourceProblems) -> Root { try read(shape.known(in: tree)) }
 }
 

@@ -1,23 +1,23 @@
 /// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
-/// hexadecimal numbers, and everything that JSON has.
+/// hexadecimal numbers, and everything else in JSON.
 ///
-/// easim has its own reader because every value must have its line and column. Its input is untrusted, so it is bounded:
-/// size and depth are limited, memory is in proportion to the size, and a wrong byte is an error, never a trap. It stops
-/// at the first error; mistakes in a well-formed file are collected later, by ``ObjectReader``.
+/// easim has its own reader because every value must have its line and column. Its input is untrusted, so it is
+/// bounded: size and depth are limited, memory is proportional to the size, and a wrong byte is an error, never a trap.
+/// It stops at the first error; mistakes in a well-formed file are collected later, by ``ObjectReader``.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")
 /// tree["accessory"]?.position.line
 /// ```
 public enum JSON5 {
-  /// What a document may cost.
+  /// The limits of a document.
   public struct Limits: Equatable, Sendable {
-    /// The longest document in bytes.
+    /// The maximum length of a document in bytes.
     public var bytes: Int
-    /// How deep lists and objects may be nested.
+    /// How deeply lists and objects may be nested.
     public var depth: Int
 
-    /// Limits; the defaults are far above any real profile or scenario.
+    /// Creates limits; the defaults are far above any real profile or scenario.
     public init(bytes: Int = 1 << 20, depth: Int = 64) {
       self.bytes = bytes
       self.depth = depth

@@ -30,7 +30,7 @@ extension JSON5Scanner {
     peek == UInt8(ascii: "'") ? "single quote" : "double quote"
   }
 
-  /// Reads what follows a backslash; nil when it only joins two lines.
+  /// Reads what follows a backslash; nil if it only joins two lines.
   private mutating func escape() throws(SourceProblem) -> Unicode.Scalar? {
     let here = self
     advance()
@@ -140,7 +140,7 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// Digits with an optional point and exponent, no superfluous leading zero.
+  /// Digits with an optional point and exponent, and no superfluous leading zero.
   private static func isDecimal(_ text: Substring) -> Bool {
     var rest = text
     func digits() -> Int {
@@ -165,7 +165,7 @@ extension JSON5Scanner {
     return rest.isEmpty
   }
 
-  /// The same number with digits on both sides of its point, which is how Swift wants it.
+  /// The same number with digits on both sides of its point, as Swift requires.
   private static func completed(_ digits: Substring) -> String {
     var text = digits.hasPrefix(".") ? "0" + digits : String(digits)
     if let point = text.firstIndex(of: ".") {

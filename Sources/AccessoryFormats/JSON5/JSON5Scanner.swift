@@ -1,8 +1,8 @@
 /// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and the current position.
 ///
-/// Invariant: after ``checkEncoding()`` the bytes are UTF-8, and the index is at the first byte of a scalar or at the
-/// end; `line` and `column` belong to the index and move with it, because computing them would take quadratic time in
-/// one long line.
+/// Invariant: after ``checkEncoding()`` the bytes are valid UTF-8, and the index is at the first byte of a scalar or at
+/// the end; `line` and `column` belong to the index and move with it, because computing them would take quadratic time
+/// in one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -15,7 +15,7 @@ struct JSON5Scanner {
     self.file = file
   }
 
-  /// Throws, with the place, when the bytes are not UTF-8.
+  /// Throws an error with the place if the bytes are not UTF-8.
   mutating func checkEncoding() throws(SourceProblem) {
     do {
       _ = try UTF8Span(validating: bytes.span)
@@ -29,16 +29,16 @@ struct JSON5Scanner {
 
   var atEnd: Bool { index >= bytes.count }
 
-  /// The byte here, or nil at the end.
+  /// The byte at the index, or nil at the end.
   var peek: UInt8? { atEnd ? nil : bytes[index] }
 
-  /// The byte after the one here.
+  /// The byte after the index.
   var peekNext: UInt8? { index + 1 < bytes.count ? bytes[index + 1] : nil }
 
   /// The position of the index.
   var position: SourcePosition { SourcePosition(file: file, line: line, column: column) }
 
-  /// The scalar here and how many bytes it takes; nil at the end.
+  /// The scalar at the index and its length in bytes; nil at the end.
   var scalar: (value: Unicode.Scalar, length: Int)? {
     guard let first = peek else { return nil }
     if first < 0x80 { return (Unicode.Scalar(first), 1) }
@@ -48,7 +48,7 @@ struct JSON5Scanner {
     return (value, UTF8.width(value))
   }
 
-  /// Steps over one scalar, counting lines: LF, CR and CR LF each end one.
+  /// Steps over one scalar and counts lines: LF, CR and CR LF each end one.
   mutating func advance() {
     guard let scalar else { return }
     let isLineFeed = scalar.value == "\n"
@@ -68,7 +68,7 @@ struct JSON5Scanner {
     return true
   }
 
-  /// The text from an earlier index to here.
+  /// The text from an earlier index up to this one.
   func text(from start: Int) -> String {
     String(decoding: bytes[start..<index], as: UTF8.self)
   }
@@ -120,7 +120,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a key without quotes, or a word; nil when none begins here.
+  /// Reads a key without quotes, or a word; nil if none begins here.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {
@@ -166,7 +166,7 @@ struct JSON5Scanner {
     SourceProblem(at: position, message)
   }
 
-  /// "expected ..., found ..." with the text at this place.
+  /// "expected ..., found ..." with the text at the index.
   func expected(_ what: String) -> SourceProblem {
     problem("expected \(what), found \(found)")
   }

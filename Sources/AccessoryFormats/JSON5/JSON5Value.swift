@@ -1,11 +1,11 @@
 /// A JSON5 document as a tree in which every value and every key has its position.
 ///
-/// Everything that an error message could need is kept: the order and the duplicates of members, the spelling of
+/// It keeps everything that an error message could need: the order and the duplicates of members, and the spelling of
 /// numbers.
 public struct JSON5Value: Equatable, Sendable {
-  /// What the value is.
+  /// The content of the value.
   public var content: Content
-  /// The position of its first character.
+  /// The position of the value's first character.
   public var position: SourcePosition
 
   /// The kinds of values.
@@ -24,23 +24,23 @@ public struct JSON5Value: Equatable, Sendable {
     case object([JSON5Member])
   }
 
-  /// A value; without a position, one that was made rather than read.
+  /// A value; without a position, it was created rather than read.
   public init(_ content: Content, at position: SourcePosition = .made) {
     self.content = content
     self.position = position
   }
 
-  /// The first member of that name, when this is an object that has one.
+  /// The first member with that name, if this is an object that has one.
   public subscript(key: String) -> JSON5Value? {
     guard case .object(let members) = content else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// The position of the value at a path such as `protocols[1].name`; where there is none, of the nearest value
-  /// around it.
+  /// The position of the value at a path such as `protocols[1].name`; if there is none, the position of the nearest
+  /// enclosing value.
   public func position(at path: String) -> SourcePosition { nearest(to: path).position }
 
-  /// The value at a path; where there is none, the nearest value around it.
+  /// The value at a path; if there is none, the nearest enclosing value.
   public func nearest(to path: String) -> JSON5Value {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
@@ -55,7 +55,7 @@ public struct JSON5Value: Equatable, Sendable {
     return value
   }
 
-  /// What the value is, for "expected text, found number 5".
+  /// A description of the value, for "expected text, found number 5".
   public var summary: String {
     switch content {
     case .null: "null"
@@ -87,7 +87,7 @@ public struct JSON5Member: Equatable, Sendable {
   /// The value.
   public var value: JSON5Value
 
-  /// A member; without a position, one that was made rather than read.
+  /// A member; without a position, it was created rather than read.
   public init(_ key: String, _ value: JSON5Value, at keyPosition: SourcePosition = .made) {
     self.key = key
     self.keyPosition = keyPosition
@@ -95,13 +95,13 @@ public struct JSON5Member: Equatable, Sendable {
   }
 }
 
-/// A number, with the spelling it had in the file.
+/// A number, with its spelling in the file.
 public struct JSON5Number: Equatable, Sendable {
   /// As written: `0x1209`, `1e3`, `+5`.
   public var spelling: String
-  /// The value, as near as a double can be.
+  /// The value, as precisely as a double can represent it.
   public var value: Double
-  /// The value when it is whole and fits; `5.0` and `1e3` count as whole, as they do in JSON Schema.
+  /// The value, if it is whole and fits; `5.0` and `1e3` count as whole, as they do in JSON Schema.
   public var integer: Int64?
 
   /// A number read from its spelling.
@@ -117,7 +117,7 @@ public struct JSON5Number: Equatable, Sendable {
   }
 }
 
-// MARK: - Values that are made, not read
+// MARK: - Values that are created, not read
 
 extension JSON5Value {
   /// `null`.

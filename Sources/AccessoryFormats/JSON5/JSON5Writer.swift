@@ -1,4 +1,4 @@
-/// Writes a readable tree: two spaces a level, one member a line, and short flat values on one line.
+/// Writes a readable tree: two spaces per level, one member per line, and short flat values on one line.
 ///
 /// ```swift
 /// JSON5Writer.write(tree)                  // keys without quotes, trailing commas
@@ -7,7 +7,7 @@
 public struct JSON5Writer {
   /// The two dialects.
   public enum Style: Sendable {
-    /// Keys without quotes where they may be, numbers as they were spelled, a comma after the last of several lines.
+    /// Keys without quotes where possible, numbers as they were spelled, and a comma after the last of several lines.
     case json5
     /// Plain JSON; NaN and Infinity, which JSON lacks, become null, as it does in JavaScript.
     case json
@@ -15,7 +15,7 @@ public struct JSON5Writer {
     case jsonLine
   }
 
-  /// Lists and objects that hold only single values stay on one line up to this length.
+  /// Lists and objects that contain only simple values stay on one line up to this length.
   private static let longestLine = 100
 
   private let style: Style
@@ -29,7 +29,7 @@ public struct JSON5Writer {
     return writer.text + "\n"
   }
 
-  /// A document under a comment, which plain JSON cannot have.
+  /// A document below a comment, which plain JSON cannot have.
   public static func write(_ value: JSON5Value, under comment: String, as style: Style = .json5) -> String {
     let lines = style == .json5 ? comment.split(separator: "\n", omittingEmptySubsequences: false) : []
     let shown = comment.isEmpty ? [] : lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }
@@ -81,7 +81,7 @@ public struct JSON5Writer {
     text += close
   }
 
-  /// The value on one line, when it is flat; nil when it holds lists or objects that are not empty.
+  /// The value on one line if it is flat; nil if it contains lists or objects that are not empty.
   private func onOneLine(_ value: JSON5Value) -> String? {
     switch value.content {
     case .array(let values):

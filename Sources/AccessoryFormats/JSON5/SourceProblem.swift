@@ -2,9 +2,9 @@
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
-  /// The line, from 1.
+  /// The number of the line, from 1.
   public var line: Int
-  /// The column, from 1; a tab counts as one.
+  /// The number of the column, from 1; a tab counts as one.
   public var column: Int
 
   /// A position in a file.
@@ -14,18 +14,18 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     self.column = column
   }
 
-  /// The position of values that were made, not read.
+  /// The position of values that were created, not read.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
   /// The beginning of an argument of the command line, which has no lines: "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// A place in an argument; for a text in a file, that of the text.
+  /// A place in an argument; for a text in a file, the text's place.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
 
-  /// `file:line:column`, the form that editors make clickable; of an argument what it is, and the column.
+  /// `file:line:column`, the form that editors make clickable; for an argument, its description and the column.
   public var description: String {
     if line > 0 { return "\(file):\(line):\(column)" }
     return column > 0 ? "\(file), column \(column)" : file
@@ -35,11 +35,11 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
-/// One thing that is wrong with a file: where, under which key, what, and what to do about it.
+/// One problem in a file: where it is, under which key, what is wrong, and what to do about it.
 ///
-/// Its description is the one line a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
+/// The description is the one line that a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// How bad it is.
+  /// How severe the problem is.
   public enum Severity: String, Sendable {
     /// The file cannot be used.
     case error
@@ -47,9 +47,9 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
     case warning
   }
 
-  /// Whether it forbids using the file.
+  /// Whether the problem prevents using the file.
   public var severity: Severity
-  /// Its place; nil for other sources than files, such as an argument of the command line.
+  /// The position of the problem; nil for sources other than files, such as an argument of the command line.
   public var position: SourcePosition?
   /// The path of the key: `protocols[1].name`; empty for the document itself.
   public var path: String
@@ -72,7 +72,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// Everything that is wrong with a file, in the order of the file, never empty.
+/// All problems in a file, in the order of the file; never empty.
 public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problems.
   public let problems: [SourceProblem]
@@ -89,9 +89,9 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// Collects the problems of one file, so that a user can fix all of them at once.
+/// Collects the problems in one file, so that a user can fix all of them at once.
 public final class ProblemCollector {
-  /// Of either severity, more than these are counted only: a file with a thousand mistakes has one cause.
+  /// Beyond this many of either severity, problems are only counted: a file with a thousand mistakes has one cause.
   public static let most = 50
 
   private var errors: [SourceProblem] = []
@@ -100,7 +100,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether one word is read, which its reader quotes, so that messages do not.
+  /// Whether a single word is read. Its reader quotes it, so messages do not.
   let isOfOneWord: Bool
 
   /// A collector without problems.
@@ -123,18 +123,18 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// An element of a list could not be read, and is left out of it.
+  /// An element of a list could not be read, and is omitted from the list.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
-  /// The paths of the elements of a list that were read, where some may be missing from it.
+  /// The paths of the elements of a list that were read; some may be missing from it.
   public func paths(of list: String, count: Int) -> [String] {
     Array((0...).lazy.map { "\(list)[\($0)]" }.filter { [unreadable] in !unreadable.contains($0) }.prefix(count))
   }
 
-  /// How many errors there are so far.
+  /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in the order of the file, and last how many more there were than are kept.
+  /// The problems in the order of the file, followed by the number of those that were not kept.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in

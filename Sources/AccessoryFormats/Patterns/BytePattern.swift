@@ -1,4 +1,4 @@
-/// A regular expression over bytes, with captures: the only kind of regular expression there is in easim.
+/// A regular expression over bytes, with captures: the only kind of regular expression in easim.
 ///
 /// Matching never takes longer than the number of instructions times the number of bytes, whatever the pattern and the
 /// bytes are: all alternatives advance together, byte by byte, and nothing is tried twice (Thompson's construction with
@@ -10,9 +10,10 @@
 /// pattern.names                                // ["value": 2]
 /// ```
 ///
-/// It knows `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \f \v \a \e \0`, `^ $ \A \z \b \B`, groups
-/// `( )`, `(?: )`, `(?<name> )`, `|`, `* + ? {m,n}` and their lazy forms `*? +? ??`, and the flags `(?i)` for either case of
-/// ASCII letters and `(?m)` for `^` and `$` at lines. A letter that is not ASCII stands for its UTF-8.
+/// It supports `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \f \v \a \e \0`, `^ $ \A \z \b
+/// \B`, groups `( )`, `(?: )`, `(?<name> )`, `|`, `* + ? {m,n}` and their lazy forms `*? +? ??`, and the flags `(?i)`
+/// for either case of ASCII letters and `(?m)` for `^` and `$` at lines. A letter that is not ASCII stands for its
+/// UTF-8.
 public struct BytePattern: Equatable, Sendable {
   /// A longer input never matches as a whole.
   public static let longestInput = 4_096
@@ -20,15 +21,15 @@ public struct BytePattern: Equatable, Sendable {
   static let mostGroups = 16
   static let deepestNesting = 40
 
-  /// How it is written.
+  /// The pattern as written.
   public let text: String
-  /// How many groups it captures.
+  /// How many groups the pattern captures.
   public let groupCount: Int
-  /// The groups that have a name, by number.
+  /// The named groups, by number.
   public let names: [String: Int]
   let program: [PatternInstruction]
 
-  /// Reads a pattern. The error names the character that is wrong.
+  /// Reads a pattern. The error names the wrong character.
   public init(_ text: String) throws(OptionError) {
     self.text = text
     var parser = PatternParser(text)
@@ -40,11 +41,11 @@ public struct BytePattern: Equatable, Sendable {
     program = compiler.program
   }
 
-  /// Equal when written equally.
+  /// Two patterns are equal if they are written the same way.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
-  /// Where the whole input and each group matched; a group that took no part is nil. Nil when the input does not match
-  /// as a whole, or is longer than ``longestInput``.
+  /// Where the whole input and each group matched; a group that took no part is nil. Returns nil if the input does not
+  /// match as a whole, or is longer than ``longestInput``.
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
     var run = PatternRun(program, groups: groupCount + 1)
@@ -79,7 +80,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// With both cases of each ASCII letter in it.
+  /// Including both cases of each ASCII letter in it.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

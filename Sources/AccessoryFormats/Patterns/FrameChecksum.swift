@@ -1,7 +1,7 @@
-/// A checksum by its name, as the frames of serial protocols end with.
+/// A named checksum, as used at the end of frames in serial protocols.
 ///
-/// CRCs have the names of the "Catalogue of parametrised CRC algorithms", because a plain "CRC-16" means a different
-/// one in every data sheet.
+/// CRCs have the names of the "Catalogue of parametrised CRC algorithms", because a plain "CRC-16" means something
+/// different in every data sheet.
 ///
 /// ```swift
 /// FrameChecksum.named("CRC-16/MODBUS")?.value(of: Array("123456789".utf8))   // 0x4B37
@@ -15,7 +15,7 @@ public struct FrameChecksum: Equatable, Sendable {
 
   /// Its name.
   public let name: String
-  /// How many bytes it has: 1, 2 or 4.
+  /// The length in bytes: 1, 2 or 4.
   public let width: Int
   private let algorithm: Algorithm
 
@@ -32,7 +32,7 @@ public struct FrameChecksum: Equatable, Sendable {
       .crc(polynomial: polynomial, start: start, isReflected: isReflected, final: final))
   }
 
-  /// All that there are.
+  /// All checksums.
   public static let all: [FrameChecksum] = [
     FrameChecksum("sum-8", 1, .sum(isNegated: false)), FrameChecksum("sum-16", 2, .sum(isNegated: false)),
     FrameChecksum("negated-sum-8", 1, .sum(isNegated: true)), FrameChecksum("xor-8", 1, .xor),
@@ -54,7 +54,7 @@ public struct FrameChecksum: Equatable, Sendable {
     FrameChecksum(crc: "32/ISCSI", 4, 0x1EDC_6F41, .max, isReflected: true, final: .max),
   ]
 
-  /// The one of that name; nil when there is none.
+  /// The checksum with that name; nil if there is none.
   public static func named(_ name: String) -> FrameChecksum? { all.first { $0.name == name } }
 
   /// The checksum of these bytes.

@@ -1,4 +1,4 @@
-/// What a pattern consists of.
+/// The elements of a pattern.
 indirect enum PatternNode {
   case byte(ByteSet)
   case assertion(PatternAssertion)
@@ -77,7 +77,7 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Digits; nil where there are none, and no more than four, so that every number is small.
+  /// Digits; nil if there are none. At most four, so that every number is small.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {
@@ -119,7 +119,7 @@ struct PatternParser {
     } else if takeNameSign() {
       number = try named(begun)
     } else if !take(":"), try takeFlags(begun) {
-      // What follows in the group around it has the flags.
+      // The flags apply to what follows in the enclosing group.
       return .sequence([])
     }
     let node = try choice()
@@ -128,7 +128,7 @@ struct PatternParser {
     return number.map { .group(node, number: $0) } ?? node
   }
 
-  /// `<` before a group's name, or `P<` as Python has it.
+  /// `<` before a group's name, or `P<` as in Python.
   private mutating func takeNameSign() -> Bool {
     let begun = place
     _ = take("P")
@@ -137,7 +137,7 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags; whether they are those of the rest of the group around them, and not of a group of their own.
+  /// Reads flags; returns whether they apply to the rest of the enclosing group, and not to a group of their own.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
@@ -180,7 +180,7 @@ struct PatternParser {
     return number
   }
 
-  /// What holds at a place, written with a backslash; nil for anything else.
+  /// A condition at a position, written with a backslash; nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
     let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
     guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }
@@ -190,7 +190,7 @@ struct PatternParser {
 
   private func cased(_ set: ByteSet) -> ByteSet { isCaseless ? set.caseless : set }
 
-  /// The letters that mean a byte or a class of bytes after a backslash.
+  /// The letters that stand for a byte or a class of bytes after a backslash.
   private static let escapes: [Unicode.Scalar: ByteSet] = [
     "d": .digits, "w": .letters, "s": .spaces,
     "D": ByteSet.digits.inverted, "W": ByteSet.letters.inverted, "S": ByteSet.spaces.inverted,

@@ -1,4 +1,4 @@
-/// What must hold between two bytes, and takes none.
+/// A condition between two bytes, which consumes none.
 enum PatternAssertion: Equatable, Sendable {
   case start
   case end
@@ -7,7 +7,7 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Whether it holds between these bytes; nil before the first and after the last one.
+  /// Whether the condition holds between these bytes; nil before the first and after the last one.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil
@@ -25,7 +25,7 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// Goes on at both places; the first is preferred.
+  /// Continues at both places; the first is preferred.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
@@ -61,8 +61,8 @@ struct PatternRun: Equatable, Sendable {
   /// Starts a thread, so that a match may begin here.
   mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
 
-  /// Moves all threads over a byte, or to the end of the input: what the preferred match captured that ends before it,
-  /// or nil when none does.
+  /// Moves all threads over a byte, or to the end of the input. Returns what the preferred match that ends before it
+  /// captured, or nil if no match ends there.
   mutating func advance(over byte: UInt8?) -> [Int]? {
     var found: [Int]?
     next.removeAll(keepingCapacity: true)
@@ -76,7 +76,7 @@ struct PatternRun: Equatable, Sendable {
     return found
   }
 
-  /// Follows one step of what takes no byte, and no place twice before the same byte.
+  /// Follows one step that consumes no byte, and visits no place twice before the same byte.
   private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
     guard seen[thread.place] != index else { return }
     seen[thread.place] = index
@@ -104,7 +104,7 @@ struct PatternRun: Equatable, Sendable {
   }
 }
 
-/// Looks for a match of a pattern anywhere in bytes that arrive bit by bit, and looks at each byte once.
+/// Searches for a match of a pattern anywhere in bytes that arrive in chunks, looking at each byte once.
 ///
 /// ```swift
 /// var search = PatternSearch(try BytePattern("OK\\d$"))
@@ -115,7 +115,7 @@ public struct PatternSearch: Equatable, Sendable {
   private var run: PatternRun
   private var isCertain = false
 
-  /// A search in nothing yet.
+  /// A search that has seen no bytes yet.
   public init(_ pattern: BytePattern) { run = PatternRun(pattern.program, groups: 0) }
 
   /// Looks at the next bytes.
@@ -128,7 +128,7 @@ public struct PatternSearch: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a match, if nothing more comes.
+  /// Whether there is a match if nothing more arrives.
   public var isFound: Bool {
     if isCertain { return true }
     var end = run
@@ -137,10 +137,10 @@ public struct PatternSearch: Equatable, Sendable {
   }
 }
 
-/// Makes the instructions of a pattern.
+/// Generates the instructions of a pattern.
 struct PatternCompiler {
   private(set) var program: [PatternInstruction] = []
-  /// The repetition that was begun last.
+  /// The most recently begun repetition.
   private var place = 0
 
   mutating func emit(_ node: PatternNode) throws(OptionError) {
@@ -192,7 +192,7 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Returns the place of the instruction; `.match` keeps a place for a jump that is known later.
+  /// Returns the place of the instruction; `.match` reserves a place for a jump whose target is known later.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

@@ -1,7 +1,7 @@
 /// Durations as users write them: `250ms`, `1.5s`, `2m`. One grammar for profiles, scenarios and the command line.
 ///
 /// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is
-/// required, because `--timeout 10` means seconds to some users and milliseconds to others.
+/// required, because some users would take `--timeout 10` for seconds and others for milliseconds.
 ///
 /// ```swift
 /// try DurationText.parse("1.5s")                  // .milliseconds(1500)
@@ -13,10 +13,11 @@ public enum DurationText {
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]
 
-  /// The longest duration that is taken: a year. Longer ones are slips, and far below what 64 bits of nanoseconds hold.
+  /// The longest accepted duration: a year. Longer ones are typing mistakes, and even a year is far below what 64 bits
+  /// of nanoseconds can hold.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
-  /// Reads a duration; the error describes the mistake and shows the right form.
+  /// Reads a duration; the error describes the mistake and shows a valid form.
   public static func parse(_ text: String) throws(OptionError) -> Duration {
     let characters = text.utf8
     if characters.first == UInt8(ascii: "-") {
@@ -36,8 +37,8 @@ public enum DurationText {
     return try digits.times(nanoseconds, in: text)
   }
 
-  /// Writes a duration so that ``parse(_:)`` gives it back to the nanosecond: in whole hours or minutes where it is
-  /// such, else in seconds, milliseconds or microseconds with as many decimals as it takes.
+  /// Writes a duration so that ``parse(_:)`` restores it to the nanosecond: in whole hours or minutes if it is a
+  /// multiple of them, otherwise in seconds, milliseconds or microseconds with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }

@@ -1,4 +1,4 @@
-/// Writes one object of JSON on one line, keys in the order they are added.
+/// Writes one JSON object on one line, with keys in the order in which they are added.
 ///
 /// ```swift
 /// var object = JSONObject()
@@ -12,7 +12,7 @@ public struct JSONObject: Equatable, Sendable {
   /// An object without members.
   public init() {}
 
-  /// The object that a tree is; without members when it is none.
+  /// The object that a tree represents; empty if the tree is not an object.
   public init(_ tree: JSON5Value) {
     guard case .object(let members) = tree.content else { return }
     for member in members { add(member.key, raw: JSON5Writer.line(member.value)) }
@@ -31,7 +31,7 @@ public struct JSONObject: Equatable, Sendable {
     add(key, raw: String(value))
   }
 
-  /// Adds a number; one that is not finite has no form in JSON and becomes null.
+  /// Adds a number; one that is not finite cannot be written in JSON and becomes null.
   public mutating func add(_ key: String, _ value: Double) {
     add(key, raw: value.isFinite ? "\(value)" : "null")
   }
@@ -51,7 +51,7 @@ public struct JSONObject: Equatable, Sendable {
     add(key, raw: value.text)
   }
 
-  /// Adds a time in seconds with six places.
+  /// Adds a time in seconds with six decimal places.
   public mutating func add(_ key: String, seconds time: Instant) {
     add(key, raw: time.secondsText)
   }
@@ -82,7 +82,7 @@ public struct JSONObject: Equatable, Sendable {
 }
 
 extension Instant {
-  /// Seconds with six places: "0.250113".
+  /// Seconds with six decimal places: "0.250113".
   public var secondsText: String {
     let microseconds = abs(nanoseconds) / 1_000
     let fraction = "\(microseconds % 1_000_000)".zeroPadded(to: 6)

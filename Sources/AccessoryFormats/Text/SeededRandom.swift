@@ -1,6 +1,7 @@
-/// The random numbers of everything that must be repeatable: splitmix64, which gives the same numbers for the same seed.
+/// The random numbers for everything that must be repeatable: splitmix64, which gives the same numbers for the same
+/// seed.
 ///
-/// Not for secrets. What must be unpredictable (challenges to real accessories) comes from libcrypto.
+/// Not for secrets. Numbers that must be unpredictable (challenges to real accessories) come from libcrypto.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -23,10 +24,11 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// So many random bytes.
+  /// This many random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// A separate generator for one part of a world, so that adding a part does not change the others' random numbers.
+  /// A separate generator for one part of a world, so that adding a part does not change the random numbers of the
+  /// others.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())
@@ -34,8 +36,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// A hash (FNV-1a) that is the same in every process, unlike Swift's own. Inlined, because unspecialised it costs a call
-  /// for each byte, many times in a flicker.
+  /// A hash (FNV-1a) that is the same in every process, unlike Swift's own. Inlined, because unspecialised it costs a
+  /// call per byte, which adds up during a flicker.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
@@ -51,13 +53,13 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// Millionths: 0 for never, 1,000,000 for always.
   public let millionths: Int
 
-  /// A chance from millionths.
+  /// A probability from millionths.
   public init(millionths: Int) {
     precondition((0...1_000_000).contains(millionths), "a chance lies between 0 and 1,000,000 millionths")
     self.millionths = millionths
   }
 
-  /// So many in a hundred.
+  /// A probability from a percentage.
   public static func percent(_ percent: Int) -> Chance { Chance(millionths: percent * 10_000) }
 
   /// Reads `2.5%`, or the same as a fraction, `0.025`.
@@ -93,7 +95,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Substring {
-  /// Without this character at the end.
+  /// The text without this character at its end.
   fileprivate func dropping(_ character: Character) -> Substring {
     var rest = self
     while rest.last == character { rest = rest.dropLast() }

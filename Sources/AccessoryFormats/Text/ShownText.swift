@@ -1,5 +1,5 @@
-// Untrusted text, such as the name of an accessory, for a terminal: on one line, without control sequences, and in
-// the order in which it was written. JSON and apps get it unchanged.
+// Untrusted text, such as the name of an accessory, for a terminal: on one line, without control sequences, and in the
+// order in which it was written. JSON and apps receive it unchanged.
 
 extension StringProtocol {
   /// The text with U+FFFD for each unprintable character; see ``Unicode/Scalar/isUnprintable``.
@@ -9,19 +9,19 @@ extension StringProtocol {
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// The same, but for those that may stay.
+  /// The same, except for characters that may stay.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with an escape for each of them, where users may need to know which it was.
+  /// The text with each unprintable character escaped, for users who may need to know which it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// The same, but for those that may stay.
+  /// The same, except for characters that may stay.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -45,19 +45,19 @@ extension Unicode.Scalar {
   /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner after it is meaningful: after Latin letters it would only be invisible.
+  /// Whether a joiner after this character is meaningful: after Latin letters it would merely be invisible.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
       || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark
   }
 }
 
-/// Cuts quoted text in messages, so that no file and no argument can fill the screen.
+/// Shortens quoted text in messages, so that no file or argument can fill the screen.
 public enum Excerpt {
-  /// More characters than these are not shown.
+  /// No more than this many characters are shown.
   public static let longest = 40
 
-  /// The text on one line, at most 40 characters of it.
+  /// The text on one line, cut after 40 characters.
   public static func of(_ text: some StringProtocol) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(longest) {
@@ -76,8 +76,8 @@ public enum Excerpt {
   /// The longest line of a message.
   public static let longestLine = 1_000
 
-  /// A message without the middle of each line of more than 1,000 characters: what is wrong stands at its beginning, and
-  /// what to do at its end, whatever the message quotes.
+  /// A message in which each line of more than 1,000 characters loses its middle: the beginning says what is wrong and
+  /// the end says what to do, whatever the message quotes.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -89,7 +89,7 @@ public enum Excerpt {
   }
 }
 
-/// Text as XML and HTML carry it.
+/// Text escaped for XML and HTML.
 package enum MarkupText {
   /// Escapes markup, and replaces characters that XML does not allow or a page would not show.
   package static func escaped(_ text: some StringProtocol) -> String {
@@ -109,15 +109,15 @@ package enum MarkupText {
   }
 }
 
-// Printed commands are pasted into shells, and some have untrusted paths or names in them. Each must stay one literal
-// word.
+// Printed commands are pasted into shells, and some contain untrusted paths or names. Each of these must remain one
+// literal word.
 
 extension StringProtocol {
-  /// The text as one word of a shell: as it is where the shell sees nothing special in it, quoted where it does.
+  /// The text as one shell word: unchanged if nothing in it is special to the shell, otherwise quoted.
   ///
   /// Control characters, and those that change the direction of a line, become escapes in `$'…'`, which bash, zsh and
-  /// ksh know, so that the word stays on one line and reads as it will be run. Everything else is in plain quotes,
-  /// which any shell knows.
+  /// ksh support, so that the word stays on one line and looks the way it will run. Everything else is in plain quotes,
+  /// which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local
@@ -127,7 +127,7 @@ extension StringProtocol {
   /// ```
   package var shellWord: String {
     if unicodeScalars.contains(where: \.isUnprintable) { return escapedShellWord }
-    // zsh takes a word that begins with '=' for the path of a command.
+    // zsh expands a word that begins with '=' to the path of a command.
     if !isEmpty, !hasPrefix("="), unicodeScalars.allSatisfy(\.isPlainInShells) { return String(self) }
     return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
@@ -139,7 +139,7 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Three octal digits for each byte: no digit that follows belongs to them, in any locale.
+      // Three octal digits for each byte, so that no following digit can belong to them, in any locale.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)
@@ -161,7 +161,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// So many of something, in words: one thing, or several.
+  /// A count in words: one thing, or several.
   ///
   /// ```swift
   /// 1.counted("byte")                            // "1 byte"

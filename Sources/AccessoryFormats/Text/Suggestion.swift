@@ -1,17 +1,18 @@
-/// Finds the name that was probably meant: the nearest existing one, or none when none is near.
+/// Finds the name that was probably meant: the nearest existing one, or nil if none is near.
 ///
-/// All texts "unknown ..., did you mean ...?" use it.
+/// All messages "unknown ..., did you mean ...?" use it.
 ///
 /// ```swift
 /// Suggestion.nearest(to: "lawkview", in: ["echo", "lawk-view"])   // "lawk-view"
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// Longer words are not compared, because it would take long and they are not typing mistakes.
+  /// Longer words are not compared, because it would take too long and they are not typing mistakes.
   private static let longestWord = 64
 
-  /// The candidate with the fewest slips (a letter missing, added, wrong, or two swapped) from `word`, capitals aside;
-  /// the first of several equally near. Nil when even the nearest needs more than a third of the letters changed.
+  /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
+  /// ignoring case; the first if several are equally near. nil if even the nearest needs more than a third of its
+  /// letters changed.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -26,12 +27,12 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// What follows a complaint: `, did you mean 'x'?`, or nothing when nothing is near.
+  /// What follows a complaint: `, did you mean 'x'?`, or nothing if no candidate is near.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
-  /// What follows "unknown …": `, did you mean 'x'?`, or the list of what there is when nothing is near.
+  /// What follows "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
   public static func hint(for word: String, in names: [String]) -> String {
     let near = nearHint(for: word, in: names)
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
