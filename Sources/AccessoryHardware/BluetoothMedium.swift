@@ -12,7 +12,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The host's end of each loop that has one. BlueZ gives a service to one D-Bus client, so the finders of a loop share it.
+  /// The host's end for each loop that has one. BlueZ gives a service to one D-Bus client only, so the finders on a
+  /// loop share it.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -78,7 +79,7 @@ final class BluetoothMedium: Medium {
 /// Reports the paired accessories as they change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
-  // Paging a device that is out of range takes seconds, and no event reports that it is back.
+  // Paging a device that is out of range takes seconds, and no event reports that it has returned.
   let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
 
   private let selector: Address.BluetoothSelector
@@ -135,7 +136,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // A change of the signal strength alone is no news; there are many during a scan.
+    // A change of signal strength alone is not reported; there are many during a scan.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
@@ -218,7 +219,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Whether a host lists it: it is an accessory, or the address names it.
+  /// Whether a host lists the device: it is an accessory, or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
@@ -242,7 +243,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // The device had the service when it was paired, so the service may come back.
+      // The device offered the service when it was paired, so the service may return.
       case .noSuchService, .refused, .failed: .failed(address, error.description)
       }
   }

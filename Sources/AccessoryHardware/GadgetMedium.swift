@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's own device port: gadgets, by FunctionFS.
+/// Simulated accessories on this machine's own device port: gadgets, through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -32,10 +32,10 @@ private final class GadgetHub: PortHub {
   }
 }
 
-/// A device port of this machine with one accessory on it: a gadget, by FunctionFS.
+/// A device port of this machine with one accessory on it: a gadget, through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
-/// Stale gadgets of killed processes are removed before a new one is made.
+/// Stale gadgets of killed processes are removed before a new one is created.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
@@ -47,8 +47,8 @@ final class GadgetPort: Port {
   /// Makes the gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; by default the only one.
-  ///   - number: a different number for each gadget of one process.
+  ///   - controller: its name in /sys/class/udc; the only one by default.
+  ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   init(
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
@@ -64,7 +64,7 @@ final class GadgetPort: Port {
   /// "gadget:fe980000.usb".
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
-  /// Appears on the bus.
+  /// The accessory appears on the bus.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
     try gadget.plugIn { news in
@@ -75,7 +75,7 @@ final class GadgetPort: Port {
     }
   }
 
-  /// Goes from the bus.
+  /// The accessory leaves the bus.
   func close() {
     gadget.unplug()
   }

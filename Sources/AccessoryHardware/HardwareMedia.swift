@@ -1,9 +1,9 @@
 import AccessoryCables
 
-/// What is linked into this program by the product `ExternalAccessoryHardware`: one line for each medium.
+/// What the product `ExternalAccessoryHardware` links into this program: one line for each medium.
 ///
-/// Called by the C library of the package when ``MediumTable/linked`` is made, so that no source must import this
-/// module.
+/// Called by the C library of the package when ``MediumTable/linked`` is created, so that no source needs to import
+/// this module.
 ///
 /// - Parameter table: points to a ``MediumTable``.
 @c(easim_add_hardware_media)

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories as USB devices of other kernels, by USB/IP.
+/// Simulated accessories as USB devices of other kernels, over USB/IP.
 struct USBIPMedium: Medium {
   let kinds = [Address.Kind.usbip]
   let capacity = PortCapacity.many
@@ -20,15 +20,15 @@ struct USBIPMedium: Medium {
 
 /// A USB bus that other kernels can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, it is not on the server's
-/// list, and its host sees the device disconnect. Plugged in again, it has the same bus id.
+/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, it is not on the
+/// server's list, and its host sees the device disconnect. When plugged in again, it has the same bus id.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus: PortHub {
-  /// Where it listens, with the port that the system chose.
+  /// The address it listens on, with the port that the system chose.
   let address: Address
 
   private let server: USBIPServer
@@ -78,7 +78,7 @@ final class USBIPBus: PortHub {
 
 /// One place on a USB/IP bus.
 final class USBIPPort: Port {
-  // Held, so that the server lives as long as something can be plugged into it.
+  // Retained, so that the server lives as long as something can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
 
@@ -103,8 +103,8 @@ final class USBIPPort: Port {
 }
 
 extension USBAccessoryShape {
-  /// The accessory that a profile describes as a USB device. A bus of more than 480 Mbit/s is not simulated: such an
-  /// accessory is one of high speed. Native transports are added by a port that can carry them.
+  /// The accessory that a profile describes as a USB device. Speeds above 480 Mbit/s are not simulated: such an
+  /// accessory becomes a high-speed device. Native transports are added by a port that can carry them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

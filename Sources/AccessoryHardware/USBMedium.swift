@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are plugged into USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // A device that cannot be opened now is tried again, because no event reports that another program has released it
-  // or that a permission was given.
+  // A device that cannot be opened now is tried again later, because no event reports that another program has released
+  // it or that access was granted.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector

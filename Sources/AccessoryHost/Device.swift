@@ -17,12 +17,12 @@ import IAP2
 ///
 /// Several apps can use one device; each is an ``AppView``.
 public final class Device {
-  /// The choices this device was made with.
+  /// The settings with which this device was created.
   public let settings: DeviceSettings
-  /// The loop that all of this happens on.
+  /// The loop on which everything happens.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // Worked out, or taken out of the settings, once for all cables.
+  // Computed, or taken from the settings, once for all cables.
 
   /// The wire's choices.
   let peerSettings: DevicePeer.Settings
@@ -30,9 +30,9 @@ public final class Device {
   let authenticator: any DeviceAuthenticator
   /// The control messages that the device sends by itself.
   private(set) lazy var rules = settings.profile.messageRules
-  /// The messages of accessories that the rules are about.
+  /// The accessory messages that the rules are about.
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// Called when an accessory asks for an app to be launched.
+  /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
   /// Recent identifications.
   let memory = IdentificationMemory()
@@ -62,22 +62,22 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
-  /// What the accessory on each cable is waited for.
+  /// What the accessory on each cable is expected to do next.
   package var phases: [PeerPhase] { attachments.map(\.phase) }
 
   /// How many cables are plugged in.
   public var cableCount: Int { attachments.count }
 
-  /// What the links of all its cables have done, those that are gone included.
+  /// What the links on all its cables have done, including cables that are gone.
   public var linkCounters: LinkCounters {
     var sum = formerLinks
     for attachment in attachments { sum += attachment.linkCounters }
     return sum
   }
 
-  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. When the identification
-  /// differs from what was known about the accessory before, that is a warning. With `refusesSignatures` the device
-  /// refuses even valid signatures.
+  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)`` is called. If the
+  /// identification differs from what was previously known about the accessory, that is a warning. With
+  /// `refusesSignatures` the device refuses even valid signatures.
   public func plugIn(
     _ cable: Cable, at place: String, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -102,8 +102,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether it notices cables that are plugged in. A real device was seen to stop doing so after fast replugging
-  /// (field failure W15) until it was restarted: then it finds the cables that are there.
+  /// Whether the device notices cables that are plugged in. A real device was seen to stop noticing after fast
+  /// replugging (field failure W15) until it was restarted; it then finds the cables that are there.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -118,7 +118,7 @@ public final class Device {
     for attachment in attachments { attachment.close(reason) }
   }
 
-  /// An app that uses this device from now on. It is not notified of accessories that are already published: see
+  /// A new app that uses this device. It is not notified of accessories that are already published: see
   /// ``AppView/accessories``.
   public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
     let app = AppView(device: self, handler: handler, settings: settings)
@@ -126,15 +126,15 @@ public final class Device {
     return app
   }
 
-  /// Sends a control message to every accessory that is identified, or to the one with this serial number. Of a message
-  /// that the device's rules send, the parameters are changed: accessories that subscribed to it get it now, and others
-  /// when they ask. How many got it.
+  /// Sends a control message to every identified accessory, or to the one with this serial number. If the device's
+  /// rules send this message, its parameters are changed instead: accessories that subscribed to it receive it now, and
+  /// others when they ask. Returns how many received it.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
-  /// Resets the link of every accessory with this serial number; each starts anew.
+  /// Resets the link of every accessory with this serial number; each starts again.
   public func resetLinks(serial: String) {
     for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
   }
@@ -149,7 +149,7 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// The limits of a link, as text. The last text is kept, because an accessory that comes back has the same limits.
+  /// The limits of a link, as text. The last text is cached, because an accessory that comes back has the same limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
     if lastTerms.length != length || lastTerms.window != window {
@@ -196,11 +196,11 @@ public final class PluggedCable {
 
   fileprivate init(_ cable: Cable) { main = cable.main }
 
-  /// Unplugs it at the device's end. Does nothing when it has ended.
+  /// Unplugs the cable at the device's end. Does nothing if it has already ended.
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
-    // The device has not noticed it yet.
+    // The device has not noticed the cable yet.
     isOver = true
     main.close()
   }
@@ -230,7 +230,7 @@ extension Device: CableOwner {
     return plugged
   }
 
-  /// Puts what a dialer reports on the timeline.
+  /// Adds what a dialer reports to the timeline.
   public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): log(.warning(reason.description), accessory.subject)
@@ -249,7 +249,7 @@ extension FoundAccessory {
 }
 
 extension Device {
-  /// The alert of a system that finds no installed app whose Info.plist declares a protocol of the accessory.
+  /// The alert shown when no installed app declares one of the accessory's protocols in its Info.plist.
   private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
     guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
     let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
@@ -261,48 +261,47 @@ extension Device {
 
 /// How strictly a device authenticates.
 public enum AuthenticationMode: String, CaseIterable, Sendable {
-  /// A certificate that cannot be read, or a wrong signature, refuses the accessory (AA04).
+  /// An unreadable certificate or a wrong signature makes the device refuse the accessory (AA04).
   case verify
-  /// The same are warnings, and the accessory is used.
+  /// These are only warnings, and the accessory is used.
   case accept
-  /// The accessory is not asked to authenticate, as some hosts in the field never do.
+  /// The accessory is not asked to authenticate; some hosts in the field never ask.
   case skip
 }
 
-/// The choices of a device.
+/// The settings of a device.
 public struct DeviceSettings {
   /// The wire's choices.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may be silent before it has a link.
+  /// How long an accessory may be silent before its link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
   /// When accessories are shown to apps.
   public var policy = PublicationMachine.Policy.ready
-  /// A flicker that the device makes by itself.
+  /// A flicker made by the device itself.
   public var flicker: Flicker?
-  /// Whether the system says so when no app declares a protocol of an accessory.
+  /// Whether the system shows an alert when no app declares a protocol of an accessory.
   public var alertsForMissingApps = true
   /// Verifies accessories.
   public var authenticator: any DeviceAuthenticator
-  /// Whether every control message is an event, and an undeclared one a warning.
+  /// Whether every control message is reported as an event, and an undeclared one as a warning.
   public var tellsMessages = false
-  /// What happens when the authentication fails.
+  /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// What the device tells accessories about itself, and what it answers.
+  /// What the device tells accessories about itself, and how it answers them.
   public var profile = DeviceProfile()
   /// The time at the zero of the loop's clock, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
-  /// The artwork of what is playing; nil for none.
+  /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?
-  /// Takes files that accessories send; nil to drop them.
+  /// Receives files that accessories send; nil drops them.
   public var keepFile: FileTransfers.Keeper?
 
-  /// The defaults, with an authenticator.
+  /// The default settings, with an authenticator.
   public init(authenticator: any DeviceAuthenticator) {
     self.authenticator = authenticator
   }
 
-  /// The settings of the wire, in the order that the publication needs: before identification there is no name to
-  /// show.
+  /// The wire settings, in the order that the publication needs: before identification there is no name to show.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The rules of the profile send these; see `DeviceAttachment+Messages`.
@@ -322,7 +321,7 @@ extension TimelineEvent.Subject {
       connectionID: accessory.connectionID)
   }
 
-  /// What an accessory says it is as the subject of an event.
+  /// An accessory's identification as the subject of an event.
   convenience init(_ identification: Identification) {
     self.init(
       name: identification.name, serial: identification.serialNumber,

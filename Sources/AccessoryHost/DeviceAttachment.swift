@@ -5,7 +5,7 @@ import Certificates
 import IAP2
 
 /// One accessory at the other end of one cable, from the device's side: three machines (identification and
-/// authentication inside the peer, publication here) and what runs between them.
+/// authentication inside the peer, publication here) and what passes between them.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -13,13 +13,13 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Plays the device's rules; nil where none concerns this accessory.
+  /// Plays the device's rules; nil if none applies to this accessory.
   var player: MessagePlayer?
-  /// The file transfers of the link; nil until the first.
+  /// The link's file transfers; nil until the first one.
   var files: FileTransfers?
-  /// The file with the artwork that was offered last.
+  /// The file with the most recently offered artwork.
   var offered: UInt8?
-  // Exclusivity is not checked, because it is used for every event; it is read and written without calls in between.
+  // Exclusivity is not checked, because this is used for every event; it is read and written without calls in between.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The last publication as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
@@ -53,10 +53,10 @@ final class DeviceAttachment: ConnectionOwner {
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
 
-  /// What apps see of it now.
+  /// What apps see of the accessory now.
   var published: PublishedAccessory? { publication.current }
 
-  /// What its link has done.
+  /// What the link has done.
   var linkCounters: LinkCounters { connection.inspect { $0.core.counters } }
 
   func start() {
@@ -144,7 +144,7 @@ final class DeviceAttachment: ConnectionOwner {
     peerWarnings.note(warning)
   }
 
-  /// What the accessory is waited for.
+  /// What the accessory is expected to do next.
   var phase: PeerPhase { connection.phase }
 
   // MARK: Authentication
@@ -238,7 +238,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject)
   }
 
-  /// The subject of an event now: the published accessory, or else the identified one.
+  /// The subject of an event: the published accessory, otherwise the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == publication.currentConnectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

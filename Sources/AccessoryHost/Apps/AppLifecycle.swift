@@ -4,13 +4,13 @@ import AccessoryCore
 public enum AppState: String, CaseIterable, Sendable {
   /// On the screen.
   case foreground
-  /// Running without being seen.
+  /// Running, but not visible.
   case background
-  /// In memory, not running.
+  /// In memory, but not running.
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and what each means for its accessories.
+/// An app's transitions between foreground, background and suspension, and what each means for the app's accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -56,7 +56,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Bytes wait in one of its sessions; it runs for a while.
+  /// Bytes are waiting in one of the app's sessions; the app runs for a while.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -64,7 +64,7 @@ struct AppLifecycle: Equatable {
     return effect
   }
 
-  /// The time of ``deadline`` has come.
+  /// Called at ``deadline``.
   mutating func handleTimeout(now: Instant) -> Effect {
     guard let deadline, deadline <= now else { return .nothing }
     return move(to: .suspended)
@@ -75,7 +75,7 @@ struct AppLifecycle: Equatable {
 public enum AccessoryNotice: Equatable, Sendable {
   /// The accessory connected.
   case connect(PublishedAccessory)
-  /// It disconnected; it is as it was last seen, with connection ID and protocols.
+  /// An accessory disconnected; the value is its last state, with connection ID and protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory.
@@ -95,12 +95,12 @@ public enum AccessoryNotice: Equatable, Sendable {
 /// ```
 ///
 /// Invariant: a connection ID is in the queue at most twice, and then as a disconnect of an accessory that the app
-/// knew, never together with its own connect. So the queue is never longer than the accessories that the app knew plus
-/// those that are connected.
+/// knew, never together with its own connect. The queue is therefore never longer than the number of accessories that
+/// the app knew plus the number of those connected.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
-  /// Adds a notification, and removes a pair that cancels out.
+  /// Adds a notification, or removes a pair that cancels out.
   mutating func add(_ notice: AccessoryNotice) {
     if case .disconnect(let gone) = notice, let index = notices.firstIndex(where: { $0.isConnect(of: gone) }) {
       notices.remove(at: index)
@@ -115,7 +115,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // A change of the transport connects again before it disconnects, which is not a reattachment.
+      // When the transport changes, the connect comes before the disconnect, which is not a reattachment.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -9,40 +9,41 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// Inner machines: ``AppLifecycle`` (running or not), ``NoticeQueue`` (notifications that wait), ``AppSessionTable`` (which sessions may be opened).
+/// Inner machines: ``AppLifecycle`` (running or not), ``NoticeQueue`` (waiting notifications), ``AppSessionTable``
+/// (which sessions may be opened).
 ///
 /// Invariants: when the app is notified of a connect, the accessory is in its list, and at a disconnect it is no longer
 /// there; the app is never notified of a hidden accessory; in the background without the mode the list is empty.
 struct AppMachine: Equatable {
-  /// What must be done, in order.
+  /// What the caller must do, in order.
   enum Action: Equatable {
-    /// The notification is posted.
+    /// Post the notification.
     case post(AccessoryNotice)
-    /// The accessory's delegate is notified of the disconnect.
+    /// Notify the accessory's delegate of the disconnect.
     case tellDelegate(PublishedAccessory)
-    /// Every session of the app ends.
+    /// End all sessions of the app.
     case closeSessions
-    /// The events of sessions wait from now on, or are delivered.
+    /// Hold the events of sessions from now on, or deliver them.
     case hold(Bool)
-    /// The system shows an alert.
+    /// Show an alert of the system.
     case alert(String)
     /// An explanation of what the app sees, for the log.
     case explain(String)
-    /// The app did something it must not do.
+    /// The app did something that it must not do.
     case misuse(String)
   }
 
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// One count for the whole process, as in the shared manager: when one of several objects unregisters once too often,
-  /// every observer in the process gets no more notifications. How far below zero Apple's count goes is not known; this
+  /// One count for the whole process, as in the shared manager: if one of several objects unregisters once too often,
+  /// no observer in the process gets notifications any more. How far below zero Apple's count goes is not known; this
   /// one stays at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
-  /// The published accessories that the app may see, whether or not it runs.
+  /// The published accessories that the app may see, whether or not it is running.
   private var visible: [PublishedAccessory] = []
   /// The published accessories that the app must not see.
   private(set) var hidden: [PublishedAccessory] = []
@@ -103,7 +104,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // An accessory in the first half of a flicker offers no protocols to compare, and real apps do see it.
+    // An accessory in the first half of a flicker offers no protocols that could be compared, and real apps do see it.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -182,7 +183,7 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // The sessions first, because bytes that arrived before an accessory disconnected are read before the app is
+      // Sessions come first, because bytes that arrived before an accessory disconnected are read before the app is
       // notified of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
@@ -190,8 +191,8 @@ struct AppMachine: Equatable {
 
   // MARK: Sessions
 
-  /// Decides whether a session may be opened. `isOpenElsewhere`: another app has one for the same protocol of the same
-  /// accessory.
+  /// Decides whether a session may be opened. `isOpenElsewhere` means that another app has a session for the same
+  /// protocol of the same accessory.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
   ) -> AppSessionTable.Decision {
@@ -208,7 +209,7 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert for a session that was asked for: EADemo's alert about its Info.plist.
+  /// The alert for a requested session: EADemo's alert about its Info.plist.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -230,7 +231,7 @@ public struct AppSettings: Equatable, Sendable {
   public var manifest = AppManifest.none
   /// How the system treats it.
   public var rules = AppRules()
-  /// Whether it gets notifications from the start, as if it had registered once.
+  /// Whether the app gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
   /// The name of the setting that turns off the filter by declared protocols, for messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"

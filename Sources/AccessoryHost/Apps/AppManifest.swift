@@ -3,8 +3,8 @@ import AccessoryProfiles
 import Glibc
 
 /// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
-/// background. It also knows where they were read, because a wrong Info.plist is the usual reason for an empty list of
-/// accessories.
+/// background. It also records where they were read from, because a wrong Info.plist is the usual reason for an empty
+/// list of accessories.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
@@ -18,9 +18,9 @@ public struct AppManifest: Equatable, Sendable {
   /// The background mode that keeps accessories.
   public static let mode = "external-accessory"
 
-  /// Where it comes from.
+  /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// There is no Info.plist, and none was looked for.
+    /// There is no Info.plist, and no file was searched for.
     case none
     /// No Info.plist was found at these paths.
     case sought([String])
@@ -28,7 +28,7 @@ public struct AppManifest: Equatable, Sendable {
     case file(String)
   }
 
-  /// Where it comes from.
+  /// Where the settings come from.
   public let origin: Origin
   /// The declared protocols; nil without an Info.plist, which counts as declaring every protocol.
   public let declaredProtocols: [String]?
@@ -42,7 +42,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// An app without an Info.plist, which was not looked for.
+  /// An app without an Info.plist, which was not searched for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, XML or binary.
@@ -56,7 +56,7 @@ public struct AppManifest: Equatable, Sendable {
       backgroundModes: try plist[modesKey]?.texts(of: "\(path): \(modesKey)") ?? [])
   }
 
-  /// Reads the first Info.plist that exists; when there is none, remembers the paths.
+  /// Reads the first Info.plist that exists; if there is none, remembers the paths.
   public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)
@@ -64,7 +64,7 @@ public struct AppManifest: Equatable, Sendable {
     return try read(file: path)
   }
 
-  /// Whether a protocol is declared.
+  /// Whether the app declares a protocol.
   public func declares(_ protocolName: String) -> Bool {
     declaredProtocols?.contains(protocolName) ?? true
   }
@@ -74,7 +74,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: For messages
 
-  /// Which file was read, or where one was looked for: "Info.plist of /app (com.a, com.b)".
+  /// Which file was read, or where one was searched for: "Info.plist of /app (com.a, com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

@@ -1,35 +1,35 @@
-/// How the system treats an app, where sources disagree or systems differ. Each setting has a default and the other
-/// behaviors that were reported.
+/// How the system treats an app, in points where sources disagree or systems differ. Each setting has a default and the
+/// other behaviors that were reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// Those that offer a protocol which its Info.plist declares, and those that offer none yet.
+    /// Accessories that offer a protocol declared in the app's Info.plist, and accessories that offer none yet.
     case declared
-    /// All of them. Older systems listed every accessory.
+    /// All accessories. Older systems listed every accessory.
     case all
   }
 
   /// What happens when an app opens a session for a protocol that its Info.plist does not declare.
   public enum UndeclaredSessions: String, CaseIterable, Sendable {
-    /// No session is opened: since iOS 5.
+    /// No session is opened: the behavior since iOS 5.
     case refused
-    /// It opens: iOS 3.2 and 4.
+    /// The session opens: the behavior of iOS 3.2 and 4.
     case allowed
   }
 
   /// What happens when an app opens a second session for the same protocol of an accessory.
   public enum SecondSession: String, CaseIterable, Sendable {
-    /// The first is closed, then the second opens: as Apple documents it.
+    /// The first session is closed, then the second opens, as Apple documents it.
     case closesFirst
-    /// No session is opened while the first is open: as reported from the field since iOS 11.
+    /// No session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both are open. iAP2 allows it and no system does; for tests of accessories, not of apps.
+    /// Both are open. iAP2 allows it, but no system does it; for tests of accessories, not of apps.
     case sideBySide
   }
 
   /// What happens when another app already has a session for the protocol.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session: accessories that serve several apps.
+    /// Both apps get a session: for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused
@@ -48,7 +48,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications are never posted, although the list of accessories is right.
+  /// Which connect notifications are never posted, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     /// None: all are posted.
     case none
@@ -60,15 +60,15 @@ public struct AppRules: Equatable, Sendable {
 
   /// Which accessories an app sees.
   public var visibility = Visibility.declared
-  /// Sessions for protocols that are not declared.
+  /// What happens when an app opens a session for an undeclared protocol.
   public var undeclaredSessions = UndeclaredSessions.refused
-  /// Whether the background mode `external-accessory` keeps accessories and sessions: since iOS 5.
+  /// Whether the background mode `external-accessory` keeps accessories and sessions, as it does since iOS 5.
   public var honorsBackgroundMode = true
-  /// A second session for one protocol of one accessory, by the same app.
+  /// What happens when the same app opens a second session for one protocol of one accessory.
   public var secondSession = SecondSession.closesFirst
-  /// The same by another app.
+  /// The same, for another app.
   public var otherApps = OtherApps.shared
-  /// An accessory that went and came back while the app was suspended.
+  /// What a suspended app learns about an accessory that left and came back.
   public var reattachment = Reattachment.both
   /// How long after its connect an accessory accepts no sessions: some systems return nil at first and a session later.
   public var settlingTime = Duration.zero
@@ -79,9 +79,9 @@ public struct AppRules: Equatable, Sendable {
   /// Whether an accessory's delegate is notified of its disconnect, even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
-  /// Connect notifications that are lost.
+  /// Which connect notifications are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session sends bytes-available once and never again: a release of iOS 11 did.
+  /// Whether a session sends bytes-available once and never again, as a release of iOS 11 did.
   public var announcesBytesOnce = false
 
   /// The rules of current systems.

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app, and whether it may open another: one for each accessory and protocol; several protocols of
-/// one accessory at the same time.
+/// The sessions of one app, and whether it may open another. One session is allowed per accessory and protocol; several
+/// protocols of one accessory can be used at the same time.
 struct AppSessionTable: Equatable {
   /// The answer to an app that opens a session.
   enum Decision: Equatable {
     case open
-    /// These are closed first.
+    /// These sessions are closed first.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -55,7 +55,7 @@ struct AppSessionTable: Equatable {
     entries.removeAll { $0.key == key }
   }
 
-  /// How many are open.
+  /// How many sessions are open.
   var count: Int { entries.count }
 }
 
@@ -63,15 +63,15 @@ struct AppSessionTable: Equatable {
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory, or this connection of it, is gone, or the app may not see it.
   case notConnected(connectionID: Int)
-  /// It does not offer the protocol; during the first half of a flicker it offers none.
+  /// The accessory does not offer the protocol; during the first half of a flicker it offers none.
   case protocolNotOffered(String, offered: [String])
   /// The app's Info.plist does not declare the protocol; the text names the file and the remedy.
   case protocolNotDeclared(String, explanation: String)
-  /// The app already has a session for the protocol, and the rules allow no second.
+  /// The app already has a session for the protocol, and the rules allow no second one.
   case alreadyOpen(String)
-  /// Another app has a session for the protocol, and the rules allow no second.
+  /// Another app has a session for the protocol, and the rules allow no second one.
   case openInAnotherApp(String)
-  /// The accessory connected too recently, according to the rules.
+  /// By the rules, the accessory connected too recently.
   case notSettled(remaining: Duration)
   /// The connection refused.
   case refused(SessionRefusal)
@@ -95,9 +95,9 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// Chooses the protocol on which an app opens a session.
+/// Chooses the protocol for which an app opens a session.
 public enum ProtocolChoice {
-  /// Why no protocol can be chosen; the description is a sentence fragment with the nearest right name.
+  /// Why no protocol can be chosen; the description is a sentence fragment with the nearest valid name.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong, and which protocols are offered.
     public let description: String

@@ -3,7 +3,7 @@ import AccessorySessions
 
 /// One app's view of a device: which accessories it sees, its notifications, and the sessions that it opens.
 ///
-/// ``AppMachine`` decides everything; this class does what it decides.
+/// ``AppMachine`` decides everything; this class carries out its decisions.
 ///
 /// ```swift
 /// var settings = AppSettings()
@@ -19,7 +19,7 @@ public final class AppView {
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// The misuses of the app, in order.
+  /// The app's misuses, in order.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -34,7 +34,7 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// The accessories that the app sees now, in the order of publication: its `connectedAccessories`.
+  /// The accessories that the app sees now, in order of publication: its `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
   /// The published accessories that the app does not see, because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
@@ -44,10 +44,10 @@ public final class AppView {
   /// The number of registrations minus the number of unregistrations.
   public var registrationCount: Int { machine.registrationCount }
 
-  /// Registers for notifications; each call needs its ``unregister()``.
+  /// Registers for notifications; each call needs a matching ``unregister()``.
   public func register() { machine.register() }
 
-  /// Takes one registration back. One too many is recorded as a misuse.
+  /// Undoes one registration. One too many is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
 
   // MARK: App states
@@ -113,7 +113,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// In a later turn, because the session is calling now.
+  /// Done in a later turn, because the session is calling now.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -159,7 +159,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // The events that waited are delivered after this.
+    // The events that were waiting are delivered after this.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -176,11 +176,11 @@ public final class AppView {
 public protocol AppHandler: AnyObject {
   /// An accessory connected; in the first half of a flicker it has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// An accessory disconnected. It is as it was last seen, with its connection ID.
+  /// An accessory disconnected. The value is its last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The call of the accessory's own delegate, right after the notification, and also when no notification is posted.
+  /// Calls the accessory's own delegate, right after the notification, and even if no notification is posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app was suspended, or runs again. Only called for apps that keep their accessories while they are suspended.
+  /// The app was suspended or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 

@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the one before: used by `easim send`.
+/// Sends requests over one session, each after the reply to the previous one: used by `easim send`.
 public final class Conversation: SessionHandler {
-  /// One request, and what is expected of its reply.
+  /// One request, and the expected reply.
   public struct Exchange: Equatable, Sendable {
     /// What is sent.
     public var request: [UInt8]
@@ -25,7 +25,7 @@ public final class Conversation: SessionHandler {
     case done
     /// The reply to this request was not as expected; nothing more is sent.
     case different(Int, [UInt8])
-    /// More came after the last reply was complete.
+    /// More bytes came after the last reply was complete.
     case excess([UInt8])
     /// The session ended during this request.
     case ended(Int, SessionEnd, [UInt8])
@@ -34,7 +34,7 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// Nil after the last event, because it usually retains this object.
+  /// nil after the last event, because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
@@ -44,9 +44,9 @@ public final class Conversation: SessionHandler {
   private var rest: [UInt8] = []
   private weak var session: Session?
 
-  /// Reports each reply, and then how it ended, to `onEvent`.
+  /// Reports each reply, and finally how the conversation ended, to `onEvent`.
   ///
-  /// - Parameter settle: how long bytes are looked for after the last reply, where it is expected byte for byte.
+  /// - Parameter settle: how long to watch for more bytes after the last reply, if it is expected byte for byte.
   public init(
     _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
   ) {
@@ -58,14 +58,14 @@ public final class Conversation: SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// Starts on an open session, and becomes its handler.
+  /// Starts on an open session, and becomes the session's handler.
   public func start(on session: Session) {
     self.session = session
     session.handler = self
     proceed()
   }
 
-  /// Which request is in progress, how much of it was sent, and what has come of its reply.
+  /// Which request is in progress, how much of it was sent, and how much of its reply has arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
   /// There is room to send more.
@@ -86,7 +86,7 @@ public final class Conversation: SessionHandler {
     finish(.ended(current, end, collector?.reply ?? []))
   }
 
-  /// Sends and reads as far as that goes now.
+  /// Sends and reads as much as possible now.
   private func proceed() {
     if isSettling { return readRest() }
     while onEvent != nil, let session, current < exchanges.count {
@@ -107,7 +107,7 @@ public final class Conversation: SessionHandler {
       if taken == 0 { break }
       sent += taken
     }
-    // An accessory may answer before it has everything.
+    // An accessory may answer before it has received everything.
     if collector == nil { collector = ReplyCollector(exchanges[current].rule, since: loop.now) }
   }
 
@@ -131,7 +131,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// After the last reply nothing more may come, where it was expected byte for byte.
+  /// After the last reply nothing more may arrive, if it was expected byte for byte.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()
@@ -140,7 +140,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether every reply came as expected, and only bytes after the last one are looked for.
+  /// Whether every reply came as expected, and the conversation only watches for more bytes after the last one.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {
@@ -151,7 +151,7 @@ public final class Conversation: SessionHandler {
     if rest.count >= ReplyRule.longest { finishSettling() }
   }
 
-  /// Ends the looking for more bytes.
+  /// Stops watching for more bytes.
   public func finishSettling() {
     if isSettling { finish(rest.isEmpty ? .done : .excess(rest)) }
   }

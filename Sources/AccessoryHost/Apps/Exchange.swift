@@ -4,9 +4,9 @@ import IAP2
 
 /// Sends bytes over a session and checks the reply: used by `easim send` and the demo.
 ///
-/// An echo is compared byte by byte as it arrives, so that the first difference is known by its position. Where the bytes
-/// are those of a `UniqueStream`, the kind of the difference is reported too: then what follows the first difference is
-/// collected until nothing more comes.
+/// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
+/// belong to a `UniqueStream`, the kind of difference is reported too: everything after the first difference is
+/// collected until nothing more arrives.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -26,7 +26,7 @@ public final class Exchange: SessionHandler {
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
     /// More came than was expected.
     case excess(received: Int, expected: Int)
-    /// The session ended before everything had come.
+    /// The session ended before everything had arrived.
     case ended(SessionEnd, sent: Int, received: Int)
   }
 
@@ -34,7 +34,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// Nil after it was called, because it usually retains this object.
+  /// nil after it was called, because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -45,11 +45,11 @@ public final class Exchange: SessionHandler {
   private let settle: Duration
   private var settleTimer: LoopTimer?
 
-  /// Sends `payload` and calls `done` once. At most `window` bytes are sent and not yet returned, for apps that want
-  /// small writes.
+  /// Sends `payload` and calls `done` once. At most `window` bytes are sent without having been returned, for apps that
+  /// want small writes.
   ///
   /// - Parameters:
-  ///   - settle: how long more bytes are looked for after the last expected one; this needs the loop.
+  ///   - settle: how long to watch for more bytes after the last expected one; this needs the loop.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
     on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void
@@ -82,7 +82,7 @@ public final class Exchange: SessionHandler {
     settleTimer?.cancel()
   }
 
-  /// Starts on an open session, and becomes its handler.
+  /// Starts on an open session, and becomes the session's handler.
   public func start(on session: Session) {
     session.handler = self
     send(session)
@@ -108,10 +108,10 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything came as expected, and only bytes after the last one are looked for.
+  /// Whether everything came as expected, and the exchange only watches for more bytes after the last one.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
-  /// Ends the looking for more bytes.
+  /// Stops watching for more bytes.
   public func finishSettling() {
     if sent == payload.count, received == expected.count { finish(.verified(sent: sent, received: received)) }
   }
@@ -215,7 +215,7 @@ extension Exchange.Outcome: CustomStringConvertible {
   }
 }
 
-/// EADemo's "Send 10K": 10,000 bytes that count 0 to 255 over and over.
+/// EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 repeatedly.
 public enum CountingPattern {
   /// The first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {

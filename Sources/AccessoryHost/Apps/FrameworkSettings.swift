@@ -1,5 +1,5 @@
-/// How Apple's framework reports events to an app, where its documentation does not say or systems differ; ``AppRules``
-/// has the rest. Each setting has a default and the other behaviors that were reported.
+/// How Apple's framework reports events to an app, in points where its documentation is silent or systems differ;
+/// ``AppRules`` contains the rest. Each setting has a default and the other behaviors that were reported.
 public struct FrameworkSettings: Sendable {
   /// What is reported first at a disconnect.
   public enum EndOrder: Sendable, CaseIterable {
@@ -9,7 +9,7 @@ public struct FrameworkSettings: Sendable {
     case notificationFirst
   }
 
-  /// What streams say when their accessory goes.
+  /// What streams report when their accessory leaves.
   public enum LossEvent: Sendable, CaseIterable {
     /// `endEncountered` on both.
     case endEncountered
@@ -21,7 +21,7 @@ public struct FrameworkSettings: Sendable {
 
   /// The result of a write when there is no room.
   public enum FullWrite: Int, Sendable, CaseIterable {
-    /// 0: nothing was taken.
+    /// 0: nothing was accepted.
     case zero = 0
     /// -1, as for an error.
     case minusOne = -1
@@ -53,40 +53,40 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// Streams or notification first.
+  /// Which comes first at a disconnect: streams or notification.
   public var endOrder = EndOrder.streamsFirst
-  /// What streams say when their accessory goes.
+  /// What streams report when their accessory leaves.
   public var lossEvent = LossEvent.endEncountered
   /// What a write without room returns.
   public var fullWrite = FullWrite.zero
   /// How long a session stays open after the app has released it.
   public var lifetime = SessionLifetime.Rule.heldOrOpen
-  /// A picker's completion and the connect.
+  /// The order of a picker's completion and the connect.
   public var pickerOrder = PickerOrder.connectFirst
-  /// The end of a configuration and the state.
+  /// The order of the end of a configuration and the state.
   public var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
-  /// How many bytes a stream holds each way between the app and the wire.
+  /// How many bytes a stream buffers in each direction between the app and the wire.
   public var bufferSize = 64 * 1024
 
   /// The defaults.
   public init() {}
 }
 
-/// When a session that an app has released ends, depending on its three objects: the session and its two streams.
+/// When a session that an app has released ends, depending on three objects: the session and its two streams.
 ///
 /// Apps and systems differ. Some apps keep the session object, some only its streams. A session whose streams were
 /// not both closed has been reported to block the next one, even when the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
   /// When the session ends.
   public enum Rule: Hashable, Sendable {
-    /// When the session object is released and each stream was closed or released, opened or not: no app is known to break
-    /// with this.
+    /// When the session object is released and each stream was closed or released, opened or not: no app is known to
+    /// break with this rule.
     case heldOrOpen
     /// When the session object is released.
     case held
-    /// When the object is released and both streams were closed by `close()`, opened or not.
+    /// When the object is released and both streams were closed with `close()`, opened or not.
     case closedTwice
   }
 

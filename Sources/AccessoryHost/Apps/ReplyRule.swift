@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What is expected of a reply, and how much of it is read.
+/// What reply is expected, and how much of it is read.
 ///
 /// ```swift
 /// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
@@ -17,30 +17,30 @@ public struct ReplyRule: Equatable, Sendable {
     case bytes([UInt8])
     /// A reply that begins with these bytes.
     case prefix([UInt8])
-    /// A reply with a match of this regular expression somewhere in it.
+    /// A reply that contains a match of this regular expression.
     case pattern(BytePattern)
   }
 
   /// How much is read.
   public enum Extent: Equatable, Sendable {
-    /// Nothing: the request is acknowledged, and that is all.
+    /// Nothing: only the acknowledgement of the request.
     case nothing
     /// So many bytes.
     case count(Int)
-    /// What comes within a time.
+    /// Whatever arrives within a time.
     case time(Duration)
-    /// Up to and with these bytes.
+    /// Everything up to and including these bytes.
     case until([UInt8])
-    /// What comes until it is quiet: a reply that has not begun after `first` does not come.
+    /// Whatever arrives until the session is quiet; a reply that has not begun after `first` counts as absent.
     case quiet(first: Duration)
   }
 
   /// What is expected.
   public var expectation: Expectation
-  /// How much is read; nil for as much as it takes to judge.
+  /// How much is read; nil means as much as is needed to judge the reply.
   public var extent: Extent?
 
-  /// How long it must be quiet after the last byte of a reply of unknown length.
+  /// How long the session must be quiet after the last byte of a reply of unknown length.
   public static let pause = Duration.milliseconds(200)
   /// The longest reply.
   public static let longest = 64 << 20
@@ -50,7 +50,7 @@ public struct ReplyRule: Equatable, Sendable {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// What a reply is instead of what is expected: both in text or hex, with the first byte that differs.
+  /// The actual and the expected reply, both as text or hex, with the first byte that differs.
   func complaint(of reply: [UInt8]) -> String {
     func shown(_ bytes: some Collection<UInt8>) -> String {
       let start = Array(bytes.prefix(32))
@@ -76,9 +76,9 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when it is complete.
 ///
-/// A value: the time comes in, and the next deadline goes out.
+/// A value: the time goes in, and the next deadline comes out.
 package struct ReplyCollector: Equatable {
-  /// What the collector waits for.
+  /// What the collector is waiting for.
   package enum State: Equatable {
     /// For bytes, until the deadline if there is one.
     case waiting(Instant?)
@@ -87,11 +87,11 @@ package struct ReplyCollector: Equatable {
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// What looks for the rule's pattern, in each byte once.
+  /// Searches for the rule's pattern, looking at each byte once.
   private var search: PatternSearch?
   /// What has come.
   package private(set) var reply: [UInt8] = []
-  /// When its last byte came.
+  /// When the last byte arrived.
   package private(set) var lastByte: Instant?
 
   /// - Parameter beginning: when the request was sent.
@@ -100,7 +100,7 @@ package struct ReplyCollector: Equatable {
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
-  /// Takes what belongs to this reply; how many bytes that is.
+  /// Takes the bytes that belong to this reply, and returns how many.
   package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
@@ -121,7 +121,7 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// How many of these bytes there are up to and with `end`, which may have begun before them.
+  /// How many of these bytes precede or belong to `end`, which may have begun before them.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -129,7 +129,7 @@ package struct ReplyCollector: Equatable {
     return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
   }
 
-  /// Whether the reply is as expected, if nothing more comes.
+  /// Whether the reply is as expected if nothing more arrives.
   package var isAsExpected: Bool {
     switch rule.expectation {
     case .anything: true
@@ -139,7 +139,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// In which way the reply is not as expected, as a sentence fragment; nil when it is.
+  /// How the reply differs from what is expected, as a sentence fragment; nil if it does not.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   /// Whether the end of the session completes the reply.
@@ -150,7 +150,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Whether the reply is complete, or until when it is waited for.
+  /// Whether the reply is complete, or how long to wait for it.
   package func state(now: Instant) -> State {
     if reply.count >= ReplyRule.longest { return .complete }
     switch rule.extent {
@@ -164,8 +164,8 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Without an extent the expectation decides: a wrong byte or the last right one begins the pause, in which bytes
-  /// that should not come still belong to this reply.
+  /// Without an extent, the expectation decides: after a wrong byte, or after the last correct one, a pause begins, in
+  /// which unexpected bytes still belong to this reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -176,7 +176,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait: what comes now would be wrong anyway.
+    // The next request need not wait: anything that arrives now would be wrong in any case.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }
@@ -186,7 +186,7 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// What is expected of a reply, as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
+/// The expected reply, as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -199,7 +199,8 @@ package enum ReplyWord: Equatable, Sendable {
   /// The forms, for messages.
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Reads a word. Bare hex digits mean the same as with `hex:`. The error says what is wrong with it, after the word.
+  /// Reads a word. Bare hex digits mean the same as with `hex:`. The error text follows the word and says what is wrong
+  /// with it.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -235,7 +236,7 @@ package enum ReadingWord: Equatable, Sendable {
   case time(Duration)
   case until(String)
 
-  /// Reads a word. The error says what is wrong with it, after the word.
+  /// Reads a word. The error text follows the word and says what is wrong with it.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

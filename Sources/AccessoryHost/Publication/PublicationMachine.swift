@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// When an accessory is shown to apps, and as what: the only source of connect and disconnect.
+/// Decides when an accessory is shown to apps, and with what: the only source of connects and disconnects.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -12,17 +12,18 @@ import IAP2
 ///   early (no protocols) ──ready, and `empty` has passed──▶ withdrawn ──`gap` has passed──▶ published, or early again
 /// ```
 ///
-/// With the policy `early` alone the early publication is withdrawn as soon as the accessory is ready and published
-/// anew in the same instant. With a flicker made by the device both lengths are the flicker's.
+/// With the policy `early` alone, the early publication is withdrawn as soon as the accessory is ready, and the
+/// accessory is published again at the same instant. With a flicker made by the device, both durations are the
+/// flicker's.
 ///
-/// Invariants: each connect has its disconnect; nothing with protocols is published before authentication; a number is
-/// issued once.
+/// Invariants: each connect has its disconnect; nothing with protocols is published before authentication; each number
+/// is issued only once.
 public struct PublicationMachine {
   /// When accessories are shown.
   public enum Policy: String, CaseIterable, Sendable {
-    /// Once they are identified and authenticated.
+    /// Once accessories are identified and authenticated.
     case ready
-    /// As soon as they are identified, with no protocols until they are authenticated.
+    /// As soon as accessories are identified, with no protocols until they are authenticated.
     case early
   }
 
@@ -30,7 +31,7 @@ public struct PublicationMachine {
   public enum Action: Equatable, Sendable {
     /// The accessory appeared.
     case connect(PublishedAccessory)
-    /// The accessory disappeared; as it was last shown.
+    /// The accessory disappeared; the value is its last published state.
     case disconnect(PublishedAccessory)
 
     /// Which.
@@ -44,7 +45,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// Ready, and the empty appearance has not lasted long enough.
+    /// The accessory is ready, but the publication without protocols has not lasted long enough.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -83,7 +84,7 @@ public struct PublicationMachine {
     return false
   }
 
-  /// When ``handleTimeout(now:ids:random:)`` wants to be called.
+  /// When to call ``handleTimeout(now:ids:random:)``.
   public var deadline: Instant? {
     switch state {
     case .ending(_, let at, _): at
@@ -101,7 +102,7 @@ public struct PublicationMachine {
     return showEarly(now: now, cycle: 1, ids: &ids)
   }
 
-  /// The accessory showed a certificate.
+  /// The accessory sent its certificate.
   public mutating func certificateCame(_ sizes: CertificateSizes) {
     certificate = sizes
   }
@@ -122,7 +123,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory is gone, or no longer ready: detached, its link down, its authentication refused.
+  /// The accessory is gone, or no longer ready: detached, its link down, or its authentication refused.
   public mutating func gone() -> Action? {
     defer {
       state = .attached
@@ -132,7 +133,7 @@ public struct PublicationMachine {
     return current.map(Action.disconnect)
   }
 
-  /// The time of ``deadline`` has come.
+  /// Called at ``deadline``.
   public mutating func handleTimeout(
     now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
   ) -> [Action] {
@@ -145,7 +146,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is long ready: only the length of the empty appearance counts now.
+      // The accessory has long been ready: only the duration of the publication without protocols counts now.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

@@ -2,10 +2,10 @@ import IAP2
 
 /// An accessory as apps see it: one publication, with its own number.
 ///
-/// All of it comes from identification and authentication, nothing from a card or an address. An object that never
-/// changes, because each publication goes through many hands.
+/// Everything in it comes from identification and authentication, nothing from a card or an address. It is an immutable
+/// object, because each publication passes through many hands.
 public final class PublishedAccessory: Equatable, Sendable {
-  /// New for each publication, issued by the device, never on the wire.
+  /// New for each publication; issued by the device, and never sent on the wire.
   public let connectionID: Int
   /// Display name.
   public let name: String
@@ -19,15 +19,16 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let firmwareRevision: String
   /// Hardware.
   public let hardwareRevision: String
-  /// Product plan, where the accessory names one.
+  /// The product plan, if the accessory names one.
   public let productPlanUID: String?
-  /// The protocols that can be used now; empty until the accessory is authenticated, whatever it identified with.
+  /// The protocols that can be used now; empty until the accessory is authenticated, whatever its identification
+  /// contains.
   public let protocols: [String]
-  /// Whether it asks for an app to be found, when none declares a protocol that it offers.
+  /// Whether the accessory asks the device to search for an app when none declares a protocol that it offers.
   public let asksForApp: Bool
-  /// Bytes of the authentication certificate's serial number; 0 before it came.
+  /// Length in bytes of the serial number in the authentication certificate; 0 before the certificate arrives.
   public let certificateSerialCount: Int
-  /// Bytes of the authentication certificate; 0 before it came.
+  /// Length in bytes of the authentication certificate; 0 before it arrives.
   public let certificateCount: Int
 
   init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
@@ -45,7 +46,7 @@ public final class PublishedAccessory: Equatable, Sendable {
     certificateCount = certificate.whole
   }
 
-  /// Whether both say the same.
+  /// Whether both contain the same values.
   public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
     left === right || left.content == right.content
   }
@@ -67,8 +68,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// The place of the publication with this number. Lists are sorted by publication and so by number, so a binary
-  /// search is possible.
+  /// The index of the publication with this number. Lists are sorted by publication and therefore by number, so a
+  /// binary search is possible.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -79,22 +80,22 @@ extension [PublishedAccessory] {
   }
 }
 
-/// What Apple's dump shows of a certificate: how long it and its serial number are.
+/// What Apple's dump shows of a certificate: its length and the length of its serial number.
 public struct CertificateSizes: Equatable, Sendable {
-  /// Bytes of the serial number.
+  /// Length of the serial number in bytes.
   public var serial = 0
-  /// Bytes of the certificate.
+  /// Length of the certificate in bytes.
   public var whole = 0
 
   /// Nothing came yet.
   public init() {}
 }
 
-/// Issues the numbers of publications. Real ones are large, differ from boot to boot, and count up; 0 is none.
+/// Issues the numbers of publications. Real numbers are large, differ from boot to boot, and count up; 0 means none.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
-  /// Numbers from a random base above 2^24.
+  /// Numbers from a random start above 2^24.
   public init(using random: inout some RandomNumberGenerator) {
     next = Int.random(in: (1 << 24)..<(1 << 25), using: &random)
   }
