@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// What one session sends next: which of the plan's requests, of which size, and after which pause.
+/// What one session sends next: which of the plan's requests, with which size, and after which pause.
 ///
-/// The same plan and seed give the same requests and sizes for each session, whatever the others do. A script begins again
-/// when its session is opened again; chance goes on where it was.
+/// The same plan and seed give the same requests and sizes for each session, whatever the other sessions do. A script
+/// starts over when its session is opened again; random choices continue where they stopped.
 struct BurstDrawer {
   /// One burst.
   struct Draw: Equatable {
-    /// Which of the requests.
+    /// The index of the request.
     let request: Int
     /// Its bytes.
     let size: Int
@@ -20,7 +20,7 @@ struct BurstDrawer {
   private var random: SeededRandom
   private var place = 0
 
-  /// Nil where all bursts are the same and follow each other without a pause.
+  /// nil if all bursts are the same and follow each other without a pause.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
     guard plan.workload != nil || plan.think != nil else { return nil }
     (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)

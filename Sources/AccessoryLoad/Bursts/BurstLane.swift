@@ -3,50 +3,51 @@ import AccessoryHost
 
 /// The bursts of one session: the bytes still to send, and the replies still to come, in order.
 ///
-/// A burst has three states, and bursts never overtake each other: *unsent* until the session has taken its last
-/// byte, *awaited* until its whole reply is there (or, where no reply is expected, until its last byte is
-/// acknowledged), then *complete*.
+/// A burst has three states, and bursts never overtake each other: *unsent* until the session has taken its last byte,
+/// *awaited* until its whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), then
+/// *complete*.
 ///
 /// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte the lane collects everything that
 /// follows until `conclude()` diagnoses it.
 ///
-/// Where the requests of the plan differ, each burst has a size and an expected reply of its own. A reply that a rule judges
-/// is collected until it is whole, which may need time.
+/// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
+/// collected until it is complete, which may depend on time.
 ///
-/// Invariants: at most `inFlight` bursts are in flight; at most one of them is partly sent and at most one partly
-/// answered, and that one is the oldest; a byte that arrives while no reply is awaited belongs to no burst.
+/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
+/// answered, and the latter is the oldest. A byte that arrives while no reply is awaited belongs to no burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {
     /// Which.
     public let ticket: BurstSchedule.Ticket
-    /// When its first byte was offered to the session.
+    /// When the burst's first byte was offered to the session.
     public let began: Instant
-    /// How many bytes it has.
+    /// How many bytes the burst has.
     public let size: Int
-    /// Which of the plan's requests it is.
+    /// Which of the plan's requests the burst is.
     let request: Int
-    /// How many bytes its reply has, where that is known.
+    /// How many bytes the reply has, if known.
     let awaited: Int
-    /// When the last byte of its reply came, where it was judged later.
+    /// When the last byte of the reply arrived, if the reply was judged later.
     var answered: Instant?
   }
 
   /// The result of received bytes.
   public enum Event: Equatable, Sendable {
-    /// The reply of a burst is whole.
+    /// The reply to a burst is complete.
     case completed(Flight)
     /// The reply is wrong. The session cannot be used any more.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong, in words. The session cannot be used any more.
+    /// The reply is wrong, as the text explains. The session cannot be used any more.
     case wrong(Flight, String)
-    /// The same, and what it was is not known yet: what follows is collected until `BurstLane.conclude()`.
+    /// The reply is wrong, but it is not known yet how: everything that follows is collected until
+    /// `BurstLane.conclude()`.
     case suspicious
-    /// So many bytes arrived that no burst asked for. What they are is for `BurstLane.conclude()` to say.
+    /// This many bytes arrived that no burst asked for. `BurstLane.conclude()` tells what they are.
     case unexpected(Int)
   }
 
-  /// How the reply of the present burst is judged.
+  /// How to judge the reply to the current burst.
   private enum Judging {
     /// By ``echo``.
     case stream
@@ -62,33 +63,33 @@ public struct BurstLane {
   private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
-  /// What compares an echo of unique bytes.
+  /// Compares an echo of unique bytes.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private var judging: Judging
   private var collector: ReplyCollector?
-  /// The bursts in flight, the oldest first.
+  /// The bursts in flight, oldest first.
   public private(set) var flights: [Flight] = []
-  /// Of `flights`, how many are sent whole.
+  /// How many of the `flights` are completely sent.
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
-  /// Bytes that the session took since it was opened.
+  /// Bytes that the session accepted since it was opened.
   public private(set) var bytesSent = 0
   /// Bytes of completed bursts.
   private var bytesCompleted = 0
-  /// Of ``bytesSent``, those that are not of the stream.
+  /// How many of ``bytesSent`` do not belong to the stream.
   private var otherBytes = 0
-  /// The numbers of the bursts of the stream that were begun last.
+  /// The numbers of the stream's most recent bursts.
   private var numbers: [Int] = []
   private var begunCount = 0
-  /// Where they begin, when they are of different sizes.
+  /// Where those bursts begin, if their sizes differ.
   private var starts: [Int] = []
   private var streamEnd = 0
-  /// So many numbers are kept.
+  /// How many numbers are kept.
   private static let numbersKept = 64
 
-  /// The lane of a session that was just opened. Where bursts are unique, `stream` is what they are cut from.
+  /// The lane of a session that was just opened. If bursts are unique, they are cut from `stream`.
   public init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
@@ -125,15 +126,15 @@ public struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // What does not come back is not waited for.
+    // A reply that is not expected is not waited for.
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// How the reply to a request is judged. Where requests differ in this, one is in flight at a time.
+  /// How to judge the reply to a request. If requests differ in this, only one is in flight at a time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The options may expect something else of all bursts.
+    // The options may set another expectation for all bursts.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -158,10 +159,10 @@ public struct BurstLane {
     begunCount += 1
   }
 
-  /// The part of the payload that is to be offered to the session next; nil when all is sent.
+  /// The part of the payload to offer to the session next; nil when all of it is sent.
   public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
-  /// The session took so many bytes of what ``unsent`` says.
+  /// The session accepted this many bytes of ``unsent``.
   public mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }
@@ -173,15 +174,15 @@ public struct BurstLane {
     sentWhole += 1
   }
 
-  /// The bytes of the burst that is sent, where they are not of the stream.
+  /// The bytes of the burst being sent, if they do not belong to the stream.
   var fixedBytes: [UInt8]? {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// Where in the stream the next byte of it lies.
+  /// Where the burst's next byte is in the stream.
   var streamPlace: Int { bytesSent - otherBytes }
 
-  /// Whether bytes that come are not looked at.
+  /// Whether received bytes are ignored.
   var ignoresReplies: Bool { judging == .nothing }
 
   /// Checks the bytes from `offset` on, up to the next event; nil when all are checked.
@@ -210,7 +211,7 @@ public struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // The reply is complete before the burst is: the rest of the burst is sent first.
+    // The reply is complete before the burst is: the rest of the burst must be sent first.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -220,7 +221,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// Takes what belongs to a reply that a rule judges.
+  /// Takes the bytes that belong to a reply judged by a rule.
   private mutating func collectReply(
     _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
   ) -> Event? {
@@ -229,13 +230,13 @@ public struct BurstLane {
     receivedOfOldest += taken
     if let event = judge(now: now) { return event }
     guard offset < bytes.byteCount else { return nil }
-    // The reply is whole, and the request is not sent yet.
+    // The reply is complete, but the request is not completely sent yet.
     let more = bytes.byteCount - offset
     offset = bytes.byteCount
     return .unexpected(more)
   }
 
-  /// Judges a collected reply, when it is whole and its request is sent; nil when there is nothing to judge yet.
+  /// Judges a collected reply, once it is complete and its request is sent; nil if there is nothing to judge yet.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -243,7 +244,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// When to ``judge(now:)`` a reply whose end only time can tell.
+  /// When to ``judge(now:)`` a reply whose end only time can show.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -257,14 +258,14 @@ public struct BurstLane {
     offset = bytes.byteCount
   }
 
-  /// Whether there was a wrong byte that is not diagnosed yet.
+  /// Whether a wrong byte has not been diagnosed yet.
   public var isSuspicious: Bool { echo?.isSuspicious == true }
 
   /// Whether to diagnose now, because no more bytes are collected.
   public var isFull: Bool { echo?.isFull == true }
 
-  /// Diagnoses the wrong bytes, in words; empty when there were none. Bytes that no burst asked for (`isAsked` false)
-  /// count as a reply to none.
+  /// Describes the wrong bytes; empty if there were none. Bytes that no burst asked for (`isAsked` is false) count as a
+  /// reply to nothing.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)
@@ -278,7 +279,7 @@ public struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// How much of the reply of the oldest burst came, when not all of it did.
+  /// How much of the reply to the oldest burst has arrived, if it is incomplete.
   public var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
@@ -292,8 +293,8 @@ public struct BurstLane {
     return complete()
   }
 
-  /// The link has acknowledged so many bytes since the session was opened; the next burst that is complete by that, where
-  /// no reply is expected.
+  /// The link has acknowledged this many bytes since the session was opened. Returns the next burst that this
+  /// completes, if no reply is expected.
   public mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()

@@ -2,12 +2,12 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// The part of the plan for some of its accessories: their part of the bursts or of the rate. Limits are left out,
-  /// because they are about the whole.
+  /// The part of the plan for some of its accessories: their share of the bursts or of the rate. Limits are omitted,
+  /// because they apply to the whole.
   ///
   /// - Parameters:
-  ///   - accessories: the places of the accessories among all.
-  ///   - total: how many accessories there are in all.
+  ///   - accessories: the indices of these accessories among all.
+  ///   - total: the number of all accessories.
   public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
     guard total > 0 else { return self }
     var part = self
@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Makes this the report of a shard of a plan: what was asked for is said of the whole.
+  /// Makes this the report of a shard of a plan: it states what the whole plan asked for.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

@@ -10,11 +10,11 @@ import AccessoryHost
 /// plan.verification = .echo
 /// ```
 public struct BurstPlan: Equatable, Sendable {
-  /// When it is done.
+  /// When the run is done.
   public enum Extent: Equatable, Sendable {
-    /// After so many measured bursts, over all sessions.
+    /// After this many measured bursts, over all sessions.
     case bursts(Int)
-    /// For this time after the warm-up; bursts in flight at its end are waited for.
+    /// After this time, counted from the end of the warm-up; the run then waits for bursts in flight.
     case time(Duration)
   }
 
@@ -22,18 +22,19 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// A number per second over all sessions, regardless of earlier ones. A burst that starts late is measured from
+    /// A number per second over all sessions, regardless of earlier bursts. A burst that starts late is measured from
     /// the time at which it should have started, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, one phase after the other.
     case phases([BurstPhase])
   }
 
-  /// What a burst is.
+  /// The bytes of a burst.
   public enum Payload: Equatable, Sendable {
-    /// So many bytes that come in no other burst and no other session: the next of the session's `UniqueStream`.
+    /// This many bytes that occur in no other burst and no other session: the next ones of the session's
+    /// `UniqueStream`.
     case unique(size: Int)
-    /// So many bytes of EADemo's "Send 10K", which count 00 to ff; the same in every burst.
+    /// This many bytes of EADemo's "Send 10K", which count from 00 to ff; the same in every burst.
     case eademo(size: Int)
     /// These bytes, the same in every burst.
     case bytes([UInt8])
@@ -46,7 +47,7 @@ public struct BurstPlan: Equatable, Sendable {
       }
     }
 
-    /// The bytes of every burst; nil when no two bursts are the same.
+    /// The bytes of every burst; nil if no two bursts are the same.
     public var repeatedBytes: [UInt8]? {
       switch self {
       case .unique: nil
@@ -56,18 +57,18 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// What must come back for each burst.
+  /// The expected reply to each burst.
   public enum Verification: Equatable, Sendable {
-    /// The very bytes of the payload.
+    /// Exactly the bytes of the payload.
     case echo
     /// These bytes.
     case reply([UInt8])
-    /// So many bytes, whatever they are.
+    /// This many bytes, whatever their values.
     case replyLength(Int)
-    /// Nothing is waited for: a burst is delivered when the link has acknowledged its last byte.
+    /// No reply: a burst is delivered when the link has acknowledged its last byte.
     case nothing
 
-    /// How many bytes make a burst of `payload` bytes complete.
+    /// How many bytes of reply complete a burst of `payload` bytes.
     func replyCount(payload: Int) -> Int {
       switch self {
       case .echo: payload
@@ -78,9 +79,9 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// A time without bursts after every so many.
+  /// A pause after a number of bursts.
   public struct Pause: Equatable, Sendable {
-    /// After how many bursts.
+    /// The number of bursts before each pause.
     public var every: Int
     /// For how long.
     public var length: Duration
@@ -94,44 +95,44 @@ public struct BurstPlan: Equatable, Sendable {
 
   /// The bytes of one burst.
   public var payload = Payload.unique(size: 10_000)
-  /// When it is done.
+  /// When the run is done.
   public var extent = Extent.bursts(100)
-  /// Sessions to each accessory.
+  /// The number of sessions with each accessory.
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
   /// When the next burst begins.
   public var pace = Pace.closedLoop
-  /// What must come back.
+  /// The expected reply.
   public var verification = Verification.echo
-  /// For how long bursts are sent and verified before measuring begins.
+  /// How long bursts are sent and verified before measuring begins.
   public var warmUp = Duration.zero
-  /// For how long the load grows: sessions begin one after the other, and a rate rises from nothing.
+  /// How long the load grows: sessions begin one after another, and a rate rises from zero.
   public var ramp = Duration.zero
   /// Times without bursts.
   public var pause: Pause?
   /// How long a burst may take, and how long an accessory may be disconnected.
   public var timeout = Duration.seconds(10)
-  /// Whether the run continues when an accessory disconnects and comes back.
+  /// Whether the run continues when an accessory disconnects and returns.
   public var reconnects = false
-  /// Whether the run may pass although bursts of a rate were overdue.
+  /// Whether the run may pass even though bursts of a rate were overdue.
   public var allowsOverdue = false
-  /// Whether the run may pass although bursts were lost when an accessory went away and came back.
+  /// Whether the run may pass even though bursts were lost when an accessory left and returned.
   public var allowsLost = false
-  /// How long bytes are looked for after the last expected one; any is a failure.
+  /// How long to watch for more bytes after the last expected one; any is a failure.
   public var settleAfter = Duration.milliseconds(200)
-  /// When the run fails, beside wrong bytes.
+  /// When the run fails, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// The bursts, where they differ: instead of ``payload`` and ``verification``.
+  /// The bursts, if they differ: these replace ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// The pause of a session after each of its bursts; nil for none.
   package var think: Distribution<Duration>?
-  /// How much of the rate each accessory gets, where each has a rate of its own: by its name, serial number or address; `*`
-  /// stands for those that are not named.
+  /// Each accessory's share of the rate, if they have rates of their own: by name, serial number or address; `*` stands
+  /// for accessories that are not named.
   package var shares: [Named<Double>] = []
-  /// The protocol of the sessions; nil when there is only one.
+  /// The protocol of the sessions; nil if there is only one.
   public var protocolName: String?
 
-  /// 10,000 bytes, others each time, a hundred times, one after the other, echoed.
+  /// 10,000 unique bytes, a hundred times, one burst after another, echoed.
   public init() {}
 }

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A load test's plan as files have it: `easim burst --plan FILE`.
+/// The plan of a load test, as written in files: `easim burst --plan FILE`.
 ///
 /// ```json5
 /// {
@@ -14,24 +14,24 @@ import AccessoryFormats
 /// }
 /// ```
 public struct BurstPlanFile: Equatable, Sendable {
-  /// The parts of the plan, one after the other; empty for one burst after the other.
+  /// The parts of the plan, in order; empty means one burst after another.
   public var phases: [BurstPhase] = []
-  /// Without phases: how many bursts.
+  /// Without phases: the number of bursts.
   public var count: Int?
-  /// Without phases: how long.
+  /// Without phases: the duration.
   public var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []
   var script: [BurstRequest] = []
   var think: Distribution<Duration>?
   var shares: [Named<Double>] = []
-  /// Sessions to each accessory.
+  /// The number of sessions with each accessory.
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
-  /// How long bursts are not measured at the start; part of the phases.
+  /// For how long bursts at the start are not measured; part of the phases.
   public var warmUp = Duration.zero
-  /// Whether the run continues when an accessory comes back.
+  /// Whether the run continues when an accessory returns.
   public var reconnects = false
   /// Whether overdue bursts are allowed.
   public var allowsOverdue = false
@@ -43,23 +43,23 @@ public struct BurstPlanFile: Equatable, Sendable {
   /// No phases yet.
   public init() {}
 
-  /// Whether the file says what must come back for each burst.
+  /// Whether the file states the expected reply for each burst.
   public var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
-  /// Reads a file; the error has everything that is wrong with it, each with its line and column.
+  /// Reads a file; the error contains everything that is wrong with it, each problem with its line and column.
   public init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
     self = try Self.format.read(tree)
   }
 
-  /// The plan; what the file does not say is as in `plan`.
+  /// The plan; what the file does not specify is taken from `plan`.
   public func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
     case (true, true, _):
-      // What the options say of replies holds for these.
+      // The options about replies apply to these bursts.
       var request = BurstRequest()
       request.sizes = sizes
       plan.workload = BurstWorkload()

@@ -4,37 +4,37 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// One kind of burst of a load test: what to send, and what must come back.
+/// One kind of burst in a load test: what to send, and the expected reply.
 package struct BurstRequest: Equatable, Sendable {
-  /// What must come back.
+  /// The expected reply.
   package enum Reply: Equatable, Sendable {
     /// What was sent.
     case echo
-    /// Nothing is waited for but the acknowledgement.
+    /// No reply, only the acknowledgement.
     case nothing
-    /// What a rule says, judged when it is whole.
+    /// What a rule specifies, judged once the reply is complete.
     case rule(ReplyRule)
   }
 
-  /// What reports call it.
+  /// The name used in reports.
   package var name = ""
-  /// How often it comes, beside the other payloads.
+  /// The weight relative to the other payloads.
   package var weight = 1.0
-  /// Unique bytes of so many sizes; nil for ``send``.
+  /// Unique bytes, with these sizes; nil means ``send`` is used.
   package var sizes: Distribution<Int>?
-  /// These bytes; nil for ``sizes``.
+  /// These bytes; nil means ``sizes`` is used.
   package var send: [UInt8]?
-  /// What is expected; nil for what the plan expects.
+  /// The expected reply; nil means the plan's.
   package var expected: ExpectedReply?
-  /// How much of the reply is read; nil for as much as it takes to judge.
+  /// How much of the reply is read; nil means as much as is needed to judge it.
   package var extent: ReplyExtent?
-  /// The pause after it; nil for the plan's.
+  /// The pause after this burst; nil means the plan's.
   package var think: Distribution<Duration>?
 
   /// Nothing yet.
   package init() {}
 
-  /// What must come back.
+  /// The expected reply.
   package var reply: Reply {
     switch expected?.expected {
     case .echo?: return .echo
@@ -44,7 +44,7 @@ package struct BurstRequest: Equatable, Sendable {
     }
   }
 
-  /// Whether all of it is unique bytes that come back, so that several may be under way at a time.
+  /// Whether the burst consists of unique bytes that are echoed, so that several may be in flight at a time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
   /// "status: 'STATUS?' → prefix:OK, weight 3".
@@ -58,14 +58,14 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// The first bytes, as text where they are one; those that are cut off differ in their checksum.
+  /// The first bytes, as text if they are text; payloads whose shown parts are equal differ in their checksum.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Tells apart words that begin alike.
+  /// Distinguishes words that begin the same way.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -79,24 +79,24 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan that differ: a mix by weights, or a script.
+/// The bursts of a plan with different bursts: a weighted mix, or a script.
 package struct BurstWorkload: Equatable, Sendable {
-  /// What bursts there are.
+  /// The kinds of bursts.
   package var requests: [BurstRequest] = []
-  /// Whether each session goes through them in their order, from the first again after the last; else each burst is one of
-  /// them by chance.
+  /// Whether each session goes through them in order, starting over after the last; otherwise each burst is drawn at
+  /// random.
   package var isScript = false
 
   /// Nothing yet.
   package init() {}
 
-  /// Whether all bursts are unique bytes that come back.
+  /// Whether all bursts consist of unique bytes that are echoed.
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether the acknowledgement of some is waited for.
+  /// Whether some of them wait only for the acknowledgement.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
-/// What is expected of a reply, with the word that files have for it.
+/// The expected reply, with the word used in files.
 package struct ExpectedReply: Equatable, Sendable {
   enum Expected: Equatable, Sendable {
     case echo
@@ -109,7 +109,7 @@ package struct ExpectedReply: Equatable, Sendable {
   let word: String
   let expected: Expected
 
-  /// Reads a word, as `easim send --expect` has it.
+  /// Reads a word in the form of `easim send --expect`.
   init(_ word: String) throws(OptionError) {
     self.word = word
     switch try ReplyWord(word, forms: Self.forms) {
@@ -124,12 +124,12 @@ package struct ExpectedReply: Equatable, Sendable {
   }
 }
 
-/// How much of a reply is read, with the word that files have for it.
+/// How much of a reply is read, with the word used in files.
 package struct ReplyExtent: Equatable, Sendable {
   let word: String
   let extent: ReplyRule.Extent
 
-  /// Reads a word, as `easim send --read` has it.
+  /// Reads a word in the form of `easim send --read`.
   init(_ word: String) throws(OptionError) {
     self.word = word
     switch try ReadingWord(word) {

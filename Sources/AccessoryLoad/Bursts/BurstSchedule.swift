@@ -2,23 +2,23 @@ import AccessoryCore
 
 /// Decides when each burst starts, for all sessions of a run together.
 ///
-/// States: `waiting` until the first session is there; `running`; `finished` once all bursts of the plan have started
-/// or its time is over. Sessions ask ``next(lane:of:now:)`` whenever they have room.
+/// States: `waiting` until the first session is open; `running`; `finished` once all bursts of the plan have started or
+/// its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
 /// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, later during the
-/// ramp, and delayed by earlier pauses. A late burst is measured from this time. In a closed loop the time of a burst
+/// ramp, and delayed by earlier pauses. A late burst is measured from this time. In a closed loop, the time of a burst
 /// is when it starts.
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
-/// times never go back; bursts before the end of the warm-up are not measured.
+/// times never decrease; bursts before the end of the warm-up are not measured.
 public struct BurstSchedule: Equatable, Sendable {
   /// One burst that may begin.
   public struct Ticket: Equatable, Sendable {
-    /// Its number in the run, from 0.
+    /// The burst's number in the run, from 0.
     public let number: Int
-    /// When it was to begin.
+    /// When the burst was due.
     public let due: Instant
-    /// Whether it counts: not while warming up.
+    /// Whether the burst counts; not during the warm-up.
     public let isMeasured: Bool
   }
 
@@ -45,21 +45,21 @@ public struct BurstSchedule: Equatable, Sendable {
   private var state = State.waiting
   /// Bursts handed out.
   public private(set) var begun = 0
-  /// Bursts of these that count.
+  /// How many of these bursts count.
   public private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// Of a number of bursts at a rate: when the last of them is due.
+  /// For a number of bursts at a rate: when the last of them is due.
   private var lastDue: Instant?
-  /// Bursts of a number at a rate that began only after all of them were due: the rate was not kept.
+  /// For a number of bursts at a rate: those that began only after all of them were due, so that the rate was not kept.
   public private(set) var late = 0
-  /// A burst that is due in the last moment of a run may wait for the one before it, and is not overdue.
+  /// A burst that is due at the last moment of a run may have to wait for the one before it, and is not overdue.
   static let slack = Duration.milliseconds(100)
 
-  /// The schedule of a plan, not begun.
+  /// The schedule of a plan, not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
-  /// The same at so many times the rate of the phases.
+  /// The same at a multiple of the phases' rate.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
     if case .phases(let phases) = plan.pace {
@@ -81,7 +81,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// When measuring begins, once the run has begun.
   public var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
-  /// Begins; does nothing a second time.
+  /// Begins; does nothing the second time.
   public mutating func begin(now: Instant) {
     guard case .waiting = state else { return }
     state = .running(since: now)
@@ -91,13 +91,13 @@ public struct BurstSchedule: Equatable, Sendable {
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
-  /// Hands nothing more out.
+  /// Hands out no more bursts.
   public mutating func finish() { state = .finished(since: start) }
 
-  /// Whether nothing more is handed out.
+  /// Whether no more bursts are handed out.
   public var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// A burst that was handed out is over, well or not.
+  /// A burst that was handed out has ended, successfully or not.
   public mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
@@ -129,7 +129,7 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// How many bursts of a rate should have started by `slack` before `now` and have not.
+  /// How many bursts of a rate should have started by `slack` before `now` but have not.
   public func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -138,9 +138,9 @@ public struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// The first burst from this one on that is due so many seconds after the beginning, or later.
+  /// The first burst from this one on that is due at least this many seconds after the beginning.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
-    // It is between none and as many as the full rate would have started.
+    // The number is between zero and what the full rate would have started.
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
     if let timetable { high = max(first, timetable.count) }
@@ -163,10 +163,10 @@ public struct BurstSchedule: Equatable, Sendable {
     return .finished
   }
 
-  /// Whether nothing more is to be handed out.
+  /// Whether no more bursts will be handed out.
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// When nothing more is handed out; nil where a number of bursts says it.
+  /// When no more bursts are handed out; nil if a number of bursts decides it.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -180,18 +180,18 @@ public struct BurstSchedule: Equatable, Sendable {
     if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
   }
 
-  /// The phase in which a burst was due; nil where the plan has none.
+  /// The phase in which a burst was due; nil if the plan has no phases.
   func phase(of ticket: Ticket) -> Int? {
     guard let timetable, let start else { return nil }
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// The time of burst `number` after the beginning; nil when there are not so many, or no such times.
+  /// The time of burst `number` after the beginning; nil if there are fewer bursts, or no such times.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// The time of burst `number` after the beginning: at a rate that rises evenly, n bursts take √(2nT/R).
+  /// The time of burst `number` after the beginning. At a rate that rises evenly, n bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2

@@ -1,23 +1,23 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// One part of a load test's plan: for a time, at a rate that stays or changes evenly.
+/// One part of a load test's plan: a duration, with a constant rate or one that changes evenly.
 public struct BurstPhase: Equatable, Sendable {
-  /// What it is called: "ramp", "steady", "spike".
+  /// The name: "ramp", "steady", "spike".
   public var name = ""
-  /// How long it takes.
+  /// The duration.
   public var length = Duration.seconds(10)
-  /// Bursts a second at its beginning; nil for the same as at its end.
+  /// Bursts per second at the beginning; nil means the same as at the end.
   public var from: Double?
-  /// Bursts a second at its end.
+  /// Bursts per second at the end.
   public var rate = 1.0
 
-  /// Ten seconds, one burst a second.
+  /// Ten seconds at one burst per second.
   public init() {}
 
-  /// Bursts a second at its beginning.
+  /// Bursts per second at the beginning.
   var start: Double { from ?? rate }
-  /// Bursts that are due in it, with parts of one.
+  /// Bursts that are due in this phase, including fractions.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// "50 bursts/s for 10s", "0 to 50 bursts/s for 10s".
@@ -33,7 +33,7 @@ public struct BurstPhase: Equatable, Sendable {
 
 /// When each burst of several phases is due.
 ///
-/// Invariant: the times of bursts never go back, and all of them are before ``length``.
+/// Invariant: the times of bursts never decrease, and all of them are before ``length``.
 struct BurstTimetable: Equatable, Sendable {
   private struct Part: Equatable {
     let start: Double
@@ -46,7 +46,7 @@ struct BurstTimetable: Equatable, Sendable {
   }
 
   private let parts: [Part]
-  /// How long all of it takes, in seconds.
+  /// The total duration, in seconds.
   let length: Double
   /// How many bursts are due.
   let count: Int
@@ -68,7 +68,7 @@ struct BurstTimetable: Equatable, Sendable {
     count = Int(min(bursts, 1e15).rounded(.up))
   }
 
-  /// When burst `number` is due, in seconds; nil when there are not so many.
+  /// When burst `number` is due, in seconds; nil if there are fewer bursts.
   func due(_ number: Int) -> Double? {
     let wanted = Double(number)
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }
@@ -83,7 +83,7 @@ struct BurstTimetable: Equatable, Sendable {
     return part.start + min(max(0, time), part.length)
   }
 
-  /// The phase of this time.
+  /// The phase at this time.
   func phase(at seconds: Double) -> Int {
     parts.lastIndex { $0.start <= seconds } ?? 0
   }

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// A value that differs from burst to burst: sizes and times.
+/// A value that varies from burst to burst: sizes and times.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -11,15 +11,15 @@ import Glibc
 package enum Distribution<Value: Drawable>: Equatable, Sendable {
   /// Always this one.
   case fixed(Value)
-  /// Each one between two as often as any other.
+  /// Uniform: every value between two limits is equally likely.
   case uniform(Uniform)
   /// A normal distribution around a mean.
   case normal(Normal)
-  /// Many around a median, and a few that are much greater.
+  /// Many values around a median, and a few that are much greater.
   case lognormal(Lognormal)
-  /// What waiting for independent events takes.
+  /// The time between independent events.
   case exponential(Exponential)
-  /// One of a list, each with a weight.
+  /// One of a list of values, each with a weight.
   case list(Choices)
 
   /// See ``Distribution/uniform(_:)``.
@@ -39,23 +39,23 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     package var mean = Value.drawStandard
     /// The standard deviation.
     package var deviation = Value.drawStandard
-    /// Values outside of these count as them.
+    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The standard value for all.
+    /// The default for all values.
     package init() {}
   }
 
   /// See ``Distribution/lognormal(_:)``.
   package struct Lognormal: Equatable, Sendable {
-    /// Half of the values are below.
+    /// Half of the values are below this.
     package var median = Value.drawStandard
     /// The standard deviation of the natural logarithm: with 1, one value in 44 is more than 7.4 times the median.
     package var sigma = 1.0
-    /// Values outside of these count as them.
+    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The standard value for all.
+    /// The default for all values.
     package init() {}
   }
 
@@ -63,21 +63,21 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   package struct Exponential: Equatable, Sendable {
     /// The mean.
     package var mean = Value.drawStandard
-    /// Values outside of these count as them.
+    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The standard value for all.
+    /// The default for all values.
     package init() {}
   }
 
-  /// The least and the greatest value that are used.
+  /// The smallest and the largest value that are used.
   package struct Bounds: Equatable, Sendable {
     /// The least.
     package var least = Value.drawLimits.lowerBound
     /// The greatest.
     package var most = Value.drawLimits.upperBound
 
-    /// All values that there may be.
+    /// All possible values.
     package init() {}
   }
 
@@ -94,7 +94,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   package struct Choice: Equatable, Sendable {
     /// The value.
     package var value = Value.drawStandard
-    /// How often it comes, beside the weights of the others.
+    /// The weight relative to the other values.
     package var weight = 1.0
 
     /// A value with its weight.
@@ -106,7 +106,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // Each whole number is as probable as the first and the last.
+      // The first and the last whole number are as likely as every other.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
     case .normal(let bell):
@@ -126,17 +126,17 @@ extension Distribution.Bounds {
   }
 }
 
-/// What can be drawn from a ``Distribution``.
+/// A type whose values can be drawn from a ``Distribution``.
 package protocol Drawable: Comparable, Sendable {
-  /// The value of a distribution that says nothing else.
+  /// The value of a distribution if nothing else is specified.
   static var drawStandard: Self { get }
-  /// The least and the greatest value that there may be.
+  /// The smallest and the largest possible value.
   static var drawLimits: ClosedRange<Self> { get }
   /// As a number: of bytes, or of nanoseconds.
   var drawNumber: Double { get }
-  /// The nearest value to a number within the limits.
+  /// The value nearest to a number, within the limits.
   init(drawn number: Double)
-  /// As users write it.
+  /// The value as users write it.
   var drawText: String { get }
 }
 
@@ -171,12 +171,12 @@ extension Duration: Drawable {
 }
 
 extension SeededRandom {
-  /// From 0 to below 1.
+  /// From 0 up to, but not including, 1.
   fileprivate var unit: Double {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }
 
-  /// Of the normal distribution with mean 0 and standard deviation 1, by Box and Muller.
+  /// Normally distributed with mean 0 and standard deviation 1, by Box and Muller.
   fileprivate var bell: Double {
     mutating get {
       let radius = (-2 * log(1 - unit)).squareRoot()
@@ -184,7 +184,7 @@ extension SeededRandom {
     }
   }
 
-  /// One of several by their weights; nil where all weigh nothing.
+  /// One of several by their weights; nil if all weights are zero.
   mutating func index(weights: some Collection<Double>) -> Int? {
     var left = unit * weights.reduce(0, +)
     var last: Int?
@@ -226,7 +226,7 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// The kinds; `value` is how files have a single one, and `name` is what the documents call the whole.
+  /// The kinds; `value` is how files write a single value, and `name` is the documents' name for the whole.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
@@ -305,11 +305,11 @@ extension Format<Distribution<Int>> {
 }
 
 extension Format<Distribution<Duration>> {
-  /// A time that differs.
+  /// A time that varies.
   static let times = Distribution<Duration>.format("times", .duration(Duration.drawLimits))
 }
 
 extension Format<Double> {
-  /// How often something comes, beside other things.
+  /// The relative weight of something.
   static let weight = number(0.001...1_000_000)
 }

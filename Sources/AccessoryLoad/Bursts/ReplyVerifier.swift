@@ -1,11 +1,11 @@
 import Glibc
 import IAP2
 
-/// Compares the reply to one burst with the expected one as it arrives, where it is the same for all bursts.
+/// Compares the reply to one burst with the expected one as it arrives, if all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
-  /// What must come back; nil when only the length is known.
+  /// The expected reply; nil if only the length is known.
   private let expected: [UInt8]?
-  /// How many bytes must come back.
+  /// The expected length of the reply.
   public let count: Int
 
   /// What `plan` expects for each burst.
@@ -18,8 +18,8 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// The first byte of `bytes` that is not as expected from `offset` of the reply on, where there is one; `bytes` must
-  /// not reach beyond the reply.
+  /// The first byte of `bytes` that is not as expected from `offset` of the reply on; nil if there is none. `bytes`
+  /// must not reach beyond the reply.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }
     for index in 0..<bytes.byteCount {
@@ -49,12 +49,12 @@ public struct ReplyVerifier: Equatable, Sendable {
   }
 }
 
-/// The first byte of a reply that is not what it must be.
+/// The first byte of a reply that is wrong.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   /// How many bytes before and after it are shown.
   static let reach = 4
 
-  /// Where in the reply, from 0.
+  /// The position in the reply, from 0.
   public let position: Int
   /// The expected byte.
   public let expected: UInt8

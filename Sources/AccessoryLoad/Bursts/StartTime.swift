@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// When load generators on several machines begin: a time of day as `--start-at` has it.
+/// When load generators on several machines begin: a time of day, as in `--start-at`.
 ///
 /// ```swift
 /// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second
@@ -11,7 +11,7 @@ import AccessoryFormats
 public enum StartTime: Equatable, Sendable {
   /// Microseconds since 1970.
   case at(Int)
-  /// So long after now.
+  /// This long after now.
   case after(Duration)
 
   /// Reads a time.
@@ -34,7 +34,7 @@ public enum StartTime: Equatable, Sendable {
     }
   }
 
-  /// A time as RFC 3339 has it, in UTC, with milliseconds where there are some.
+  /// A time in RFC 3339 format, in UTC, with milliseconds if there are any.
   public static func text(_ microseconds: Int) -> String {
     let part = microseconds % 1_000_000 / 1_000
     let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
@@ -93,7 +93,7 @@ public enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Parts of a second in microseconds; what is finer is left out.
+  /// Fractions of a second in microseconds; finer fractions are dropped.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

@@ -1,7 +1,7 @@
 extension Histogram {
-  /// The values in at most so many bars, for people: each value by itself where there are few, else as many to each bar of a
-  /// width that people count in, and where they are far apart twice as many to each bar as to the one before. Bars without
-  /// values between two with some are there too.
+  /// The values in a limited number of bars, for people to read: one bar per value if there are few, otherwise bars of
+  /// a width that people can count in, or, if the values are far apart, bars that each double the width of the one
+  /// before. Empty bars between others are included.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps

@@ -5,15 +5,15 @@ extension Histogram {
   public struct PercentileLine: Equatable, Sendable {
     /// The value.
     public let value: Int
-    /// The part of all values, from 0 to 1, that is at most ``value``.
+    /// The fraction of all values, from 0 to 1, that is at most ``value``.
     public let quantile: Double
     /// How many values that is.
     public let count: Int
   }
 
-  /// The distribution by percentiles, five lines for each halving of the distance to 100 %, and a last one at 100 %.
+  /// The distribution by percentiles: five lines for each halving of the distance to 100 %, and a last line at 100 %.
   ///
-  /// However many values there are, these are at most as many lines as there are `percentileLevels`, and one.
+  /// However many values there are, there are at most `percentileLevels` lines plus one.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]
@@ -25,7 +25,7 @@ extension Histogram {
         lines.append(
           PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
         levels.removeFirst()
-        // All values are listed; finer percentiles would repeat the last line.
+        // All values are listed; finer percentiles would only repeat the last line.
         if seen == total { break }
       }
     }
@@ -33,11 +33,11 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles that have a line where there are values enough: below 100 as far as numbers can tell them apart.
+  /// The percentiles that have a line if there are enough values: below 100, as far as numbers can distinguish them.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // A level that stands for 100 % once it is divided is none; and near 100 a step is too small to change the number.
+    // A level that becomes 100 % after division does not count, and near 100 a step is too small to change the number.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)
@@ -45,7 +45,7 @@ extension Histogram {
     return levels
   }()
 
-  /// How many lines the whole distribution would have at the density that holds at `level` per cent.
+  /// How many lines the whole distribution would have at the density that applies at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)
@@ -56,8 +56,8 @@ extension Histogram {
     return ticks
   }
 
-  /// The distribution in the text form of HdrHistogram, which its plotters read. Values are divided by `unit`: 1,000
-  /// makes microseconds of nanoseconds.
+  /// The distribution in HdrHistogram's text format, which its plotters read. Values are divided by `unit`: 1,000
+  /// converts nanoseconds to microseconds.
   ///
   /// ```
   ///        Value     Percentile TotalCount 1/(1-Percentile)

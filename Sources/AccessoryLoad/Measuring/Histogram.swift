@@ -1,9 +1,9 @@
-/// Counts how often each value came, to three significant digits: what latencies are kept in.
+/// Counts how often each value occurred, to three significant digits. Latencies are stored in this form.
 ///
-/// The idea is HdrHistogram's. Values below 2,048 are counted each by itself; above, every doubling of the value is cut
-/// into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the counts take at
-/// most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report is exactly what one machine would
-/// have measured.
+/// The idea is HdrHistogram's. Values below 2,048 are counted individually; above, every doubling of the value is
+/// divided into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the
+/// counts take at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report contains exactly what
+/// one machine would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -11,27 +11,27 @@
 /// latencies.value(atPercentile: 99)   // 1_250_303: the highest value that counts as the same
 /// ```
 ///
-/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows with the largest value
-/// alone, and never beyond the bound above.
+/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows only with the largest
+/// value, and never beyond the bound above.
 public struct Histogram: Equatable, Sendable {
   /// The number of steps in a doubling, as a power of two.
   private static let halfBits = 10
   private static let half = 1 << halfBits
-  /// Values below this are counted one by one.
+  /// Values below this are counted individually.
   static let exactLimit = half * 2
 
   private(set) var counts: [Int] = []
   /// How many values were recorded.
   public private(set) var total = 0
-  /// The least value recorded; nil when there is none.
+  /// The smallest recorded value; nil if there is none.
   public private(set) var minimum: Int?
-  /// The greatest value recorded; nil when there is none.
+  /// The largest recorded value; nil if there is none.
   public private(set) var maximum: Int?
 
   /// A histogram without values.
   public init() {}
 
-  /// Records a value, `times` times.
+  /// Records a value `times` times.
   public mutating func record(_ value: Int, times: Int = 1) {
     precondition(value >= 0, "a histogram counts only values from 0")
     precondition(times >= 0, "a count cannot be negative")
@@ -41,13 +41,13 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission: whoever measures every `interval` and was held up for longer
-  /// missed measurements, which would have waited for `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission: a program that measures every `interval` and was held up
+  /// for longer missed measurements, which would have waited for `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // One step of the histogram at a time and not one value, so that a long wait costs no more than a short one.
+    // One step of the histogram at a time instead of one value, so that a long wait costs no more than a short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -58,7 +58,7 @@ public struct Histogram: Equatable, Sendable {
     }
   }
 
-  /// Adds what another histogram counted. Both together must count fewer than 2 to the power of 63.
+  /// Adds another histogram's counts. The sum of both totals must be below 2 to the power of 63.
   public mutating func merge(_ other: Histogram) {
     for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }
@@ -73,8 +73,8 @@ public struct Histogram: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// The value below or at which `percentile` per cent of the values lie, rounded up to the highest that counts as the
-  /// same, and never above ``maximum``. 0 when nothing was recorded.
+  /// The value at or below which `percentile` per cent of the values are, rounded up to the highest value of its step,
+  /// and never above ``maximum``. 0 if nothing was recorded.
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100
@@ -87,13 +87,13 @@ public struct Histogram: Equatable, Sendable {
     return maximum
   }
 
-  /// The mean, each value taken for the middle of its step; 0 when nothing was recorded.
+  /// The mean, with each value counted as the middle of its step; 0 if nothing was recorded.
   public var mean: Double {
     guard total > 0 else { return 0 }
     return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
   }
 
-  /// The standard deviation, with the middle of its step for each value.
+  /// The standard deviation, with each value counted as the middle of its step.
   public var standardDeviation: Double {
     guard total > 0 else { return 0 }
     let mean = mean
@@ -104,19 +104,19 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A run of values that count as the same.
+  /// A range of values that are counted together.
   public struct Step: Equatable, Sendable {
-    /// The lowest of them.
+    /// The lowest value of the range.
     public let lowest: Int
-    /// The highest of them.
+    /// The highest value of the range.
     public let highest: Int
-    /// How many were recorded.
+    /// How many values were recorded.
     public let count: Int
 
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
   }
 
-  /// The steps in which something was recorded, from the lowest.
+  /// The steps in which values were recorded, from the lowest.
   public var steps: [Step] {
     counts.enumerated().filter { $0.element > 0 }.map { index, count in
       Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: count)
@@ -144,7 +144,7 @@ public struct Histogram: Equatable, Sendable {
   /// How many doublings are in use: HdrHistogram's number of buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// The histogram of ``steps``; nil when they are invalid: a count below one, a value below 0.
+  /// The histogram with these ``steps``; nil if they are invalid: a count below one, or a value below 0.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }

@@ -2,12 +2,13 @@ import AccessoryCore
 
 /// How long bursts took, and when: a grid of counts, for a heat map.
 ///
-/// However long a run lasts there are at most ``limit`` columns: when they are full, two become one and each covers twice
-/// the time. Each doubling of the latency has four rows, from a microsecond to more than four minutes.
+/// However long a run lasts, there are at most ``limit`` columns: when they are full, pairs of columns are merged, and
+/// each then covers twice the time. Each doubling of the latency has four rows, from a microsecond to more than four
+/// minutes.
 public struct LatencyMap: Equatable, Sendable {
-  /// The most columns there are.
+  /// The maximum number of columns.
   public static let limit = 120
-  /// How many rows there are.
+  /// The number of rows.
   public static let rows = 112
   private static let rowBits = 2
   /// Latencies below 2 to the power of this many nanoseconds are in the first row.
@@ -15,19 +16,19 @@ public struct LatencyMap: Equatable, Sendable {
 
   /// How much time each column covers: ``ThroughputSeries/finest`` times a power of two.
   public private(set) var length = ThroughputSeries.finest
-  /// The counts, column by column, each with its rows from the lowest latency.
+  /// The counts, column by column, each with its rows from the lowest latency up.
   private var counts: [Int] = []
 
   /// Nothing happened yet.
   public init() {}
 
-  /// How many columns there are.
+  /// The number of columns.
   public var columns: Int { counts.count / Self.rows }
 
-  /// How many bursts of that time took so long.
+  /// How many bursts of that column took that long.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// The lowest latency of a row, in nanoseconds; of the row after the last one, its end.
+  /// The lowest latency of a row, in nanoseconds; for the row after the last one, the last one's end.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   /// The row of a latency.
@@ -37,7 +38,7 @@ public struct LatencyMap: Equatable, Sendable {
     return min(rows - 1, (bit - lowestBit) << rowBits + (nanoseconds >> (bit - rowBits)) & 3)
   }
 
-  /// Counts a burst that was complete `time` after the beginning.
+  /// Counts a burst that was completed `time` after the beginning.
   mutating func add(_ nanoseconds: Int, at time: Duration) {
     add(1, row: Self.row(of: nanoseconds), at: max(0, time.wholeNanoseconds))
   }
@@ -53,14 +54,14 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds another run's counts, as if it had begun so long after this one.
+  /// Adds another run's counts, as if that run had begun this much later.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// The same as if the run had begun so much earlier than it did.
+  /// The same counts as if the run had begun this much earlier.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)
@@ -76,12 +77,12 @@ public struct LatencyMap: Equatable, Sendable {
     }
   }
 
-  /// Column, row and count of each cell that has one.
+  /// Column, row and count of each cell that is not zero.
   var cells: [[Int]] {
     counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
   }
 
-  /// The map that was written down; nil when there can be no such one.
+  /// The map as it was written down; nil if it is invalid.
   init?(length: Duration, cells: [[Int]]) {
     var allowed = ThroughputSeries.finest
     while allowed < length { allowed = allowed * 2 }

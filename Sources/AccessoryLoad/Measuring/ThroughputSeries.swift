@@ -2,20 +2,20 @@ import AccessoryCore
 
 /// What happened when, in slices of equal length: throughput over time.
 ///
-/// However long a run lasts there are at most ``limit`` slices: when they are full, two become one and each covers twice
-/// the time.
+/// However long a run lasts, there are at most ``limit`` slices: when they are full, pairs of slices are merged, and
+/// each then covers twice the time.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice.
   public struct Slice: Equatable, Sendable {
-    /// Bursts that were completed in it.
+    /// Bursts that were completed in this slice.
     public var bursts = 0
     /// Bytes of the payloads of those bursts.
     public var bytes = 0
     /// Errors in it.
     public var errors = 0
-    /// Bytes that sessions took in it, whole bursts or parts of them.
+    /// Bytes that sessions accepted in this slice, of complete and incomplete bursts.
     public var sent = 0
-    /// Bytes that came back in it.
+    /// Bytes that came back in this slice.
     public var received = 0
 
     /// Nothing happened.
@@ -32,7 +32,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     }
   }
 
-  /// The most slices there are.
+  /// The maximum number of slices.
   public static let limit = 600
   /// The length of the slices of a run that just began.
   public static let finest = Duration.milliseconds(100)
@@ -45,10 +45,10 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Nothing happened yet.
   public init() {}
 
-  /// Whether it is known when bytes were sent and received; in reports of earlier versions it is not.
+  /// Whether it is known when bytes were sent and received; reports of earlier versions do not contain this.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
-  /// Adds to the slice that `time` after the beginning lies in.
+  /// Adds to the slice that contains `time` after the beginning.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
@@ -57,19 +57,19 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// When the slice ends that `time` after the beginning lies in.
+  /// When the slice ends that contains `time` after the beginning.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds another run's slices, as if it had begun so long after this one.
+  /// Adds another run's slices, as if that run had begun this much later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// The same as if the run had begun so much earlier than it did.
+  /// The same slices as if the run had begun this much earlier.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)
@@ -85,7 +85,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     }
   }
 
-  /// The series that was written down; nil when there can be no such one.
+  /// The series as it was written down; nil if it is invalid.
   init?(length: Duration, slices: [Slice]) {
     var allowed = Self.finest
     while allowed < length { allowed = allowed * 2 }

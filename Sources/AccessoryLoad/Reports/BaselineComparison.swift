@@ -16,9 +16,9 @@ public struct BaselineComparison: Equatable, Sendable {
     public let before: Double
     /// Now.
     public let now: Double
-    /// Whether more is better.
+    /// Whether a higher value is better.
     public let moreIsBetter: Bool
-    /// Whether it has become worse by more than is tolerated.
+    /// Whether the figure is worse by more than the tolerance.
     public let isRegression: Bool
     let unit: ReportFigure.Unit
 
@@ -29,22 +29,22 @@ public struct BaselineComparison: Equatable, Sendable {
       return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
     }
 
-    /// Equal when the shown values are.
+    /// Equal if the shown values are equal.
     public static func == (left: Figure, right: Figure) -> Bool {
       left.description == right.description && left.isRegression == right.isRegression
     }
   }
 
-  /// The part of a figure by which it may become worse.
+  /// The fraction by which a figure may become worse.
   public let tolerance: Double
   /// Each figure.
   public let figures: [Figure]
 
-  /// Compares two runs; throughput, the latencies p50, p90 and p99, and the number of errors.
+  /// Compares the throughput, the latencies p50, p90 and p99, and the number of errors of two runs.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures
-    // An error more is an error more, however many there were.
+    // One more error is always worse, however many there were.
     figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
       let was = before.first { $0.name == now.name }?.value ?? 0
       let moreIsBetter = now.moreIsBetter == true
@@ -56,7 +56,7 @@ public struct BaselineComparison: Equatable, Sendable {
     }
   }
 
-  /// Whether nothing has become worse by more than is tolerated.
+  /// Whether no figure is worse by more than the tolerance.
   public var passed: Bool { !figures.contains(where: \.isRegression) }
 
   /// For programs.

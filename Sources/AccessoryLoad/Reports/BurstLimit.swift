@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// What a run must not do, as users write it for `--fail-if`: the run fails when it holds.
+/// A condition that makes a run fail, as users write it for `--fail-if`.
 ///
 /// ```swift
 /// try BurstLimit("p99>50ms")      // one burst in a hundred took longer
@@ -15,9 +15,9 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case percentile(Double)
     case mean
     case most
-    /// Bursts a second, or bytes a second.
+    /// Bursts per second, or bytes per second.
     case bursts, bytes
-    /// How many of what, as a number or as a part of the bursts that began.
+    /// A count, as a number or as a percentage of the bursts that began.
     case count(Counted, isShare: Bool)
   }
 
@@ -25,18 +25,18 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
 
   let figure: Figure
-  /// Whether service times are meant, and not latencies.
+  /// Whether service times are meant instead of latencies.
   let isService: Bool
   /// Whether the run fails above the bound; below it otherwise.
   let isUpper: Bool
-  /// In nanoseconds, per second, in per cent, or a number.
+  /// In nanoseconds, per second, in per cent, or as a number.
   let bound: Double
-  /// As it was written, without spaces.
+  /// As written, without spaces.
   public let description: String
-  /// What must hold: "p99 ≤ 50 ms".
+  /// The condition for passing: "p99 ≤ 50 ms".
   public let goal: String
 
-  /// Reads a limit; the error has the nearest right form.
+  /// Reads a limit; the error shows the nearest valid form.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace })
     let shown = Excerpt.of(text)
@@ -57,7 +57,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // Whoever turns it round means what must hold, as in an assertion.
+      // Users who reverse it mean the condition for passing, as in an assertion.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
@@ -95,7 +95,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     return .time(.percentile(percentile))
   }
 
-  /// What others call it.
+  /// Names that other tools use.
   private static func alias(_ name: String) -> String? {
     switch name.lowercased() {
     case "latency", "service": "p99"
@@ -119,7 +119,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
       }
     case .rate:
-      // Without a unit it is not clear whether bursts or bytes are meant.
+      // Without a unit it is unclear whether bursts or bytes are meant.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ]
@@ -146,7 +146,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether a fault that takes time may explain a miss.
+  /// Whether a fault that takes time may explain a failure.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true
@@ -154,7 +154,7 @@ extension BurstLimit {
     }
   }
 
-  /// Compares a run with it.
+  /// Compares a run with the limit.
   func check(_ report: BurstReport) -> ReportCheck {
     let times = isService ? report.service : report.latency
     let text: String

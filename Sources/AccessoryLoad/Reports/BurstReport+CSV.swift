@@ -3,8 +3,8 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The report for spreadsheets: one figure on each line, with the section that it belongs to, so that one file holds
-  /// all of them and a pivot table or a filter picks one.
+  /// The report for spreadsheets: one figure per line with its section, so that one file contains everything and a
+  /// pivot table or filter selects what is needed.
   ///
   /// ```
   /// section,at_seconds,name,value,unit
@@ -67,7 +67,7 @@ extension BurstReport {
 }
 
 extension Histogram {
-  /// The figures that reports show: the least, the mean, percentiles, the greatest; none where nothing was measured.
+  /// The figures that reports show: minimum, mean, percentiles, maximum; empty if nothing was measured.
   var shownFigures: [(name: String, value: Double)] {
     guard let minimum, let maximum else { return [] }
     let percentiles = Self.shownPercentiles.map { ($0.0, Double(value(atPercentile: $0.1))) }
@@ -76,8 +76,8 @@ extension Histogram {
 }
 
 extension BurstReport.Site {
-  /// Bursts completed in all its attachments that are listed.
+  /// Bursts completed in all listed attachments.
   var completed: Int { attachments.reduce(0) { $0 + $1.completed } }
-  /// Bursts lost in them.
+  /// Bursts lost in these attachments.
   var lost: Int { attachments.reduce(0) { $0 + $1.lost } }
 }

@@ -4,22 +4,23 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// What its files say they are.
+  /// How these files identify their format.
   public static let kind = "burst report"
   /// The tables of load tests, too.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
-  /// The report as one object, on one line, with what a comparison found under `baseline`.
+  /// The report as one object, on one line, with the result of a comparison under `baseline`.
   public var json: JSONObject {
     var object = JSONObject(Self.format.tree(self))
     if let comparison { object.add("baseline", comparison.json) }
     return object
   }
 
-  /// Larger files are not reports of easim: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  /// Larger files are not easim's reports: two full histograms take 3 MB, and an accessory with all its attachments 0.2
+  /// MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// Figures that follow from others are written for people and other programs, and not read.
+  /// Derived figures are written for people and other programs, and not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -70,13 +71,13 @@ extension BurstReport: Report {
     }
   }
 
-  /// The counts of a report, which ``add(_:)`` adds up, and the names they are written under.
+  /// A report's counts, which ``add(_:)`` adds up, and the names under which they are written.
   static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
     ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
   ]
 
-  /// The most limits of a report.
+  /// The maximum number of limits in a report.
   static let mostLimits = 1_000
 
   private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
@@ -190,7 +191,7 @@ extension BurstReport.Site.Attachment {
 }
 
 extension LinkCounters {
-  /// The counters that reports show, under the names they are written.
+  /// The counters that reports show, by the names under which they are written.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
     ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
@@ -218,12 +219,12 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// Until the year 2112: sums and differences in nanoseconds fit.
+  /// Until the year 2112, so that sums and differences in nanoseconds fit.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {
-  /// Longer texts are none of ours, and the texts of many reports are shown together.
+  /// easim writes no longer texts, and the texts of many reports are shown together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }
@@ -237,7 +238,7 @@ extension Format<String> {
 }
 
 extension Format<Double> {
-  /// A measured figure: 5 is 5.0.
+  /// A measured figure: 5 is written as 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
     if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
   } write: {
@@ -245,7 +246,7 @@ extension Format<Double> {
   }
 }
 
-/// One kind of error as reports write it.
+/// One kind of error, as written in reports.
 private struct ErrorEntry: Equatable {
   var kind = BurstReport.ErrorKind.lost
   var tally = BurstReport.ErrorTally()
@@ -265,8 +266,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram as reports write it: the figures for people, and the counts from which ``Histogram/merge(_:)`` goes on, pairs
-/// of the lowest value of a step and how often it came.
+/// A histogram as written in reports: figures for people to read, and the counts that ``Histogram/merge(_:)`` needs, as
+/// pairs of a step's lowest value and its count.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -301,9 +302,9 @@ private struct HistogramSection: Equatable {
     counts = histogram.steps.map { [$0.lowest, $0.count] }
   }
 
-  /// Nil when the figures contradict each other.
+  /// nil if the figures contradict each other.
   var histogram: Histogram? {
-    // A count that could not be read was told, and is missing.
+    // A count that could not be read was reported, and is missing.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil
@@ -330,7 +331,7 @@ extension Histogram {
   static let shownPercentiles = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p99.9", 99.9)]
 }
 
-/// A map of latencies as reports write it.
+/// A map of latencies, as written in reports.
 private struct MapSection: Equatable {
   var length = ThroughputSeries.finest
   var cells: [[Int]] = []
@@ -353,7 +354,7 @@ extension Format<LatencyMap> {
   }
 }
 
-/// Throughput over time as reports write it.
+/// Throughput over time, as written in reports.
 private struct SeriesSection: Equatable {
   var length = ThroughputSeries.finest
   var slices: [[Int]] = []
@@ -367,7 +368,7 @@ private struct SeriesSection: Equatable {
     Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
   }
 
-  /// Nil when there can be no such slices.
+  /// nil if there can be no such slices.
   var series: ThroughputSeries? {
     guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
       flow.isEmpty || flow.count == slices.count
@@ -377,7 +378,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // What was written before it was measured has none.
+        // Reports written before this was measured have none.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -3,9 +3,9 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The most accessories of a report.
+  /// The maximum number of accessories in a report.
   static let mostSites = 10_000
-  /// The most attachments that a sum keeps one by one.
+  /// The maximum number of attachments that a sum lists individually.
   static let mostAttachments = 100_000
 
   /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
@@ -39,7 +39,7 @@ extension BurstReport {
         phases[index].latency.merge(phase.latency)
       }
     } else {
-      // Of different plans no phase says what all the runs did.
+      // If the plans differ, no phase describes all runs.
       phases = []
     }
     sizes.merge(other.sizes)
@@ -66,15 +66,15 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// A run that did not pass by itself does not pass with others, also where their sum would hide the reason. A shard's limits
-  /// are those of the sum.
+  /// A run that did not pass by itself does not pass with others either, even if their sum would hide the reason. A
+  /// shard's limits are those of the sum.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Finds the time that both runs have together: of runs that began at one time, from the first beginning to the last end
-  /// on the clocks of their machines; of others, the longer one. Returns how much later the other one began.
+  /// Finds the period that covers both runs: for runs that began together, from the first beginning to the last end on
+  /// their machines' clocks; for others, the longer one. Returns how much later the other run began.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -98,7 +98,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock; all of them are shown as if they had begun together.
+      // Each run has its own clock; all runs are shown as if they had begun together.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later
@@ -114,7 +114,7 @@ extension BurstReport {
     }
   }
 
-  /// All counts added up; nil when that is more than ``CountSum/most``.
+  /// All counts added up; nil if the result exceeds ``CountSum/most``.
   var counted: Int? {
     var sum = CountSum()
     sum.add(runs)
@@ -146,7 +146,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // Dropped attachments are counted as more.
+      // Attachments that were dropped are counted as more.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

@@ -3,16 +3,16 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The load test, for the title of a page.
+  /// The description of the load test, for the title of a page.
   public var title: String { "easim burst" }
 
-  /// A load test that was stopped is added to others, too: what it measured is right.
+  /// A load test that was stopped can also be added to others, because what it measured is correct.
   public var unfinished: String? { nil }
 
-  /// When it was made.
+  /// When the report was made.
   public var date: String { made.date }
 
-  /// In which ways the plan is another one.
+  /// How the plans differ.
   public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
 
   /// Compares throughput, latencies and errors.
@@ -21,7 +21,7 @@ extension BurstReport {
     return true
   }
 
-  /// Throughput, latency and what went wrong.
+  /// Throughput, latency, and what went wrong.
   public var figures: [ReportFigure] {
     [
       ReportFigure("throughput", bytesPerSecond, .rate, moreIsBetter: true),
@@ -45,7 +45,7 @@ extension BurstReport {
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // What no other case says: a broken limit alone is the failure of its own case.
+    // What no other case covers: a broken limit alone is the failure of its own case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -67,7 +67,7 @@ extension BurstReport {
   public func text(as form: ReportForm) -> String {
     switch form {
     case .csv: csv
-    // In microseconds, as tools that plot these files expect; they pass over lines that begin with #.
+    // In microseconds, as tools that plot these files expect; they ignore lines that begin with #.
     case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
     case .om: metrics(isOpen: true)
     case .prom: metrics(isOpen: false)
@@ -75,7 +75,7 @@ extension BurstReport {
     }
   }
 
-  /// What a page has beside the checks: how the run was made, figures as tables, and charts.
+  /// What a page shows besides the checks: how the run was made, figures in tables, and charts.
   public var sections: [PageSection] {
     let shades = (1...Self.shades).map {
       ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
@@ -247,13 +247,13 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// The marks that the run has, for legends.
+  /// The kinds of marks in this run, for legends.
   private var markLegend: [(String, String)] {
     let kinds = Set(timeMarks.filter { 0...span ~= $0.time }.map(\.kind))
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// A chart for each width, of which the page shows one, and what its colours mean.
+  /// A chart for each width, of which the page shows one, with a legend for its colours.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

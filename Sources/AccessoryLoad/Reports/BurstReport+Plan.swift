@@ -2,19 +2,19 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// What was tested, in the words of reports.
+  /// What was tested, in the words that reports use.
   public struct Plan: Equatable, Sendable {
-    /// Bytes of a burst; 0 where bursts differ.
+    /// Bytes per burst; 0 if bursts differ.
     public var size = 0
-    /// The distribution of their sizes, or what kinds of bursts there are; empty where all are alike.
+    /// The distribution of the sizes, or the kinds of bursts; empty if all are the same.
     public var bursts: [String] = []
-    /// Whether ``bursts`` are sent in their order.
+    /// Whether ``bursts`` are sent in order.
     public var isScript = false
-    /// The pause of a session after each burst; empty for none.
+    /// The pause of a session after each burst; empty if there is none.
     public var think = ""
-    /// The share of the rate of each accessory; empty where they share one rate.
+    /// Each accessory's share of the rate; empty if they share one rate.
     public var shares: [String] = []
-    /// Sessions to each accessory.
+    /// The number of sessions with each accessory.
     public var sessions = 0
     /// The largest number of bursts in flight on each session.
     public var inFlight = 0
@@ -22,13 +22,13 @@ extension BurstReport {
     public var pace = ""
     /// "echo", "reply of 4 bytes", "none".
     public var verification = ""
-    /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
+    /// The kind of bursts: "unique", "eademo", or "fixed" for the same bytes each time.
     public var pattern = "fixed"
     /// The faults of the channels, in the form of `--fault`.
     public var faults: [String] = []
-    /// How many bursts are to be completed; nil where a time says when it is over, and in old reports.
+    /// How many bursts are to be completed; nil if the duration is fixed, and in old reports.
     public var count: Int?
-    /// How long is to be measured; nil where a number of bursts says when it is over, and in old reports.
+    /// How long to measure; nil if the number of bursts is fixed, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -101,7 +101,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // What was written before bursts differed has none.
+    // Reports written before bursts could differ have none.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")

@@ -2,26 +2,26 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// When bursts began, of runs on several machines that begin at one time. Times are microseconds since 1970, each by the
+  /// When bursts began in runs on several machines that begin together. Times are microseconds since 1970, each on the
   /// clock of its machine.
   public struct Start: Equatable, Sendable {
-    /// Runs that began farther apart did not begin together.
+    /// Runs that began farther apart than this did not begin together.
     static let farthest = 86_400_000_000
 
     /// The time of `--start-at`.
     public var planned = 0
-    /// When the first run began; later than planned when its sessions were not open in time.
+    /// When the first run began; later than planned if its sessions were not open in time.
     public var first = 0
-    /// When the last run began.
+    /// The time at which the last run began.
     public var last = 0
-    /// How far the worst of the synchronised clocks may be off; nil when none is synchronised.
+    /// The maximum error of the synchronised clocks; nil if none is synchronised.
     public var clockError: Int?
-    /// How many clocks nothing synchronises.
+    /// How many clocks are not synchronised.
     public var unsynchronized = 0
 
     init() {}
 
-    /// When one run began. `clockError` is nil when nothing synchronises the clock.
+    /// When one run began. `clockError` is nil if the clock is not synchronised.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError

@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// "2 lost, 1 repeated": in which ways the bytes were wrong that came back; nil when they were not.
+  /// How the returned bytes were wrong: "2 lost, 1 repeated"; nil if they were not.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
@@ -80,10 +80,10 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Bytes a second as reports show them: "2.43 MB/s".
+  /// Bytes per second, in the form reports use: "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
 
-  /// Nanoseconds as reports show them: "4.11 ms".
+  /// Nanoseconds, in the form reports use: "4.11 ms".
   public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
@@ -143,7 +143,7 @@ extension BurstReport.ErrorKind {
 }
 
 extension BurstReport.Site {
-  /// An accessory and its attachments, one line each; of many, the first and the last.
+  /// An accessory and its attachments, one line each; if there are many, only the first and the last.
   fileprivate var lines: [String] {
     let shown = attachments.count > 12 ? Array(attachments.prefix(6) + attachments.suffix(6)) : attachments
     var lines = ["  \(name): \(accessory) (\(serial))"]

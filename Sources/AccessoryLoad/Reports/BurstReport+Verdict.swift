@@ -3,9 +3,9 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// Everything that was checked beside the bytes.
+  /// Everything that was checked besides the bytes.
   public var checks: [ReportCheck] {
-    // A shard has only some of the bursts: limits are about all of them.
+    // A shard has only some of the bursts, while limits apply to all of them.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -21,7 +21,7 @@ extension BurstReport {
       cause: holds ? nil : faultCause)
   }
 
-  /// Which faults of the run explain that it was slow; nil when it had none.
+  /// Which faults of the run explain its slowness; nil if it had none.
   var faultCause: String? {
     if plan.faults.isEmpty { return nil }
     let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
@@ -30,17 +30,17 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that the figures are held against.
+  /// The limits that the figures are compared with.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to a report that is finished; it fails when one of them does not hold.
+  /// Adds limits to a finished report; it fails if one of them is broken.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
 
   // MARK: The verdict
 
-  /// How the run came out: a function of the figures and the plan, when a run ends and when its report is read.
+  /// The outcome of the run: a function of the figures and the plan, both when a run ends and when its report is read.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops
@@ -56,22 +56,22 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// The same, and what has become worse than the baseline.
+  /// The same, including what has become worse than the baseline.
   public var outcome: Verdict {
     let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
   }
 
-  /// Why the run did not pass, a sentence each; empty when it passed.
+  /// Why the run did not pass, one sentence per reason; empty if it passed.
   public var reasons: [String] { verdict.reasons }
 
   static let stopPrefix = "stopped by "
-  /// How the runs ended whose sum this is.
+  /// How the runs ended that this is the sum of.
   private var endings: [Substring] { ending.split(separator: "; ") }
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// Endings that are neither good nor a stop.
+  /// Endings that are neither success nor a stop.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
@@ -100,7 +100,7 @@ extension BurstReport {
     return found
   }
 
-  /// Whether less was done than the plan asks for.
+  /// Whether less was done than the plan requires.
   private var isShort: Bool {
     plan.count.map { completed + lost < $0 } ?? false || plan.time.map { measured < $0 } ?? false
   }
@@ -112,7 +112,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// What to try when accessories took bursts and answered none of them; nil otherwise.
+  /// What to try if accessories accepted bursts and answered none of them; otherwise nil.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
@@ -122,7 +122,7 @@ extension BurstReport {
 }
 
 extension BurstReport.Plan {
-  /// Whether bytes may come that nothing is compared with.
+  /// Whether received bytes are not compared with anything.
   var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
 
   /// Whether bursts were due at fixed times.
@@ -130,7 +130,8 @@ extension BurstReport.Plan {
 
   static let closedLoop = "closed loop"
 
-  /// In which ways it is another plan, each in words; empty for the same one. Results of different plans cannot be compared.
+  /// How the plan differs, one text per difference; empty if the plans are equal. Results of different plans cannot be
+  /// compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {

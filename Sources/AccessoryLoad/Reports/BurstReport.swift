@@ -3,24 +3,24 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// Everything that a load test measured: what is printed, written to files, compared with a baseline, and merged.
+/// Everything that a load test measured: it is printed, written to files, compared with a baseline, and merged.
 ///
-/// Bursts of the warm-up are in ``warmUp`` only. Every other burst that started is completed, lost, or was in flight
-/// when the run ended.
+/// Bursts of the warm-up are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in
+/// flight when the run ended.
 public struct BurstReport: Equatable, Sendable {
   /// What can go wrong.
   public enum ErrorKind: String, CaseIterable, Sendable {
-    /// Other bytes came back than must.
+    /// The bytes that came back were wrong.
     case different
-    /// Bytes came that no burst asked for.
+    /// Bytes arrived that no burst asked for.
     case unexpected
-    /// A burst took longer than it may.
+    /// A burst took too long.
     case timedOut
-    /// A session ended under a burst.
+    /// A session ended during a burst.
     case lost
     /// A session could not be opened.
     case refused
-    /// An accessory disconnected and the run does not wait for it, or it did not come back in time.
+    /// An accessory disconnected and the run does not wait for it, or it did not return in time.
     case gone
   }
 
@@ -28,23 +28,23 @@ public struct BurstReport: Equatable, Sendable {
   public struct ErrorTally: Equatable, Sendable {
     /// How many.
     public var count = 0
-    /// The text of the first one.
+    /// The text of the first error.
     public var first = ""
   }
 
   /// What was tested: size, sessions, pace, verification.
   public var plan: Plan
-  /// How it ended, as a sentence fragment.
+  /// How the run ended, as a sentence fragment.
   public var ending = ""
-  /// How many runs it is merged from.
+  /// How many runs were merged.
   public var runs = 1
-  /// Which shards are in the report.
+  /// Which shards the report contains.
   public var shards = ShardSet.whole
-  /// When bursts began, of runs that begin together; nil for others.
+  /// When bursts began, for runs that begin together; nil for others.
   public var start: Start?
   /// How long was measured.
   public var measured = Duration.zero
-  /// Bursts begun, those of the warm-up included.
+  /// Bursts begun, including those of the warm-up.
   public var begun = 0
   /// Bursts completed and verified while warming up.
   public var warmUp = 0
@@ -52,53 +52,54 @@ public struct BurstReport: Equatable, Sendable {
   public var completed = 0
   /// Bursts lost with their session.
   public var lost = 0
-  /// Bursts of a rate that were not begun in the time of the run: never, or after all of them were due.
+  /// Bursts of a rate that did not begin in time: never, or only after all of them were due.
   public var overdue = 0
   /// Bytes of the payloads of the completed bursts.
   public var bytes = 0
-  /// Bytes that came though no reply was expected.
+  /// Bytes that arrived although no reply was expected.
   public var unaskedBytes = 0
-  /// How often an accessory came back and its sessions were opened again.
+  /// How often an accessory returned and its sessions were reopened.
   public var reconnections = 0
-  /// From the time a burst should start until it was complete, in nanoseconds.
+  /// From the time at which a burst should have started until it was complete, in nanoseconds.
   public var latency = Histogram()
-  /// With a rate, from when a burst began to when it was complete, in nanoseconds: what the device did, without what it
-  /// held up.
+  /// With a rate, from the beginning of a burst until it was complete, in nanoseconds: only the device's own time,
+  /// without the delay it caused for later bursts.
   public var service = Histogram()
   /// What happened when.
   public var series = ThroughputSeries()
   /// What went wrong.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// In which ways the bytes were wrong that came back, where bursts are unique; one error may have several.
+  /// How the returned bytes were wrong, if bursts are unique; one error may have several kinds.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// Each accessory.
   public var sites: [Site] = []
-  /// What the run must not do: it fails when one of these holds.
+  /// The run's limits: it fails if one of these conditions holds.
   public var limits: [BurstLimit] = []
   /// When, where and how the run was made.
   public var made = Making()
-  /// When bursts began to be sent, on the clock of ``Site/attachments``; the series begin then.
+  /// When the first burst was sent, on the clock of ``Site/attachments``; the series begin then.
   public var started = Instant.origin
-  /// How long bursts were not measured at the start.
+  /// For how long bursts at the start were not measured.
   public var warmUpTime = Duration.zero
-  /// What became of each phase of the plan, in order.
+  /// The results of each phase of the plan, in order.
   public var phases: [PhaseTally] = []
   /// The sizes of the completed bursts, in bytes.
   public var sizes = Histogram()
-  /// What became of each payload or request of the plan, in order; empty where there is only one.
+  /// The results of each payload or request of the plan, in order; empty if there is only one.
   public var payloads: [PayloadTally] = []
   /// How long bursts took, and when.
   public var map = LatencyMap()
-  /// Whether the run may pass with bursts that were overdue.
+  /// Whether the run may pass with overdue bursts.
   public var allowsOverdue = false
   /// Whether the run may pass with bursts that were lost with their session.
   public var allowsLost = false
-  /// Whether the run may pass though it had no burst to send, as a shard of more than there are accessories.
+  /// Whether the run may pass although it had no burst to send, for example as a shard when there are more shards than
+  /// accessories.
   public var allowsEmpty = false
-  /// What is worse or better than in an earlier run; not in files that are read.
+  /// What is worse or better than in an earlier run; not in files that are read back.
   public var comparison: BaselineComparison?
 
-  /// A report of nothing yet.
+  /// An empty report.
   public init(_ plan: BurstPlan) {
     self.plan = Plan(plan)
     if let requests = plan.workload?.requests, requests.count > 1 {
@@ -123,10 +124,10 @@ public struct BurstReport: Equatable, Sendable {
     errors[kind] = tally
   }
 
-  /// How much went wrong in all.
+  /// How many errors there were in total.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
-  /// Payload bytes a second, one way.
+  /// Payload bytes per second, one way.
   public var bytesPerSecond: Double { perSecond(bytes) }
   /// Bursts a second.
   public var burstsPerSecond: Double { perSecond(completed) }
@@ -140,37 +141,37 @@ public struct BurstReport: Equatable, Sendable {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
 
-  /// What became of the bursts that were due in one phase.
+  /// The results of the bursts that were due in one phase.
   public struct PhaseTally: Equatable, Sendable {
-    /// What the plan calls it.
+    /// The phase's name in the plan.
     public var name = ""
-    /// When it began, after the beginning of the run.
+    /// When the phase began, counted from the beginning of the run.
     public var from = Duration.zero
     /// How long it took.
     public var length = Duration.zero
-    /// The rate that was asked for, in words.
+    /// The requested rate, in words.
     public var pace = ""
     /// Bursts completed and measured.
     public var completed = 0
-    /// How long they took from when they were due, in nanoseconds.
+    /// Latencies of these bursts, counted from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 
-  /// What became of the bursts of one payload or request.
+  /// The results of the bursts with one payload or request.
   public struct PayloadTally: Equatable, Sendable {
-    /// What the plan calls it; its number where it has no name.
+    /// The name in the plan; the number if it has no name.
     public var name = ""
     /// Bursts completed and measured.
     public var completed = 0
     /// Bytes of them.
     public var bytes = 0
-    /// How long they took from when they were due, in nanoseconds.
+    /// Latencies of these bursts, counted from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 
-  /// When, where and how a run was made; texts are empty where that is not known.
+  /// When, where and how a run was made; unknown texts are empty.
   public struct Making: Equatable, Sendable {
-    /// The date and time of its start, as ISO 8601 has it.
+    /// The date and time of the start, in ISO 8601 format.
     public var date = ""
     /// The name of the machine and its system.
     public var host = ""
@@ -187,25 +188,25 @@ public struct BurstReport: Equatable, Sendable {
 extension BurstReport {
   /// What happened with one accessory.
   public struct Site: Equatable, Sendable {
-    /// One publication of it.
+    /// One publication of the accessory.
     public struct Attachment: Equatable, Sendable {
       /// The number of the publication.
       public var connectionID: Int
-      /// Whether it offered protocols; not in the first half of a flicker.
+      /// Whether the publication offered protocols; false in the first half of a flicker.
       public var offeredProtocols: Bool
-      /// When it appeared, on the run's clock.
+      /// When the publication appeared, on the run's clock.
       public var from: Instant
-      /// When it disappeared; nil while it is there.
+      /// When the publication disappeared; nil while it is there.
       public var to: Instant?
       /// Why it ended.
       public var end = ""
-      /// Bursts completed with it.
+      /// Bursts completed during this publication.
       public var completed = 0
-      /// Bursts lost with it.
+      /// Bursts lost during this publication.
       public var lost = 0
     }
 
-    /// What became of the bursts of one session, across reconnects.
+    /// The results of the bursts of one session, across reconnects.
     public struct SessionTally: Equatable, Sendable {
       /// Bursts completed and measured.
       public var completed = 0
@@ -215,27 +216,27 @@ extension BurstReport {
       public var errors = 0
       /// The sum of the latencies, in nanoseconds.
       public var time = 0
-      /// The longest of them.
+      /// The longest latency.
       public var longest = 0
 
       /// Nothing happened.
       public init() {}
     }
 
-    /// The kind of connection: the word before the colon of its address.
+    /// The kind of connection: the word before the colon in the address.
     public var transport: String {
       guard let colon = name.firstIndex(of: ":") else { return "local" }
       return String(name[..<colon])
     }
 
-    /// The largest number of sessions that are listed.
+    /// The maximum number of sessions that are listed.
     public static let sessionLimit = 1_000
-    /// The largest number of attachments that are listed; the rest is summed up in ``more``.
+    /// The maximum number of attachments that are listed; the rest are summed up in ``more``.
     public static let attachmentLimit = 1_000
 
     /// The address, as it was given.
     public var name = ""
-    /// What it is called.
+    /// The accessory's name.
     public var accessory = ""
     /// Its serial number.
     public var serial = ""
@@ -243,19 +244,19 @@ extension BurstReport {
     public var manufacturer = ""
     /// Its model.
     public var model = ""
-    /// The version of its firmware.
+    /// The accessory's firmware version.
     public var firmware = ""
-    /// Its publications, in order.
+    /// The accessory's publications, in order.
     public var attachments: [Attachment] = []
-    /// Publications that are not kept one by one.
+    /// Publications that are not listed individually.
     public var more = 0
-    /// What its links did.
+    /// What the accessory's links did.
     public var link = LinkCounters()
-    /// Its sessions, in order.
+    /// The accessory's sessions, in order.
     public var sessions: [SessionTally] = []
     var hadSessions = false
 
-    /// An accessory that nothing is known of.
+    /// An accessory about which nothing is known.
     public init() {}
 
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Metrics as Prometheus and OpenMetrics write them: families of samples with labels.
+/// Metrics in the format of Prometheus and OpenMetrics: families of samples with labels.
 package struct MetricsText: Sendable {
   /// The bounds of latency histograms, in seconds.
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -61,7 +61,7 @@ package struct MetricsText: Sendable {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
-  /// Values with their quotation marks, backslashes and line breaks escaped.
+  /// Values with quotation marks, backslashes and line breaks escaped.
   private static func labels(_ pairs: [(String, String)]) -> String {
     if pairs.isEmpty { return "" }
     let escaped = pairs.map { name, value in
@@ -72,13 +72,14 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// The report as metrics. `isOpen` ends it as OpenMetrics has it; Prometheus and node_exporter's text files need no end.
+  /// The report as metrics. `isOpen` adds the end mark that OpenMetrics requires; Prometheus and node_exporter's text
+  /// files need none.
   ///
-  /// All of them are gauges and histograms, which both formats write in the same way: a report is finished, and its counts
-  /// do not go on rising.
+  /// All of them are gauges and histograms, which both formats write in the same way: a report is finished, so its
+  /// counts no longer rise.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // Whether a run passes is known when it is over.
+    // Whether a run passes is known only at its end.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

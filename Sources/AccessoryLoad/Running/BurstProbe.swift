@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Sends one burst, listens until nothing more comes, and says which way of verifying fits the accessory.
+/// Sends one burst, listens until nothing more arrives, and reports which way of verifying suits the accessory.
 ///
 /// ```swift
 /// let probe = BurstProbe(plan, on: loop)
@@ -14,17 +14,17 @@ import IAP2
 public final class BurstProbe: AppHandler, SessionHandler {
   /// The result.
   public enum Finding: Equatable, Sendable {
-    /// The burst came back as it was.
+    /// The burst came back unchanged.
     case echo
-    /// Something else came: its length, and its first bytes.
+    /// Something else came back: its length, and its first bytes.
     case reply(count: Int, first: [UInt8])
-    /// Nothing came, and the link acknowledged all of it.
+    /// Nothing came back, but the link acknowledged everything.
     case nothing
-    /// The session ended, or never was.
+    /// The session ended, or was never opened.
     case failed(String)
   }
 
-  /// How long nothing must come.
+  /// For how long nothing must arrive.
   public static let quiet = Duration.seconds(1)
   /// The largest part of a reply that is examined.
   private static let limit = 1 << 20
@@ -90,14 +90,14 @@ public final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // An endless stream is not a reply either; the bytes so far are reported.
+    // An endless stream is not a reply either; the bytes received so far are reported.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
   /// There is room to send more.
   public func sessionIsWritable(_ session: Session) { send(session) }
 
-  /// The session is over.
+  /// The session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     if finding == nil { finding = .failed("the session ended: \(end)") }
   }
@@ -118,7 +118,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that fit; nil when none do.
+  /// The options of `easim burst` that suit the accessory; nil if none do.
   public var options: String? {
     switch self {
     case .echo: "--verify echo"

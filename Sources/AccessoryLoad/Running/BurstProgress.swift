@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// How far a run has come, for a progress bar.
+/// The progress of a run, for a progress bar.
 public struct BurstProgress: Equatable, Sendable {
   /// Bursts completed and counted.
   public var bursts = 0
@@ -8,7 +8,7 @@ public struct BurstProgress: Equatable, Sendable {
   public var bytes = 0
   /// What went wrong.
   public var errors = 0
-  /// Bursts begun, those of the warm-up included.
+  /// Bursts begun, including those of the warm-up.
   public var begun = 0
   /// Bursts lost with their session.
   public var lost = 0
@@ -16,10 +16,10 @@ public struct BurstProgress: Equatable, Sendable {
   public var overdue = 0
   /// Since measuring began.
   public var elapsed = Duration.zero
-  /// From 0 to 1.
+  /// The progress from 0 to 1.
   public var fraction = 0.0
 
-  /// The estimated remaining time, where there is an estimate.
+  /// The estimated remaining time; nil if there is no estimate.
   public var timeLeft: Duration? {
     guard fraction > 0.001 else { return nil }
     return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))

@@ -3,8 +3,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Runs a load test with real or simulated accessories: opens the sessions, starts bursts by the schedule, verifies
-/// the replies, and counts.
+/// Runs a load test with real or simulated accessories: opens the sessions, starts bursts according to the schedule,
+/// verifies the replies, and counts.
 ///
 /// Each accessory is a ``BurstSite``, an app on its own device; the caller connects the device.
 ///
@@ -17,23 +17,23 @@ import IAP2
 /// print(runner.report.text)
 /// ```
 ///
-/// The caller holds the runner as long as its sites are in use.
+/// The caller retains the runner as long as its sites are in use.
 ///
 /// The run begins when every site has all its sessions. It ends when all bursts are done, when no session is left, or
-/// when it is stopped; there is a report in every case.
+/// when it is stopped; there is a report in each case.
 public final class BurstRunner {
   /// How a run ended.
   public enum Outcome: Equatable, Sendable {
     /// Every burst of the plan was answered as expected; with ``BurstPlan/reconnects``, except those lost in a
     /// flicker.
     case done
-    /// Bytes came back that are not the expected reply.
+    /// The bytes that came back were not the expected reply.
     case failed
-    /// A burst took longer than it may.
+    /// A burst took too long.
     case timedOut
     /// An accessory disconnected, and the plan does not wait for it.
     case gone
-    /// A site never had its sessions; the text says how far it came.
+    /// A site never opened all its sessions; the text says how far it got.
     case notReached(String)
     /// It was stopped from outside.
     case stopped(String)
@@ -41,35 +41,36 @@ public final class BurstRunner {
 
   /// The plan.
   public let plan: BurstPlan
-  /// The loop that all of this happens on.
+  /// The loop on which everything happens.
   public let loop: any EventLoop
   /// The faults of the channels, for the report.
   public var faults: [String] = []
   /// When, where and how the run is made, for the report.
   public var made = BurstReport.Making()
-  /// How it ended; nil while it runs.
+  /// How the run ended; nil while it is running.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
   public private(set) var sites: [BurstSite] = []
-  /// The bytes of every burst; nil when no two bursts are the same.
+  /// The bytes of every burst; nil if no two bursts are the same.
   let repeatedPayload: [UInt8]?
-  /// Where bursts that differ are made.
+  /// Where differing bursts are generated.
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// When bursts begin, if all sessions are open by then; as soon as they are, when nil.
+  /// When bursts begin, if all sessions are open by then; nil means as soon as they are.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// One for all accessories, or one for each where they have rates of their own.
+  /// One for all accessories, or one for each if they have their own rates.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ, and whether they are due at times: looked up once, because this is asked for each burst.
+  /// Whether bursts differ, and whether they are due at fixed times: computed once, because it is needed for each
+  /// burst.
   let hasWorkload: Bool
   private let hasRate: Bool
-  /// Whether bursts may be complete by their acknowledgement.
+  /// Whether an acknowledgement may complete a burst.
   let watchesDelivery: Bool
   private var tally: BurstReport
-  /// Bytes that were sent and received in the present slice of time.
+  /// Bytes that were sent and received in the current slice of time.
   private var flow = (sent: 0, received: 0)
   private var flowStart = Instant.origin
   private var flowEnd = Instant.origin
@@ -77,7 +78,7 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// Until when bytes are looked for that no burst asked for; nil until all bursts are over.
+  /// How long to watch for bytes that no burst asked for; nil until all bursts are done.
   private var settled: Instant?
 
   /// A run that has not begun. `report` receives what users should see: errors as they happen, and the end.
@@ -105,17 +106,17 @@ public final class BurstRunner {
     watchdog?.cancel()
   }
 
-  /// The ending of a report of a run that is not over.
+  /// The ending in the report of an unfinished run.
   static let stillRunning = "still running"
 
-  /// The settings of an app whose handler is a site: several sessions on one protocol at a time.
+  /// The settings of an app whose handler is a site: several sessions for one protocol at a time.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory, under the name that reports show.
+  /// Adds an accessory, with its name for reports.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
@@ -127,7 +128,7 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run; bursts in flight are given up. A run that has done what its plan asks for is not changed by it.
+  /// Stops the run and abandons bursts in flight. It has no effect on a run that has completed its plan.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
@@ -141,7 +142,7 @@ public final class BurstRunner {
     hasRate ? schedules.reduce(0) { $0 + $1.late + $1.overdue(at: finished ?? loop.now) } : 0
   }
 
-  /// How far it has come.
+  /// The progress of the run.
   public var progress: BurstProgress {
     var progress = BurstProgress()
     progress.bursts = tally.completed
@@ -160,10 +161,10 @@ public final class BurstRunner {
     return progress
   }
 
-  /// The latencies up to now.
+  /// The latencies so far.
   public var latency: Histogram { tally.latency }
 
-  /// Everything that was measured up to now.
+  /// All measurements so far.
   public var report: BurstReport {
     settleFlow()
     var report = tally
@@ -181,7 +182,7 @@ public final class BurstRunner {
 
   // MARK: For the lanes
 
-  /// What the bursts of the next session are cut from.
+  /// The stream from which the next session's bursts are cut.
   func nextStream() -> UniqueStream {
     defer { streams += 1 }
     return UniqueStream(seed: seed, session: streams)
@@ -193,7 +194,7 @@ public final class BurstRunner {
 
   func makeDrawer(lane: Int) -> BurstDrawer? { BurstDrawer(plan, seed: seed, lane: lane) }
 
-  /// What the plan calls a burst; nil where it has no name.
+  /// The plan's name for a burst; nil if it has no name.
   func name(of flight: BurstLane.Flight) -> String? {
     guard let requests = plan.workload?.requests, !requests[flight.request].name.isEmpty else { return nil }
     return requests[flight.request].name
@@ -204,10 +205,10 @@ public final class BurstRunner {
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    // Before its time a schedule lets every session wait.
+    // Before its start time, a schedule makes every session wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // In a later turn, because this one is inside of the app's notification.
+    // Done in a later turn, because this one is inside the app's notification.
     wake?.arm(at: loop.now)
   }
 
@@ -226,14 +227,14 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts begin: those of an accessory that is lost never do.
+  /// Whether no more bursts begin; those of a lost accessory never do.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts on a lane as possible; false when no other lane must be asked now, because no burst may
-  /// start yet.
+  /// Starts as many bursts on a lane as possible; false if there is no need to ask other lanes now, because no burst
+  /// may start yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -249,7 +250,7 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // Any session with room gets the bursts of a rate; in a closed loop each session waits for its own time.
+        // Any session with room takes the bursts of a rate; in a closed loop each session waits for its own time.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -294,7 +295,7 @@ public final class BurstRunner {
     if plan.pause != nil { wake?.arm(at: now) }
   }
 
-  /// Bursts that differ are counted by size, and by payload where there are several.
+  /// Bursts that differ are counted by size, and by payload if there are several.
   private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
     tally.sizes.record(flight.size)
     guard tally.payloads.indices.contains(flight.request) else { return }
@@ -303,7 +304,7 @@ public final class BurstRunner {
     tally.payloads[flight.request].latency.record(latency)
   }
 
-  /// So many bursts are not going to be completed.
+  /// This many bursts will never be completed.
   func lost(_ flights: [BurstLane.Flight], on lane: LaneDriver) {
     let schedule = schedule(of: lane)
     for flight in flights {
@@ -321,7 +322,7 @@ public final class BurstRunner {
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
-    // Only the first error of a kind is reported at once; the others are counted.
+    // Only the first error of each kind is reported immediately; the others are counted.
     if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
   }
 
@@ -329,14 +330,14 @@ public final class BurstRunner {
 
   func unasked(_ count: Int) { tally.unaskedBytes += count }
 
-  /// A session took bytes, or bytes came.
+  /// A session accepted bytes, or bytes arrived.
   func flowed(sent: Int = 0, received: Int = 0) {
     if loop.now >= flowEnd { settleFlow() }
     flow.sent += sent
     flow.received += received
   }
 
-  /// Puts the bytes that flowed into their slice. They are added up until then, because this is done for each packet.
+  /// Adds the bytes that flowed to their slice. They are summed up first, because this happens for each packet.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -351,11 +352,11 @@ public final class BurstRunner {
     flowEnd = start + tally.series.end(of: loop.now - start)
   }
 
-  /// A lane is over, and it may be the last.
+  /// A lane has ended, and it may be the last.
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the beginning, one that can never be ready is enough.
+    // Before the beginning, one lane that can never be ready is enough.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -375,7 +376,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // A different one first each time: with a rate, the first lane that is asked gets the burst.
+    // Each time another lane is first, because with a rate the first lane asked gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -408,7 +409,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are over, and bytes are looked for that none of them asked for.
+  /// Whether all bursts are done, and the run only watches for bytes that none of them asked for.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

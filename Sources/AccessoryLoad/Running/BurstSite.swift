@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// One accessory of a run, as the app on its device sees it: opens the sessions whenever it connects with the
-/// protocol, and records its attachments.
+/// One accessory of a run, as the app on its device sees it: opens the sessions whenever the accessory connects with
+/// the protocol, and records its attachments.
 ///
 /// States, as apps see them: `waiting` for a connect with the protocol (the first half of a flicker has none);
-/// `connected`, with sessions; `gone`, when it disconnected and the run does not wait for it.
+/// `connected`, with sessions; `gone`, after a disconnect if the run does not wait for the accessory.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -16,16 +16,16 @@ public final class BurstSite: AppHandler {
     case gone
   }
 
-  /// Why the last attachment is over.
+  /// Why the last attachment ended.
   static let runEnd = "the run ended"
-  /// A pause before a session that the accessory ended is opened again.
+  /// The pause before a session that the accessory ended is reopened.
   static let reopening = Duration.milliseconds(100)
 
-  /// The name that reports show.
+  /// The name used in reports.
   public let name: String
-  /// Its place among the accessories.
+  /// The index among the accessories.
   let index: Int
-  /// What the links to this accessory have done in all; asked for when a report is made.
+  /// What the links to this accessory have done in total; requested when a report is made.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
@@ -49,23 +49,23 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Sees when the link acknowledges: put around the main channel of each cable, nearest to the device. Where no reply is
-  /// expected, a burst is complete only by this.
+  /// Observes the link's acknowledgements: wrapped around the main channel of each cable, nearest to the device. If no
+  /// reply is expected, only this completes a burst.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
   // MARK: For the runner
 
-  /// What plans may call it.
+  /// The names that plans may use for the accessory.
   var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether one of its sessions can never be open, so that the run cannot begin.
+  /// Whether one of the sessions can never be opened, so that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
-  /// Whether there is nothing to go on with here.
+  /// Whether there is nothing left to do here.
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
   var progress: String {
@@ -89,7 +89,7 @@ public final class BurstSite: AppHandler {
     isClosed = true
     timer?.cancel()
     for lane in lanes { lane.close() }
-    // The app holds this as its handler.
+    // The app retains this as its handler.
     if case .connected = state { state = .waiting(since: runner.loop.now) }
   }
 
@@ -136,7 +136,7 @@ public final class BurstSite: AppHandler {
     guard !isClosed else { return }
     if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
-    // It may have come back by another way before this one was gone.
+    // The accessory may have returned by another way before this connection was gone.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
     if let other { accessoryDidConnect(other, app) }
   }
@@ -164,7 +164,7 @@ public final class BurstSite: AppHandler {
 
   func lost(_ count: Int) { record.countLost(count) }
 
-  /// A session ended and its accessory is still there: it is opened again, if the plan says so.
+  /// A session ended while its accessory is still there: it is reopened, if the plan says so.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
@@ -175,7 +175,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Tells a site when received bytes were handled: the link may have got acknowledgements.
+/// Notifies a site when received bytes were handled, because they may have contained acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

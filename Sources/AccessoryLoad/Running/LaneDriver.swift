@@ -6,9 +6,9 @@ import IAP2
 
 /// Carries out what the ``BurstLane`` of one session decides: writes, reads, and reports the results.
 ///
-/// States: `closed` before it is opened and between two sessions; `open`; `over` finally, after a wrong reply, or
-/// when it is not opened again. After a wrong byte no burst starts, and when the session was quiet for ``quiet`` the
-/// lane diagnoses the mistake.
+/// States: `closed` before the session is opened and between two sessions; `open`; `over` finally, after a wrong reply,
+/// or when the session is not reopened. After a wrong byte no burst starts, and once the session has been quiet for
+/// ``quiet`` the lane diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -16,24 +16,24 @@ final class LaneDriver: SessionHandler {
     case over
   }
 
-  /// Its number among all sessions of the run.
+  /// The session's number in the run.
   let index: Int
   private unowned let site: BurstSite
   private unowned let runner: BurstRunner
   private var state = State.closed
   private var machine: BurstLane
-  /// What became of its bursts.
+  /// The results of the session's bursts.
   var tally = BurstReport.Site.SessionTally()
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// What says how bursts differ; nil where they do not.
+  /// Decides how bursts differ; nil if they do not.
   private var drawer: BurstDrawer?
   /// Until when no burst begins after the last one.
   private(set) var thinkingUntil: Instant?
-  /// Goes off when a reply is whole because nothing more came.
+  /// Fires when a reply is complete because nothing more arrived.
   private var replyTimer: LoopTimer?
-  /// Goes off when nothing has followed something suspicious for a while.
+  /// Fires when nothing has followed suspicious bytes for a while.
   private var quietTimer: LoopTimer?
 
   init(index: Int, site: BurstSite, runner: BurstRunner) {
@@ -57,7 +57,7 @@ final class LaneDriver: SessionHandler {
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
-  /// Whether another burst may begin now: all of those before it are sent, and there is room for one more.
+  /// Whether another burst may begin now: all earlier ones are sent, and there is room for one more.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
@@ -126,7 +126,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// How often delivery is checked where there are no acknowledgements.
+  /// How often delivery is checked if there are no acknowledgements.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -170,9 +170,9 @@ final class LaneDriver: SessionHandler {
     giveUp()
   }
 
-  // MARK: Replies whose end only time can tell
+  // MARK: Replies whose end only time can show
 
-  /// Judges a collected reply, if it is whole.
+  /// Judges a collected reply, if it is complete.
   private func judge() {
     guard runner.hasWorkload else { return }
     guard isOpen, let event = machine.judge(now: runner.loop.now) else { return waitForReply() }
@@ -217,7 +217,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Something was acknowledged, perhaps.
+  /// Bytes may have been acknowledged.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
@@ -240,7 +240,7 @@ final class LaneDriver: SessionHandler {
     abandon(why)
   }
 
-  /// Nothing comes of this session any more.
+  /// This session yields nothing more.
   func giveUp() {
     let session = openSession
     tellSuspicion()

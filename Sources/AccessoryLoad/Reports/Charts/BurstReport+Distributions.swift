@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The charts of what was counted: percentiles, errors.
+/// The charts of counted values: percentiles and errors.
 extension BurstReport {
   /// The lines of the percentile chart, in milliseconds and nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
@@ -10,8 +10,8 @@ extension BurstReport {
     return series
   }
 
-  /// How many nines a part of all has: 0.9 has one, 0.99 two. Between two, along a straight line, which is near enough for a
-  /// chart.
+  /// The number of nines in a fraction: 0.9 has one, 0.99 two. Values in between are interpolated linearly, which is
+  /// precise enough for a chart.
   static func nines(_ quantile: Double) -> Double {
     var (left, nines) = (1 - quantile, 0.0)
     while left < 0.1, nines < 6 {
@@ -51,7 +51,7 @@ extension BurstReport {
     return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 
-  /// A bar for each row: what, how many, and a text when the pointer is on it. As HTML, so that long texts wrap.
+  /// A bar for each row: a label, a count, and a tooltip. In HTML, so that long texts wrap.
   static func bars(_ rows: [(name: String, count: Int, title: String)], _ style: String) -> String {
     let most = Double(max(1, rows.map(\.count).max() ?? 1))
     let lines = rows.map { row in

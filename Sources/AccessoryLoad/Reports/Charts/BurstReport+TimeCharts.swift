@@ -3,11 +3,11 @@ import AccessoryRuns
 
 /// The charts over time: throughput, latency, attachments.
 extension BurstReport {
-  /// How long bursts were sent, in nanoseconds; the end of every axis of time.
+  /// How long bursts were sent, in nanoseconds; every time axis ends there.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
-    // What earlier versions wrote has no warm-up.
+    // Reports of earlier versions have no warm-up.
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
@@ -20,8 +20,8 @@ extension BurstReport {
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices as charts show them, with their bounds. A short rest at the end is drawn with the slice before it, because
-  /// a few bytes in a few milliseconds would look like a peak.
+  /// The slices as charts show them, with their bounds. A short remainder at the end is merged with the slice before
+  /// it, because a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -30,7 +30,7 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // A rest shorter than a millisecond does not reach beyond the axis.
+      // A remainder shorter than a millisecond does not extend beyond the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
@@ -68,7 +68,8 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes a second of each slice: sent and received, as they flowed; those of completed bursts where that is not known.
+  /// Bytes per second in each slice: sent and received as they flowed, or, if that is not known, those of completed
+  /// bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -103,7 +104,7 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The shades of the heat map: of the cell with the most bursts, a tenth of it, and so on.
+  /// The shades of the heat map: one for the cell with the most bursts, one for a tenth of it, and so on.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
@@ -129,7 +130,7 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// 5 for the most, and one less each time that the number is divided by the same.
+  /// 5 for the most bursts, and one less for each division by the same factor.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
@@ -140,10 +141,10 @@ extension BurstReport {
     return shade
   }
 
-  /// The factor between two shades, so that a single burst has the lightest.
+  /// The factor between two shades, chosen so that a single burst has the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
-  /// The sites that the chart of attachments shows, each with a row.
+  /// The sites in the chart of attachments, one per row.
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
 
   func attachmentChart(_ width: Plot.Width) -> String {
@@ -172,7 +173,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// The names of rows, as long as there is room, no two of them the same; whole ones are in the table.
+  /// The names of rows, shortened to fit, no two of them equal; the table shows full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
