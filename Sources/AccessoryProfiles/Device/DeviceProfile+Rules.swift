@@ -1,13 +1,13 @@
 import IAP2
 
-// What a device answers by itself. The order of the messages after identification is that of a car's log; two makes of
-// car wait for 4E0E and 4E0A before they go on.
+// What a device answers by itself. The order of the messages after identification comes from a car's log; two makes of
+// car wait for 4E0E and 4E0A before they continue.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
-  /// The rules that are played: those of the user first, and the ready-made ones that they do not replace.
+  /// The rules that are played: first the user's, then the built-in ones that the user's do not replace.
   public var messageRules: [MessageRule] { self == Self.standard ? Self.standardRules : madeRules }
 
   private var madeRules: [MessageRule] {
@@ -37,9 +37,9 @@ extension DeviceProfile {
     .init(id, .bytes(withUnsafeBytes(of: value.bigEndian) { Array($0) }))
   }
 
-  /// What is sent at connection.
+  /// What is sent when an accessory connects.
   private var updates: [MessageRule] {
-    // Devices repeat it until it is answered.
+    // Devices repeat this until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
     askWiFi.every = 2_000
     return [

@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// What an Apple device tells accessories about itself, and what it answers: the settings behind the messages that easim
-/// sends as a host, and rules of the user's own.
+/// What an Apple device tells accessories about itself, and how it answers them: the settings behind the messages that
+/// easim sends as a host, and the user's own rules.
 ///
-/// The ready-made answers go to accessories that declare to receive them (``messageRules``).
+/// The built-in answers go to accessories that declare that they can receive them (``messageRules``).
 public struct DeviceProfile: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -14,56 +14,56 @@ public struct DeviceProfile: Equatable, Sendable {
   public var language = "en"
   /// Its identifier (4E0C).
   public var uuid = "00000000-0000-4000-8000-00000000EA51"
-  /// Its Bluetooth address (4E0E, 00B2).
+  /// The device's Bluetooth address (4E0E, 00B2).
   public var bluetooth = Profile.MACAddress(0x0200_5E00_EA51)
-  /// Its identifier on USB (4E0E).
+  /// The device's identifier on USB (4E0E).
   public var usb = "00008030-0000EA51"
   /// Minutes from UTC (4E0B).
   public var zone: Int16 = 0
-  /// Minutes of daylight saving (4E0B).
+  /// The daylight saving offset in minutes (4E0B).
   public var daylight: Int8 = 0
-  /// The state of its battery.
+  /// The state of the device's battery.
   public var power = Power()
   /// Its Wi-Fi network.
   public var wifi = WiFi()
   /// What it plays.
   public var nowPlaying = NowPlaying()
-  /// The report that a HID accessory gets once it has started (6801); nil for none.
+  /// The report that a HID accessory receives once it has started (6801); nil for none.
   public var hidReport: [UInt8]? = [0]
-  /// What it asks a location receiver for (FFFA).
+  /// What the device requests from a location receiver (FFFA).
   public var location: [Sentence] = [.gga, .rmc]
-  /// The key that it gives in out-of-band pairing (00B2).
+  /// The key that the device sends in out-of-band pairing (00B2).
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate of audio as a USB device (DA01) in Hz, one of `audioRates`.
   public var audioRate = 48_000
-  /// Whether it answers by itself what it understands.
+  /// Whether the device answers by itself whatever it understands.
   public var answers = true
-  /// Rules of the user's own. One that sends the same message on the same occasion as a ready-made one replaces it.
+  /// The user's own rules. A rule that sends the same message on the same occasion as a built-in one replaces it.
   public var rules: [MessageRuleEntry] = []
 
   /// The defaults.
   public init() {}
 
-  /// The sample rates that DA01 has numbers for, in Hz.
+  /// The sample rates in Hz for which DA01 has numbers.
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
   /// The contents of AE01.
   public struct Power: Equatable, Sendable {
-    /// The most that the accessory may draw, in mA.
+    /// The maximum current that the accessory may draw, in mA.
     public var maximumCurrent: UInt16 = 100
-    /// Whether the battery charges when there is power.
+    /// Whether the battery charges when power is available.
     public var willCharge = false
     /// The accessory's power mode.
     public var mode: UInt8 = 0
     /// Whether an external charger is connected.
     public var externalCharger = false
-    /// How far charging is.
+    /// The charging state.
     public var charging = Charging.no
     /// The battery's level in percent.
     public var battery: UInt16 = 80
 
-    /// How far charging is.
+    /// The charging state.
     public enum Charging: String, CaseIterable, Sendable {
       /// Not charging.
       case no
@@ -94,7 +94,7 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssid = "easim"
     /// Its passphrase.
     public var passphrase = "easim-wifi"
-    /// The number of the name's parameter; the passphrase has the next.
+    /// The number of the name's parameter; the passphrase has the next number.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
@@ -115,9 +115,9 @@ public struct DeviceProfile: Equatable, Sendable {
     public var artist = "easim"
     /// The album.
     public var album = "Test signals"
-    /// How long it is.
+    /// The duration of the track.
     public var duration = Duration.seconds(180)
-    /// Whether it is playing.
+    /// Whether the track is playing.
     public var isPlaying = true
     /// The app's name.
     public var app = "Music"
@@ -137,7 +137,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// What a location receiver can be asked for.
+  /// What a device can request from a location receiver.
   public enum Sentence: String, CaseIterable, Sendable {
     /// The fix, an NMEA sentence.
     case gga = "GGA"
@@ -154,7 +154,7 @@ public struct DeviceProfile: Equatable, Sendable {
     /// The heading.
     case heading
 
-    /// Its parameter in FFFA.
+    /// The corresponding parameter in FFFA.
     public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
   }
 }

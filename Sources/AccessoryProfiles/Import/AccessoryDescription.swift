@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
-/// Three generations of the layout are known. They differ only in which lines there are; each field's line ends in a
-/// space, two fields have no space after the colon, what is missing prints as `(null)`, and the protocols are printed
-/// as Foundation prints an array.
+/// Three generations of the layout are known. They differ only in which lines they contain. The line of each field ends
+/// with a space, two fields have no space after the colon, missing values print as `(null)`, and the protocols are
+/// printed the way Foundation prints an array.
 ///
 /// ```swift
 /// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
@@ -24,11 +24,11 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols it can be used with at the moment; none during the flicker.
+  /// The protocols that can be used at the moment; none during the first half of a flicker.
   public var protocols: [String]
   /// The address of the object, which means nothing outside the process that printed it.
   public var address: UInt64 = 0
-  /// Whether it is attached.
+  /// Whether the accessory is attached.
   public var isConnected = true
   /// The id of this connection.
   public var connectionID: UInt64 = 0
@@ -41,7 +41,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   /// The layout.
   public var generation: Generation = .b
 
-  /// A description with the sizes of current authentication, attached, as the current dumps print it.
+  /// A description of an attached accessory with the sizes of current authentication, as current dumps print it.
   public init(identity: Profile.Identity, protocols: [String]) {
     self.identity = identity
     self.protocols = protocols
@@ -49,7 +49,7 @@ public struct AccessoryDescription: Equatable, Sendable {
     certData = Profile.Authentication.Generation.current.certData
   }
 
-  /// The description of the accessory of a profile.
+  /// The description of a profile's accessory.
   public init(_ profile: Profile) {
     self.init(identity: profile.identity, protocols: profile.protocols.map(\.name))
     certSerial = profile.authentication.certSerial
@@ -86,8 +86,8 @@ public struct AccessoryDescription: Equatable, Sendable {
 
 /// Texts and lists as Foundation's `description` writes them: the old property list format, in ASCII.
 enum PropertyListText {
-  /// A list with its elements on lines of their own, four spaces in; an element is quoted as soon as it holds more
-  /// than letters and digits, which every protocol's name does.
+  /// A list with its elements on separate lines, indented by four spaces; an element is quoted if it contains anything
+  /// but letters and digits, which every protocol name does.
   static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"
@@ -111,7 +111,7 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Resolves the escapes; any other backslash stays, since a name may have one that was not escaped.
+  /// Resolves the escapes; any other backslash stays, because a name may contain one that was not escaped.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]
@@ -126,7 +126,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// The character of the escape whose backslash is before `rest`, and how much of `rest` it takes.
+  /// The character of the escape whose backslash precedes `rest`, and how much of `rest` it takes.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

@@ -12,25 +12,25 @@ import AccessoryFormats
 /// imported.problems.map(\.description)
 /// ```
 public struct AccessoryImport: Equatable, Sendable {
-  /// One accessory of the text.
+  /// One accessory in the text.
   public struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. What a dump does not show has the defaults.
+    /// The profile, named after the model. Anything that a dump does not show has its default.
     public var profile: Profile
-    /// The line of the text where it begins.
+    /// The line of the text where the accessory begins.
     public var line: Int
-    /// The layout it was printed in.
+    /// The layout in which it was printed.
     public var generation: AccessoryDescription.Generation
     /// The object's address, as printed.
     public var address: UInt64
-    /// Whether it was attached.
+    /// Whether the accessory was attached.
     public var isConnected: Bool
     /// The id of the connection, if the dump has one.
     public var connectionID: UInt64?
   }
 
-  /// The accessories that could be read, in their order.
+  /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// What could not be understood, by line; a text without an accessory is such a problem too.
+  /// What could not be understood, by line; a text without an accessory is such a problem, too.
   public let problems: [SourceProblem]
 
   /// Reads a text.
@@ -43,11 +43,11 @@ public struct AccessoryImport: Equatable, Sendable {
   }
 }
 
-/// Reads the lines of a text with debug descriptions in it: a machine with one event, a line.
+/// Reads the lines of a text that contains debug descriptions: a machine with one event, a line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
-/// `protocols` the elements of the list, until the closing brace. A second opening before the brace ends the first
-/// accessory too, so that a log that was cut still gives what it holds.
+/// `protocols` the elements of the list, until the closing brace. A second opening before the brace also ends the first
+/// accessory, so that a truncated log still yields what it contains.
 struct DumpReader {
   /// What has been read of an accessory.
   struct Draft {
@@ -138,7 +138,7 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes what the end of the text or another accessory interrupts.
+  /// Completes an accessory that the end of the text or another accessory interrupts.
   private mutating func cutShort() {
     switch state {
     case .between: break
@@ -161,19 +161,19 @@ struct DumpReader {
   }
 }
 
-/// Makes a profile from the fields of one debug description.
+/// Creates a profile from the fields of one debug description.
 struct DumpProfile {
   private let draft: DumpReader.Draft
   private let taken: [String]
   private(set) var problems: [(severity: SourceProblem.Severity, line: Int, message: String)] = []
 
-  /// `taken` are the names of the profiles made before it from the same text.
+  /// `taken` contains the names of the profiles already created from the same text.
   init(_ draft: DumpReader.Draft, taken: [String]) {
     self.draft = draft
     self.taken = taken
   }
 
-  /// The accessory; nil, with a problem, when it lacks what every accessory has.
+  /// The accessory; nil, with a problem, if it lacks a field that every accessory has.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
@@ -235,7 +235,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts recognise the two generations by the length of the certificate in the same way.
+    // Hosts distinguish the two generations by the length of the certificate in the same way.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }
@@ -270,7 +270,7 @@ struct DumpProfile {
 
   // MARK: The profile's name
 
-  /// The model in small letters with dashes, or the name if the model has no Latin letters; numbered when it is taken.
+  /// The model in lower case with dashes, or the name if the model has no Latin letters; numbered if the name is taken.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

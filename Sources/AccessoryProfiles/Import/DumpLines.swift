@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The lines of a text with debug descriptions in it, without their ends.
+/// The lines of a text that contains debug descriptions, without line ends.
 enum DumpLines {
   /// A line and its number.
   struct Line {
@@ -11,7 +11,7 @@ enum DumpLines {
   /// What begins an accessory.
   static let opening = "<EAAccessory: 0x"
 
-  /// The most that is read: a day's log is larger, and the accessory in it is a screenful.
+  /// The maximum that is read: a day's log is larger, but the accessory in it fills only a screen.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
@@ -33,7 +33,7 @@ enum DumpLines {
     return lines
   }
 
-  /// An accessory printed inside an array is one line, its line breaks, quotes and foreign letters written as escapes.
+  /// An accessory printed inside an array is one line, with line breaks, quotes and foreign letters written as escapes.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
@@ -43,7 +43,7 @@ enum DumpLines {
     return lines.map { Line(text: $0, number: number) }
   }
 
-  /// The first place of `part` in `text`.
+  /// The first position of `part` in `text`.
   static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
     let bytes = text.utf8
     var start = bytes.startIndex
@@ -57,10 +57,10 @@ enum DumpLines {
   }
 }
 
-/// The parts of a line of a debug description. A log may have put anything before a line, so they are found by what
-/// is known: the names of the fields, and the last word.
+/// The parts of a line of a debug description. A log may have put anything before a line, so they are found by what is
+/// known: the field names, and the last word.
 enum DumpLine {
-  /// The fields of the layouts, in their order.
+  /// The fields of the layouts, in order.
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
     "firmwareRevisionActive", "firmwareRevisionPending", "hardwareRevision", "dockType", "certSerial", "certData",
@@ -80,8 +80,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// The field of a line and the text after its colon. A name with the layout's two spaces before it is preferred,
-  /// then one with a blank before it, then one at the beginning of the line, since margins get lost.
+  /// The field of a line and the text after its colon. A name with the layout's two leading spaces is preferred, then
+  /// one after a blank, then one at the beginning of the line, because margins get lost.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -96,14 +96,14 @@ enum DumpLine {
     return best.map { ($0.name, line[$0.end...]) }
   }
 
-  /// A value as it was before the layout put a space on either side of it; nil for `(null)`.
+  /// A value without the spaces that the layout puts around it; nil for `(null)`.
   static func value(_ text: Substring) -> String? {
     let inner = text.hasPrefix(" ") ? text.dropFirst() : text
     let value = inner.hasSuffix(" ") ? inner.dropLast() : inner
     return value == "(null)" ? nil : String(value)
   }
 
-  /// The elements on one line of a list, the closing `)` among them.
+  /// The elements on one line of a list, including the closing `)`.
   static func elements(of line: Substring) -> [String] {
     line.split(separator: ",").flatMap { piece -> [String] in
       guard let word = lastWord(of: piece) else { return [] }
@@ -113,7 +113,7 @@ enum DumpLine {
     }
   }
 
-  /// The text between the last two quotes of a piece that ends in one.
+  /// The text between the last two quotes of a piece that ends in a quote.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

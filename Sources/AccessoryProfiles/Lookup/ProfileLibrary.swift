@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Finds profiles: in the user's folder, among those that ship, or at a path.
+/// Finds profiles: in the user's folder, among the shipped ones, or at a path.
 ///
-/// A reference with a `/` or with the ending `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
-/// the user's folder if it exists, otherwise the shipped profile of that name. A user's file may extend the shipped
-/// profile of the same name.
+/// A reference that contains a `/` or ends in `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
+/// the user's folder if it exists, otherwise the shipped profile with that name. A user's file may extend the shipped
+/// profile with the same name.
 ///
 /// ```swift
 /// let library = ProfileLibrary(userFolder: "my-profiles")
@@ -13,19 +13,19 @@ import AccessoryFormats
 /// let three = try library.template("sensor").instances(3)
 /// ```
 public struct ProfileLibrary: Sendable {
-  /// Where the user's own profiles are; nil for nowhere.
+  /// The folder of the user's own profiles; nil if there is none.
   public let userFolder: String?
-  /// Reads a file of at most so many bytes.
+  /// Reads a file up to a maximum number of bytes.
   package var readFile: @Sendable (_ path: String, _ limit: Int) throws(TextFileError) -> [UInt8] = {
     path, limit throws(TextFileError) in try TextFile.read(path, limit: limit)
   }
 
-  /// A library of the shipped profiles and, where given, of a user's folder.
+  /// A library of the shipped profiles and of the user's folder, if one is given.
   public init(userFolder: String? = nil) {
     self.userFolder = userFolder
   }
 
-  /// The names of profiles, sorted, each once; `isUsers` for those in the user's folder.
+  /// The names of profiles, sorted, each once; `isUsers` marks those in the user's folder.
   public var names: [(name: String, isUsers: Bool)] {
     let own = ownNames
     let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
@@ -37,7 +37,7 @@ public struct ProfileLibrary: Sendable {
     try template(reference).instance()
   }
 
-  /// The profile that a reference names, ready to be numbered.
+  /// The profile that a reference names, before instances are numbered.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
     return try made(wholeTree(source, chain: []), name: source.name)
@@ -80,7 +80,7 @@ public struct ProfileLibrary: Sendable {
 
     /// The profile's name.
     var name: String
-    /// What messages call the file.
+    /// The name that messages use for the file.
     var label: String
     var origin: Origin
     var bytes: [UInt8]
@@ -139,10 +139,10 @@ public struct ProfileLibrary: Sendable {
 
   // MARK: Extending
 
-  /// The largest number of files that extend each other.
+  /// The maximum number of files that extend each other.
   private static let longestChain = 32
 
-  /// The tree of a file laid over those it extends; `chain` is how one got here.
+  /// The tree of a file applied on top of those it extends; `chain` contains the files read on the way.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {
@@ -153,7 +153,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// The same for a tree that was read already.
+  /// The same for a tree that has already been read.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -182,8 +182,8 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file of another format version. Each file of a chain says its version, and it comes first: the problems
-  /// of a format that this program does not know would mean nothing.
+  /// Refuses a file of another format version. Each file of a chain states its version, and this is checked first:
+  /// problems in a format that this program does not know would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {
@@ -196,10 +196,10 @@ public struct ProfileLibrary: Sendable {
   }
 }
 
-/// The profiles that ship, embedded when the program is built, so that a binary carried elsewhere still knows them.
+/// The shipped profiles, embedded when the program is built, so that a binary copied elsewhere still has them.
 ///
-/// The files in `profiles/` are the source; the build turns each into `PackageResources.NAME_json5`. The list here is
-/// the only thing to add to for a new one, and a test compares it with the directory.
+/// The files in `profiles/` are the source; the build turns each into `PackageResources.NAME_json5`. A new one only
+/// needs to be added to this list, and a test compares the list with the directory.
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
     ("camera", PackageResources.camera_json5),

@@ -2,20 +2,20 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// Files that users write, such as profiles and scenarios: the only access of this module to the file system.
+/// Files that users write, such as profiles and scenarios: this module's only access to the file system.
 package enum TextFile {
-  /// How long a pipe or a device may take for all its bytes.
+  /// How long a pipe or a device may take to deliver all its bytes.
   package static let patience = Duration.seconds(10)
 
-  /// Reads a file of at most `limit` bytes; the error has the system's reason. A pipe, such as a shell's `<(…)`, or a device
-  /// is waited for, up to a time limit.
+  /// Reads a file of up to `limit` bytes; the error contains the system's reason. For a pipe, such as a shell's `<(…)`,
+  /// or a device, it waits up to a time limit.
   ///
   /// - Parameter onlyRegular: whether a pipe or a device is an error, as for files that other programs name.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
     var status = stat()
-    // Before it is opened, because opening a device may have an effect.
+    // Checked before opening, because opening a device may have an effect.
     guard stat(path, &status) == 0 else { throw TextFileError(path, errno) }
     try check(status, path, onlyRegular)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -53,7 +53,7 @@ package enum TextFile {
     throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
   }
 
-  /// Waits until there is something to read, or the end: of a pipe that no program has opened for writing there is neither.
+  /// Waits until there is something to read, or the end: a pipe that no program has opened for writing has neither.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -72,18 +72,17 @@ package enum TextFile {
     }
   }
 
-  /// A hint for a user whose argument was taken for a name, when there is a file of this name; empty when there is
-  /// none.
+  /// A hint for a user whose argument was taken for a name although a file with this name exists; otherwise empty.
   package static func hint(forFileNamed word: String) -> String {
     var status = stat()
     guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
     return "; to use the file with that name, write \("./\(word)".shellWord)"
   }
 
-  /// The path without links and detours; the path itself where the system knows none.
+  /// The path without links and detours; the path itself if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
-  /// The folder that a file really is in; nil when the file is not there.
+  /// The folder that really contains a file; nil if the file does not exist.
   static func folder(of path: String) -> String? {
     FilePath.real(path).map { real in
       guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
@@ -91,11 +90,11 @@ package enum TextFile {
     }
   }
 
-  /// Why the programs that a file names are not run: other users than this one and root could have written it. Nil
-  /// when they are run.
+  /// Why the programs that a file names are not run: users other than this one and root could have written the file.
+  /// nil if they are run.
   ///
-  /// The rule of ssh and git: the file and its folder belong to this user or to root, and neither the group nor
-  /// others can write to them.
+  /// The rule of ssh and git: the file and its folder must belong to this user or to root, and neither the group nor
+  /// others may write to them.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"
@@ -113,7 +112,7 @@ package enum TextFile {
 }
 
 extension Record {
-  /// Reads a file; the error has all its problems.
+  /// Reads a file; the error contains all its problems.
   package func read(file path: String) throws(SourceProblems) -> Root {
     let bytes: [UInt8]
     do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What an accessory does with the bytes of a session, as data; the simulator gives it life.
+/// What an accessory does with the bytes of a session, as data; the simulator carries it out.
 ///
 /// ```swift
 /// let source = try Behavior("source,rate=500,text=tick")
@@ -8,16 +8,16 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back what it receives.
   case echo
-  /// Counts and discards what it receives; checks, if asked, that it is what `easim burst` or EADemo sends.
+  /// Counts and discards what it receives; optionally checks that it is what `easim burst` or EADemo sends.
   case sink(check: Bool)
   /// Talks by itself.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to a program's standard input, and sends its output.
+  /// Passes the bytes to a program's standard input, and sends the program's output.
   case exec(Program)
 
-  /// The form in profiles and for `--behavior`.
+  /// The form used in profiles and for `--behavior`.
   public static let format = OneOf(
     "behavior", key: "type", example: "echo",
     shorthand: .init(pattern: "exec:[\\s\\S]*\\S[\\s\\S]*", shellCommand)
@@ -33,15 +33,14 @@ public enum Behavior: Equatable, Sendable {
     Kind(Program.format, Behavior.exec) { if case .exec(let program) = $0 { program } else { nil } }
   }
 
-  /// Reads the form of the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a shell
-  /// command. A script has rules, so it is written in a profile.
+  /// Reads the form used on the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a shell
+  /// command. A script has rules, so it can only be written in a profile.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The name in profiles and for `--behavior`.
+  /// The name used in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
-  /// `exec:` and a command for the shell; and what to write instead of the two kinds that a name and parameters cannot
-  /// say.
+  /// `exec:` and a shell command, and advice for the two kinds that a name and parameters cannot express.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
     if text.hasPrefix("exec:") {
@@ -57,13 +56,13 @@ public enum Behavior: Equatable, Sendable {
     }
   }
 
-  /// An accessory that talks by itself, such as a sensor.
+  /// An accessory that sends by itself, such as a sensor.
   public struct Source: Equatable, Sendable {
     /// What is sent repeatedly.
     public enum Pattern: Equatable, Sendable {
       /// 00, 01 … FF, 00 …, not restarted at the beginning of a chunk.
       case counting
-      /// A text, over and over.
+      /// A text, repeated.
       case text(String)
       /// Bytes from the loop's seeded random source.
       case random
@@ -71,11 +70,11 @@ public enum Behavior: Equatable, Sendable {
 
     /// Bytes per second.
     public var rate: Int
-    /// How many bytes are sent at a time; with the rate this makes the interval.
+    /// How many bytes are sent at a time; together with the rate this determines the interval.
     public var chunk: Int
     /// What is sent.
     public var pattern: Pattern
-    /// How many bytes in all; nil for as long as the session lasts.
+    /// How many bytes are sent in total; nil means as long as the session lasts.
     public var total: Int?
 
     /// A source.
@@ -128,14 +127,14 @@ public enum Behavior: Equatable, Sendable {
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.
   public struct Program: Equatable, Sendable {
-    /// The program: a path, or a name. A relative one is first searched beside the file that names it.
+    /// The program: a path, or a name. A relative one is first searched for next to the file that names it.
     public var command: String
     /// Its arguments.
     public var arguments: [String]
-    /// Variables that it gets in addition to those of every program: `NAME` passes this process's own on,
+    /// Variables that it receives in addition to those of every program: `NAME` passes on this process's value,
     /// `NAME=VALUE` sets it.
     public var environment: [String]
-    /// Where it was written. Not compared.
+    /// Where the program was named. Not compared.
     public var origin: Origin
 
     /// A program.
@@ -146,7 +145,7 @@ extension Behavior {
       self.origin = origin
     }
 
-    /// The command as a shell would take it; of a shell command the command itself.
+    /// The command as typed in a shell; for a shell command, the command itself.
     public var text: String {
       if command == "/bin/sh", arguments.count == 2, arguments[0] == "-c" { return arguments[1] }
       return ([command] + arguments).map(\.shellWord).joined(separator: " ")
@@ -168,7 +167,7 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
-    /// Whether both say the same; where they were written does not count.
+    /// Whether both are equal; where they were written does not matter.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }
@@ -195,22 +194,22 @@ extension Format<String> {
 }
 
 extension Behavior.Program {
-  /// Where a program was written.
+  /// Where a program was named.
   public struct Origin: Sendable {
-    /// The place of the command; nil when it was not read from a file.
+    /// The position of the command; nil if it was not read from a file.
     public var position: SourcePosition?
-    /// The folder of that file, where the program is looked for and runs; nil for this process's own.
+    /// The folder of that file, where the program is searched for and runs; nil means this process's own.
     public var folder: String?
-    /// Why the file is not trusted to run programs; nil when it is.
+    /// Why the file is not trusted to run programs; nil if it is.
     public var objection: String?
 
-    /// The command line, or the code of an app: trusted.
+    /// The command line, or an app's code: trusted.
     public init() {}
   }
 }
 
 extension Profile {
-  /// The programs that its sessions run, each with the path of its behavior in the profile.
+  /// The programs that the profile's sessions run, each with the path of its behavior in the profile.
   public var programs: [(path: String, program: Behavior.Program)] {
     var found: [(String, Behavior.Program)] = []
     if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {
@@ -222,19 +221,19 @@ extension Profile {
     return found
   }
 
-  /// Lets its programs run although the file that names them is not trusted.
+  /// Lets the programs run although the file that names them is not trusted.
   public mutating func allowPrograms() {
     changePrograms { _, program in program.origin.objection = nil }
   }
 
-  /// Notes where each program was written, from the tree that the profile was read from.
+  /// Records where each program was named, using the tree that the profile was read from.
   mutating func placePrograms(in tree: JSON5Value) {
     var objections: [String: String?] = [:]
     changePrograms { path, program in
       let place = tree.position(at: "\(path).command")
       program.origin.position = place
       program.origin.folder = TextFile.folder(of: place.file)
-      // Any part of it may come from a file that this one extends.
+      // Any part of the profile may come from a file that it extends.
       program.origin.objection =
         tree.nearest(to: path).files.sorted().lazy.compactMap { file -> String? in
           if let known = objections[file] { return known }
@@ -259,7 +258,7 @@ extension Profile {
 }
 
 extension JSON5Value {
-  /// The files that it and everything in it were written in.
+  /// The files from which this value and everything in it were read.
   fileprivate var files: Set<String> {
     let inside: [JSON5Value] =
       switch content {

@@ -1,9 +1,9 @@
 import AccessoryFormats
 
 extension Profile {
-  /// How an accessory describes itself: the fields that `EAAccessory` shows, named as Apple names them.
+  /// How an accessory describes itself: the fields that `EAAccessory` shows, with Apple's names.
   ///
-  /// All but the optional ones are mandatory in identification. Texts may hold `{index}`; see ``ProfileTemplate``.
+  /// All but the optional fields are mandatory in identification. Texts may contain `{index}`; see ``ProfileTemplate``.
   public struct Identity: Equatable, Sendable {
     /// The name that users see.
     public var name: String
@@ -11,28 +11,29 @@ extension Profile {
     public var manufacturer: String
     /// The model.
     public var modelNumber: String
-    /// The serial number, by which apps and easim recognise one accessory.
+    /// The serial number, by which apps and easim recognise an accessory.
     public var serialNumber: String
-    /// The firmware that runs (`firmwareRevisionActive` in Apple's dump).
+    /// The firmware version in use (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String
-    /// Firmware that is staged and not yet active.
+    /// Firmware that is staged but not active yet.
     public var firmwareRevisionPending: String?
     /// The hardware revision.
     public var hardwareRevision: String
-    /// The MFi product plan (`ppid` in Apple's dump): 16 hex digits or `NNNNNN-NNNN` in the dumps known.
+    /// The MFi product plan (`ppid` in Apple's dump): 16 hex digits or `NNNNNN-NNNN` in all known dumps.
     public var productPlanUID: String?
-    /// The region code; nil in every dump known.
+    /// The region code; nil in every known dump.
     public var regionCode: String?
-    /// The 30-pin dock's kind; empty on everything modern.
+    /// The kind of 30-pin dock; empty on modern accessories.
     public var dockType: String
     /// The current language of the accessory.
     public var currentLanguage: String
     /// The supported languages, at least one.
     public var supportedLanguages: [String]
-    /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil where it names none.
+    /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil if the accessory
+    /// names none.
     public var appMatchTeamID: String?
 
-    /// An identity with defaults for what few accessories differ in.
+    /// An identity with defaults for the fields in which few accessories differ.
     public init(
       name: String, manufacturer: String, modelNumber: String, serialNumber: String,
       firmwareRevision: String = "1.0", hardwareRevision: String = "1.0"
@@ -62,7 +63,7 @@ extension Profile {
         "the developer team of the accessory's app: AppMatchTeamID in its identification")
     }
 
-    /// The texts, in the order in which they are written. Each may hold `{index}`.
+    /// The texts, in the order in which they are written. Each may contain `{index}`.
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the maker"),
       Text("modelNumber", \.modelNumber, "the model"),
@@ -79,7 +80,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "its current language", hasDefault: true),
     ]
 
-    /// A text of the identity: its key, and what puts an instance's number into it.
+    /// A text of the identity: its key, and how an instance's number is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
@@ -93,7 +94,7 @@ extension Profile {
         fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
       }
 
-      /// One that may be `null`, which is what Apple's dump prints as `(null)`.
+      /// A text that may be `null`, which Apple's dump prints as `(null)`.
       init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
         field = Field(
           key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)
@@ -106,10 +107,10 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The longest text of an identification, in Unicode scalars; the wire's own limit is far above.
+  /// The longest text in an identification, in Unicode scalars; the wire's own limit is far higher.
   private static let longestText = 255
 
-  /// A text of the identification, which may hold `{index}`.
+  /// A text in the identification, which may contain `{index}`.
   fileprivate static func identification(mayBeBlank: Bool) -> Format {
     let shape = TextShape("identification text", pattern: "^[^\\u0000]*$", length: 0...longestText)
     return Format(.text(shape)) { value, place in

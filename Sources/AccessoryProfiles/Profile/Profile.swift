@@ -3,8 +3,8 @@ import AccessoryFormats
 /// What an accessory is and does: its identity, its link, and its behavior.
 ///
 /// A profile is a value. It is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by
-/// ``AccessoryImport``, or made in Swift; the simulator uses it without files. Its sections are the sections of the
-/// file, and each has defaults, so that the shortest profile is an identity and a protocol.
+/// ``AccessoryImport``, or created in Swift; the simulator uses it without files. Its sections are those of the file,
+/// and each has defaults, so that the shortest profile consists of an identity and a protocol.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -15,38 +15,38 @@ public struct Profile: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The name in the library: the file's name without its ending.
+  /// The name in the library: the file's name without its extension.
   public var name: String
   /// One sentence for `easim profile list`.
   public var summary: String
   /// The accessory's identity.
   public var identity: Identity
-  /// The External Accessory protocols it offers, in the order it declares them.
+  /// The External Accessory protocols that the accessory offers, in the order in which it declares them.
   public var protocols: [SessionProtocol]
-  /// What it asks for when the link is set up.
+  /// The values that the accessory requests when the link is set up.
   public var link: Link
-  /// How it proves to be a licensed accessory.
+  /// How the accessory proves that it is licensed.
   public var authentication: Authentication
-  /// What it declares about power.
+  /// What the accessory declares about power.
   public var power: Power
-  /// Which control messages it declares.
+  /// Which control messages the accessory declares.
   public var messages: Messages
-  /// The transports it declares.
+  /// The transports that the accessory declares.
   public var transports: [Transport]
-  /// What it is as a USB device.
+  /// The accessory's description as a USB device.
   public var usb: USB
-  /// What it does with the bytes of a session, unless a protocol says otherwise.
+  /// What the accessory does with the bytes of a session, unless a protocol specifies something else.
   public var behavior: Behavior
   /// Its HID functions.
   public var hid: [HID] = []
-  /// Its location receiver; nil for none.
+  /// The accessory's location receiver; nil for none.
   public var location: Location?
-  /// The control messages that it sends by itself.
+  /// The control messages that the accessory sends by itself.
   public var rules: [MessageRuleEntry] = []
   /// Its quirks.
   public var quirks: [Quirk]
 
-  /// A profile with defaults for everything but the identity.
+  /// A profile with defaults for everything except the identity.
   public init(name: String, identity: Identity, protocols: [SessionProtocol] = []) {
     self.name = name
     summary = ""
@@ -67,7 +67,8 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Gives the accessory a quirk; one of the same kind is replaced, as when the command line overrides the file.
+  /// Gives the accessory a quirk; it replaces one of the same kind, for example when the command line overrides the
+  /// file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
@@ -120,7 +121,7 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the tree of a profile file. It is whole: where the file extends another, one has been laid over the other,
+  /// Reads the tree of a profile file. It must be complete: if the file extends another, they have already been merged,
   /// and every value still knows the file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
@@ -134,7 +135,7 @@ extension Profile {
   /// Everything that is wrong or suspicious about the profile, by the paths of its file's keys; empty for a correct
   /// one.
   ///
-  /// A profile from a file was checked when it was read, and only the warnings remain. A profile made in Swift is
+  /// A profile from a file was checked when it was read, so only the warnings remain. A profile created in Swift is
   /// checked here, by the same rules.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
@@ -142,7 +143,7 @@ extension Profile {
     return problems.problems
   }
 
-  /// The profile as a tree, with what differs from the defaults; reading it gives the profile back.
+  /// The profile as a tree with everything that differs from the defaults; reading it restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
   /// The profile as the text of a file, with a comment at the top.
@@ -158,11 +159,11 @@ extension Format<[Profile.SessionProtocol]> {
   }
 }
 
-/// A profile as it is in its file, from which any number of accessories are made.
+/// A profile as its file defines it, from which any number of accessories are created.
 ///
-/// In texts of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must differ in
-/// the serial number: when it has no `{index}` and there are several instances, `-1`, `-2` … are appended to it. The
-/// address of a Bluetooth transport is counted up from the one in the file.
+/// In texts of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must have different
+/// serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` … are
+/// appended. A Bluetooth transport's address counts up from the one in the file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
@@ -180,7 +181,7 @@ public struct ProfileTemplate: Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// So many accessories, numbered from 1.
+  /// This many accessories, numbered from 1.
   public func instances(_ count: Int) -> [Profile] {
     (0..<max(count, 0)).map { instance($0 + 1, of: count) }
   }
@@ -202,8 +203,8 @@ public struct ProfileTemplate: Equatable, Sendable {
   }
 }
 
-/// Texts with a place for the number of an instance: `{index}`, `{index:04}` (at least four digits, filled with
-/// zeros), `{index:04x}` (the same in hex). Everything else in braces is text.
+/// Texts with a placeholder for the number of an instance: `{index}`, `{index:04}` (at least four digits, padded with
+/// zeros), `{index:04x}` (the same in hex). Anything else in braces is text.
 enum TemplateText {
   private static let opening = "{index"
 
@@ -212,7 +213,7 @@ enum TemplateText {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// What is wrong with a template; nil when it is correct.
+  /// What is wrong with a template; nil if it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
@@ -235,7 +236,7 @@ enum TemplateText {
     case index(digits: Int, radix: Int)
   }
 
-  /// Nil when a template is malformed.
+  /// nil if a template is malformed.
   private static func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var literal = ""

@@ -1,18 +1,18 @@
 import AccessoryFormats
 
-/// The rules for several keys together: duplicates, references, and combinations that are allowed but probably a
+/// The rules that involve several keys: duplicates, references, and combinations that are allowed but probably a
 /// mistake.
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
-  /// The paths of the protocols and transports, in the order of the profile's; a file's may have gaps where an entry
-  /// could not be read.
+  /// The paths of the protocols and transports, in the profile's order; a file may have gaps where an entry could not
+  /// be read.
   let protocolPaths: [String]
   private let transportPaths: [String]
   /// The paths of the values that could not be read.
   private let unreadable: [String]
 
-  /// Checks a profile that was read from `object`, and reports what it finds with its place there.
+  /// Checks a profile that was read from `object`, and reports problems with their places there.
   static func run(_ profile: Profile, _ object: ObjectReader) {
     let check = ProfileCheck(profile, object)
     check.checkLanguages()
@@ -39,8 +39,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// `reliesOn` are the paths of other values that the conclusion depends on; when one of them could not be read,
-  /// there is no report, because a default was used.
+  /// `reliesOn` contains the paths of other values that the conclusion depends on. If one of them could not be read,
+  /// nothing is reported, because a default was used.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -116,7 +116,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Also for protocols of native transport: without endpoints for them their sessions go over the link.
+    // Also for protocols with native transport: without endpoints for them, their sessions use the link.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

@@ -3,7 +3,7 @@ import AccessoryFormats
 import IAP2
 
 extension Profile {
-  /// How an accessory proves to be licensed, and what Apple's dump shows of the proof.
+  /// How an accessory proves that it is licensed, and what Apple's dump shows of the proof.
   public struct Authentication: Equatable, Sendable {
     /// The two families of authentication coprocessors.
     public enum Generation: String, CaseIterable, Sendable {
@@ -14,7 +14,7 @@ extension Profile {
 
       /// What `certSerial` shows: 16 or 15 bytes.
       public var certSerial: Int { self == .current ? 16 : 15 }
-      /// What `certData` shows: 607 or 908 bytes in the dumps known.
+      /// What `certData` shows: 607 or 908 bytes in all known dumps.
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
@@ -30,9 +30,9 @@ extension Profile {
     public var generation: Generation
     /// What is signed.
     public var challenge: Challenge
-    /// The length of the certificate's serial number that dumps show.
+    /// The length of the certificate's serial number in dumps.
     public var certSerial: Int
-    /// The length of the certificate that dumps show.
+    /// The length of the certificate in dumps.
     public var certData: Int
 
     /// Authentication with the sizes of its generation.
@@ -43,7 +43,7 @@ extension Profile {
       certData = generation.certData
     }
 
-    /// Zero is what a dump shows before the accessory is authenticated.
+    /// Dumps show zero before the accessory is authenticated.
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
@@ -69,13 +69,13 @@ extension Profile {
 extension Profile {
   /// What an accessory declares about power in its identification.
   public struct Power: Equatable, Sendable {
-    /// Whether it can feed the device.
+    /// Whether the accessory can power the device.
     public enum Capability: String, CaseIterable, Sendable {
-      /// It gives no power.
+      /// The accessory provides no power.
       case none
       /// The reserved value 1.
       case reserved
-      /// It can feed and charge the device.
+      /// The accessory can power and charge the device.
       case advanced
 
       /// The number on the wire.
@@ -88,12 +88,12 @@ extension Profile {
       }
     }
 
-    /// Whether it can feed the device.
+    /// Whether the accessory can power the device.
     public var capability: Capability = .none
-    /// The most it draws from the device, in milliamperes.
+    /// The maximum current that the accessory draws from the device, in milliamperes.
     public var maximumCurrent: UInt16 = 0
 
-    /// No power either way.
+    /// No power in either direction.
     public init() {}
 
     static let format = Record("power", "what the accessory declares about power", Power()) {
@@ -111,9 +111,9 @@ extension Profile {
   /// The control messages that an accessory declares in its identification. A device sends only messages that are
   /// declared as received.
   public struct Messages: Equatable, Sendable {
-    /// What it sends: by default the status of a session (0xEA03).
+    /// The messages that the accessory sends: by default the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
-    /// What it receives: by default the start and the stop of a session (0xEA00, 0xEA01).
+    /// The messages that the accessory receives: by default the start and the stop of a session (0xEA00, 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
     /// What every accessory with External Accessory sessions declares.
@@ -129,14 +129,15 @@ extension Profile {
     }
   }
 
-  /// A control message, by its number or by its name in the protocol's message table. A file keeps the form it has.
+  /// A control message, by number or by its name in the protocol's message table. A file keeps the form in which it was
+  /// written.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     /// By number.
     case id(UInt16)
     /// By name: `StartExternalAccessoryProtocolSession`.
     case name(String)
 
-    /// The message's number; nil for an unknown name, which no file has.
+    /// The message's number; nil for an unknown name, which files cannot contain.
     public var messageID: MessageID? {
       switch self {
       case .id(let id): MessageID(rawValue: id)
@@ -152,7 +153,7 @@ extension Profile {
       }
     }
 
-    /// How it is written. Names are checked.
+    /// How the message is written. Names are checked.
     public static let format = Format<MessageName>(
       .either([
         .integer(0...0xFFFF),
@@ -201,7 +202,7 @@ extension Profile {
 }
 
 extension Profile {
-  /// What an accessory is as a USB device.
+  /// An accessory's description as a USB device.
   public struct USB: Equatable, Sendable {
     /// The bus speeds that have bulk endpoints.
     public enum Speed: String, CaseIterable, Sendable {
@@ -213,17 +214,17 @@ extension Profile {
       case `super`
     }
 
-    /// The vendor id; by default that of pid.codes, which lends it for tests.
+    /// The vendor ID; by default that of pid.codes, which lends it for tests.
     public var vendor: UInt16 = 0x1209
-    /// The product id; by default pid.codes' first one for tests.
+    /// The product ID; by default the first one that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001
-    /// The manufacturer string; nil for the identity's.
+    /// The manufacturer string; nil means the identity's.
     public var manufacturerString: String?
-    /// The product string; nil for the identity's name.
+    /// The product string; nil means the identity's name.
     public var productString: String?
-    /// The serial string; nil for the identity's.
+    /// The serial string; nil means the identity's.
     public var serialString: String?
-    /// How fast the accessory can be.
+    /// The accessory's maximum speed.
     public var speed: Speed = .high
 
     /// The defaults.

@@ -5,11 +5,11 @@ extension Profile {
   public struct SessionProtocol: Equatable, Sendable {
     /// The name, in reverse DNS: `com.lawaken.iap2`.
     public var name: String
-    /// Its number on the wire; different for each protocol of an accessory.
+    /// The protocol's number on the wire; different for each protocol of an accessory.
     public var id: UInt8
     /// What the device does when no app for it is installed.
     public var matchAction: MatchAction
-    /// What the accessory does with this protocol's bytes; nil for what the profile does.
+    /// What the accessory does with this protocol's bytes; nil means what the profile does.
     public var behavior: Behavior?
     /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport).
     /// On cables without such endpoints the sessions use the link.
@@ -46,10 +46,11 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// So many protocols of native transport fit on one USB device: each takes an endpoint number, and iAP2 two.
+    /// The maximum number of native-transport protocols on one USB device: each takes an endpoint number, and iAP2
+    /// takes two.
     static let mostNative = 13
 
-    /// What is wrong with a protocol's name; nil when it is reverse DNS: two parts or more, separated by dots, of
+    /// What is wrong with a protocol's name; nil if it is in reverse DNS form: two or more parts, separated by dots, of
     /// letters (of any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -66,22 +67,22 @@ extension Profile {
     }
   }
 
-  /// What the device does when an accessory's protocol has no app. Higher numbers than the three known ones have been
-  /// seen on the wire, so any is carried.
+  /// What the device does if no app supports an accessory's protocol. Numbers above the three known ones have been seen
+  /// on the wire, so any number is allowed.
   public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
     /// The number on the wire.
     public var rawValue: UInt8
 
-    /// A match action by its number.
+    /// A match action with this number.
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
     /// Nothing.
     public static let none = MatchAction(rawValue: 0)
-    /// The user is asked whether to look for an app.
+    /// Ask the user whether to look for an app.
     public static let optional = MatchAction(rawValue: 1)
-    /// An app is looked for without an alert.
+    /// Look for an app without asking.
     public static let noAlert = MatchAction(rawValue: 2)
 
     /// A word, or the number itself.
@@ -99,13 +100,13 @@ extension Profile {
 }
 
 extension Profile {
-  /// A HID function that an accessory declares. What it does is messages: StartHID, AccessoryHIDReport.
+  /// A HID function that an accessory declares. Its activity consists of messages: StartHID, AccessoryHIDReport.
   public struct HID: Equatable, Sendable {
     /// What it is.
     public enum Function: String, CaseIterable, Sendable {
       /// A keyboard.
       case keyboard
-      /// Keys for what is playing.
+      /// Keys that control playback.
       case mediaRemote
       /// A pointer for AssistiveTouch.
       case assistiveTouch
@@ -156,7 +157,7 @@ extension Profile {
     }
   }
 
-  /// A location receiver that an accessory declares. What it sends is messages: LocationInformation.
+  /// A location receiver that an accessory declares. It sends messages: LocationInformation.
   public struct Location: Equatable, Sendable {
     /// The component's number.
     public var id: UInt16 = 0
@@ -165,7 +166,7 @@ extension Profile {
     /// What it has.
     public var provides: [DeviceProfile.Sentence] = [.gga, .rmc]
 
-    /// A receiver of the usual sentences.
+    /// A receiver with the usual sentences.
     public init() {}
 
     static let format = Record("location", "the location receiver that the accessory declares", Location()) {

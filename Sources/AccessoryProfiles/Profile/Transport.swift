@@ -19,7 +19,7 @@ extension Profile {
 
     /// What it is.
     public var kind: Kind
-    /// The component's number, different for each of an accessory.
+    /// The component's number, different for each component of an accessory.
     public var id: UInt16
     /// The component's name.
     public var name: String
@@ -34,7 +34,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The kinds in files; the address of a Bluetooth transport has its own key.
+    /// The kinds used in files; a Bluetooth transport's address has its own key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }
@@ -113,42 +113,42 @@ extension Format<Profile.MACAddress> {
 }
 
 extension Profile {
-  /// What an accessory asks for when the link is set up: the payload of its SYN, field by field.
+  /// What an accessory requests when the link is set up: the payload of its SYN, field by field.
   ///
-  /// The ranges are those of the wire. The defaults are ours, in the middle of what real accessories ask for.
+  /// The ranges are those of the wire. The defaults are ours, in the middle of what real accessories request.
   public struct Link: Equatable, Sendable {
-    /// How many packets it takes before it acknowledges one.
+    /// How many packets the accessory accepts before it acknowledges one.
     public var maximumOutstandingPackets: UInt8 = 16
-    /// The longest packet it takes, header and checksums included.
+    /// The longest packet that the accessory accepts, including header and checksums.
     public var maximumPacketLength: UInt16 = 4096
-    /// When an unacknowledged packet is sent again.
+    /// When an unacknowledged packet is retransmitted.
     public var retransmissionTimeout: Duration = .milliseconds(2000)
-    /// How long an acknowledgement may be held back.
+    /// How long an acknowledgement may be delayed.
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
-    /// How often a packet is sent again before the link is given up.
+    /// How often a packet is retransmitted before the link is given up.
     public var maximumRetransmissions: UInt8 = 30
     /// How many packets one acknowledgement may confirm.
     public var maximumCumulativeAcknowledgements: UInt8 = 8
     /// The session that carries control messages.
     public var controlSession: UInt8 = 1
-    /// The version of the control session; what 2 changes is not public.
+    /// The version of the control session; no public source describes version 2.
     public var controlSessionVersion: UInt8 = 1
     /// The session that carries External Accessory data.
     public var externalAccessorySession: UInt8 = 2
-    /// The session that carries file transfers, where there is one.
+    /// The session that carries file transfers, if there is one.
     public var fileTransferSession: UInt8?
-    /// Whether the link does without acknowledgements; the counts and timeouts are then zero on the wire.
+    /// Whether the link uses no acknowledgements; the counts and timeouts are then zero on the wire.
     public var zeroAcknowledgement = false
 
     /// The defaults.
     public init() {}
 
-    /// The ids of the sessions, the file transfer's last and only where there is one.
+    /// The ids of the sessions; the file transfer's comes last, if there is one.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }
 
-    /// How it is written.
+    /// How the link is written in files.
     static let format = Record("link", "what the accessory requests during link setup", Link()) {
       Field(
         "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),

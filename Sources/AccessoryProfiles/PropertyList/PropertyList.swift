@@ -1,9 +1,10 @@
 import AccessoryFormats
 
-/// A value of a property list: of an Info.plist, XML or binary. Only strings are kept, with what they are in.
+/// A value in a property list, for example an Info.plist, in XML or binary form. Only strings and the values around
+/// them are kept.
 ///
-/// Files have limits, because the bytes are a stranger's: a few hundred kilobytes of nested tags would overflow the stack,
-/// and a binary file can refer to one value many times, so that a few hundred bytes would become gigabytes.
+/// Files are limited, because their bytes are untrusted: a few hundred kilobytes of nested tags would overflow the
+/// stack, and a binary file can refer to one value many times, so that a few hundred bytes would become gigabytes.
 ///
 /// ```swift
 /// let list = try PropertyList(path: "Info.plist")
@@ -20,11 +21,11 @@ public enum PropertyList: Equatable, Sendable {
 
   /// The longest file that is read.
   public static let longest = 1 << 20
-  /// How deep arrays and dictionaries may be nested.
+  /// How deeply arrays and dictionaries may be nested.
   public static let deepest = 64
-  /// How many values a binary file may have, counted each time one is referred to.
+  /// How many values a binary file may have, counting each reference.
   public static let mostValues = 100_000
-  /// How many bytes of text and data a binary file may have, counted each time one is referred to.
+  /// How many bytes of text and data a binary file may have, counting each reference.
   public static let mostContent = 8 << 20
 
   /// Reads a file.
@@ -38,7 +39,7 @@ public enum PropertyList: Equatable, Sendable {
 
   /// Reads bytes.
   ///
-  /// - Parameter path: where they come from, for messages.
+  /// - Parameter path: where the bytes come from, for messages.
   public init(_ bytes: [UInt8], path: String) throws(SourceProblem) {
     guard bytes.count <= Self.longest else {
       throw SourceProblem(at: nil, "\(path) has more than \(Self.longest) bytes, the most it may have")
@@ -51,13 +52,13 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// The value of a key, when this is a dictionary that has it.
+  /// The value of a key, if this is a dictionary that has it.
   public subscript(key: String) -> PropertyList? {
     guard case .dictionary(let members) = self else { return nil }
     return members[key]
   }
 
-  /// What the value is, for messages.
+  /// A description of the value, for messages.
   public var summary: String {
     switch self {
     case .text(let text): "the string '\(Excerpt.of(text))'"
@@ -67,7 +68,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// The strings of an array. A single string counts as an array of one, as it does for Apple's systems.
+  /// The strings in an array. A single string counts as an array of one, as on Apple's systems.
   ///
   /// - Parameter place: the file and the key, for messages.
   public func texts(of place: String) throws(SourceProblem) -> [String] {
@@ -88,7 +89,7 @@ public enum PropertyList: Equatable, Sendable {
   }
 }
 
-/// Reads a binary property list, as app bundles have it: objects, a table of their offsets, and a trailer.
+/// Reads a binary property list, as used in app bundles: objects, a table of their offsets, and a trailer.
 struct BinaryPropertyList {
   private struct Damage: Error { let reason: String }
 
@@ -110,8 +111,8 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Reads the trailer: the last 32 bytes, with the sizes of offsets and references, the number of objects, the top object,
-  /// and the place of the offset table.
+  /// Reads the trailer: the last 32 bytes, which contain the sizes of offsets and references, the number of objects,
+  /// the top object, and the position of the offset table.
   private init(_ bytes: [UInt8]) throws(Damage) {
     self.bytes = bytes
     guard bytes.count >= 8 + 32 else { throw Damage(reason: "it has only \(bytes.count) bytes") }
@@ -156,7 +157,7 @@ struct BinaryPropertyList {
           throw Damage(reason: "a key of object \(object) is not text")
         }
         let member = try value(try reference(place), depth: depth + 1)
-        // Of a key that is there twice, the first counts, as it does for Foundation.
+        // If a key occurs twice, the first one counts, as in Foundation.
         members[name] = members[name] ?? member
       }
       return .dictionary(members)
@@ -164,7 +165,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// The places of an array's references; a dictionary refers to its keys and then to its values.
+  /// The positions of an array's references; a dictionary refers first to its keys and then to its values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -198,7 +199,7 @@ struct BinaryPropertyList {
     return room
   }
 
-  /// Where the elements of an object are, whose marker, at `start`, has their number or announces it.
+  /// Where the elements of an object are. The object's marker, at `start`, contains their number or announces it.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)
@@ -221,7 +222,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// A big-endian number; nil when it is outside of the bytes or larger than any place in a file.
+  /// A big-endian number; nil if it is outside the bytes or larger than any position in a file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// Reads a property list of XML in UTF-8, as Xcode's sources have it. It refuses what XML readers understand in different
-/// ways: other encodings, attributes, and definitions in the document type.
+/// Reads an XML property list in UTF-8, as in Xcode projects. It refuses everything that XML readers interpret in
+/// different ways: other encodings, attributes, and definitions in the document type.
 struct XMLPropertyList {
   private let bytes: [UInt8]
   private let file: String
@@ -28,7 +28,7 @@ struct XMLPropertyList {
     let start: Int
     let name: String
     var isClosing = false
-    /// Whether it closes itself: `<string/>`.
+    /// Whether the tag closes itself: `<string/>`.
     var isEmpty = false
   }
 
@@ -88,7 +88,7 @@ struct XMLPropertyList {
     return .dictionary(members)
   }
 
-  /// The next tag inside of `opening`; nil at its end.
+  /// The next tag inside `opening`; nil at its end.
   private mutating func member(of opening: Tag) throws(SourceProblem) -> Tag? {
     if opening.isEmpty { return nil }
     let next = try tag()
@@ -102,7 +102,7 @@ struct XMLPropertyList {
 
   // MARK: Text
 
-  /// The text up to the closing tag, without comments, and with what the references stand for.
+  /// The text up to the closing tag, without comments, and with references resolved.
   private mutating func text(of opening: Tag) throws(SourceProblem) -> String {
     var text: [UInt8] = []
     while !opening.isEmpty {
@@ -143,7 +143,7 @@ struct XMLPropertyList {
 
   // MARK: Markup
 
-  /// The next tag, past comments, instructions and document types.
+  /// The next tag, after any comments, instructions and document types.
   private mutating func tag() throws(SourceProblem) -> Tag {
     while true {
       skipSpace()

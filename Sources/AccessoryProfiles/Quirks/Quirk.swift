@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A deviation from what is right, of the accessory or the device, as in `--quirk flicker,auth=never,cycles=3`.
+/// A deviation from correct behavior, of the accessory or the device, as in `--quirk flicker,auth=never,cycles=3`.
 ///
 /// ```swift
 /// let quirk = try Quirk("flicker,cycles=3")
@@ -8,39 +8,39 @@ import AccessoryFormats
 /// "\(quirk)"                                  // "flicker,cycles=3"
 /// ```
 public enum Quirk: Equatable, Sendable, CustomStringConvertible {
-  /// Connects with no protocols, disconnects, and connects again whole.
+  /// Connects with no protocols, disconnects, and connects again with its protocols.
   case flicker(Flicker)
-  /// Does not authenticate as it should.
+  /// Authenticates incorrectly, late or never.
   case authentication(OddAuthentication)
-  /// Does not identify itself in time.
+  /// Identifies itself late or never.
   case identification(OddIdentification)
-  /// Does not serve sessions as it should.
+  /// Serves sessions incorrectly or not at all.
   case session(OddSession)
   /// Never sends the status of a session. Many accessories do not; a device must not wait for it.
   case noStatus
-  /// Sends bytes of the previous session, at most this many, at the start of each session but the first (field
-  /// failure W17).
+  /// Sends bytes of the previous session, up to this many, at the start of each session except the first (field failure
+  /// W17).
   case staleBytes(count: Int)
   /// Ends sessions by itself, in episodes.
   case endsSessions(EndedSessions)
-  /// Answers nothing any more when sessions are opened too fast.
+  /// Stops answering when sessions are opened too quickly.
   case wedgesAfter(WedgedByOpens)
-  /// Sends nothing any more after a time.
+  /// Stops sending after a time.
   case goesSilent(GoesSilent)
-  /// Waits for a touch, and is busy when its request was cancelled.
+  /// Waits for a touch, and is busy after its request was cancelled.
   case busyAfterCancel(BusyAfterCancel)
   /// Keeps a session that was cut off, and ends every new one.
   case phantomSession(PhantomSession)
   /// Drops what does not fit into its buffer.
   case dropsBeyond(SmallBuffer)
-  /// Cuts up or joins its replies.
+  /// Splits or joins its replies.
   case replyChunking(ReplyChunking)
   /// Obeys only the first settings command of a session.
   case obeysFirstSettingsOnly(FirstSettingsOnly)
-  /// Fails at every transaction but the first.
+  /// Fails every transaction except the first.
   case failsAfterFirstTransaction(FailingTransactions)
 
-  /// Every quirk there is, and how each is written.
+  /// All quirks, and how each is written.
   public static let format = OneOf("quirk", key: "name", example: "flicker,cycles=3", isWrittenAsText: true) {
     Kind(Flicker.format, Quirk.flicker) { if case .flicker(let flicker) = $0 { flicker } else { nil } }
     Kind(OddAuthentication.format, Quirk.authentication) { if case .authentication(let odd) = $0 { odd } else { nil } }
@@ -67,14 +67,14 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Reads the form of the command line: a name, then parameters as `name=value`. A bare word is the value of the
+  /// Reads the form used on the command line: a name, then parameters as `name=value`. A bare word is the value of the
   /// choice it belongs to, so `authentication,never` is `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The name: `flicker`.
   public var name: String { Self.format.name(of: self) }
 
-  /// The form of the command line, with what differs from the defaults.
+  /// The form used on the command line, with everything that differs from the defaults.
   public var description: String { Self.format.text(self) }
 }
 
@@ -82,7 +82,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
 public struct OddAuthentication: Equatable, Sendable {
   /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
-    /// The device role refuses a right signature.
+    /// The device role refuses a correct signature.
     case refuse
     /// The accessory never answers.
     case never
@@ -94,10 +94,10 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// The wrong answer.
   public var answer: Answer
-  /// How late the certificate is, and then the signature, where it answers late.
+  /// How late the certificate, and then the signature, is sent if it is late.
   public var delay: Duration
 
-  /// One of the answers.
+  /// A quirk with one of the answers.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(5)) {
     self.answer = answer
     self.delay = delay
@@ -113,12 +113,12 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// What goes wrong during identification. Set-up that takes longer than 10 s gets an app in the background suspended
-/// (field failure W13).
+/// What goes wrong during identification. Set-up that takes longer than 10 s gets a background app suspended (field
+/// failure W13).
 public struct OddIdentification: Equatable, Sendable {
   /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
-    /// It identifies itself late.
+    /// The accessory identifies itself late.
     case slow
     /// It never does.
     case never
@@ -129,7 +129,7 @@ public struct OddIdentification: Equatable, Sendable {
   /// How late a slow answer is.
   public var delay: Duration
 
-  /// One of the answers.
+  /// A quirk with one of the answers.
   public init(_ answer: Answer = .slow, delay: Duration = .seconds(12)) {
     self.answer = answer
     self.delay = delay
@@ -150,7 +150,7 @@ public struct OddSession: Equatable, Sendable {
     case refuse
     /// Ignores the start.
     case ignore
-    /// Takes bytes and never answers.
+    /// Accepts bytes but never answers.
     case silent
     /// Closes the session later.
     case close
@@ -160,12 +160,12 @@ public struct OddSession: Equatable, Sendable {
 
   /// The wrong answer.
   public var answer: Answer
-  /// How long after the start it closes or detaches.
+  /// How long after the start it closes the session or detaches.
   public var delay: Duration
-  /// How many sessions are treated so before the others work; 0 for all.
+  /// How many sessions are treated this way before the others work; 0 means all.
   public var times: Int
 
-  /// One of the answers.
+  /// A quirk with one of the answers.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(1), times: Int = 0) {
     self.answer = answer
     self.delay = delay
@@ -189,7 +189,7 @@ public struct OddSession: Equatable, Sendable {
 }
 
 extension [Quirk] {
-  /// The flicker among them.
+  /// The flicker among these quirks.
   public var flicker: Flicker? { first { if case .flicker(let flicker) = $0 { flicker } else { nil } } }
 
   /// The authentication quirk, if there is one.
@@ -200,10 +200,11 @@ extension [Quirk] {
   /// The session quirk, if there is one.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// At most how many bytes of the session before each session begins with; nil for none.
+  /// The maximum number of bytes of the previous session that each session begins with; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
 
-  /// Whether one of them loses or changes bytes of a session that goes on, so that a reply need not be that to its request.
+  /// Whether one of the quirks loses or changes bytes of a continuing session, so that a reply may not belong to its
+  /// request.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {
@@ -220,15 +221,16 @@ extension [Quirk] {
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }
 
-/// The flicker as its players need it: connect with no protocols, disconnect, moments later connect whole.
+/// The flicker as its players need it: connect with no protocols, disconnect, and moments later connect with all
+/// protocols.
 ///
-/// That is what Apple's EADemo read-me describes. The true timings are not published, so the defaults are ours. The
-/// `wire` maker is the accessory, which attaches, identifies with no protocols, detaches and attaches again; the
-/// `device` maker is the device role, which publishes an accessory early and withdraws it.
+/// This is what the read-me of Apple's EADemo describes. The true timings are not published, so the defaults are ours.
+/// With the maker `wire`, the accessory attaches, identifies with no protocols, detaches and attaches again; with the
+/// maker `device`, the device role publishes an accessory early and withdraws it.
 public struct Flicker: Equatable, Sendable {
   /// What makes it.
   public enum Maker: String, CaseIterable, Sendable {
-    /// The accessory, by really detaching.
+    /// The accessory, which really detaches.
     case wire
     /// The device role, by itself.
     case device
@@ -236,18 +238,18 @@ public struct Flicker: Equatable, Sendable {
 
   /// What makes it.
   public var maker: Maker
-  /// How many empty appearances come before the whole one.
+  /// How many empty appearances precede the complete one.
   public var cycles: Int
   /// How long an empty appearance lasts.
   public var empty: Duration
   /// How long the accessory is disconnected afterwards.
   public var gap: Duration
-  /// Up to how much each length is off, either way.
+  /// The maximum random deviation of each duration, in either direction.
   public var jitter: Duration
-  /// Whether the empty appearance answers the authentication.
+  /// Whether the accessory answers authentication during the empty appearance.
   public var answersAuthentication: Bool
 
-  /// A flicker, by default one cycle of the accessory.
+  /// A flicker; by default one cycle, made by the accessory.
   public init(
     _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
     jitter: Duration = .zero, answersAuthentication: Bool = true
@@ -275,7 +277,7 @@ public struct Flicker: Equatable, Sendable {
       "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
-  /// A length with its jitter, by this chance; never less than nothing.
+  /// A duration with its random jitter; never negative.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {
     guard jitter > .zero else { return length }
     let offset = Double.random(in: -1...1, using: &random)

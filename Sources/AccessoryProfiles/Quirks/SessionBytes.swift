@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-// Quirks about the bytes of sessions: lost requests, replies that come late or in pieces.
+// Quirks that affect the bytes of sessions: lost requests, replies that come late or in pieces.
 
 /// Waits for a person before it replies, and cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
-  /// What becomes of the reply to a request whose session is over.
+  /// What happens to the reply to a request whose session has ended.
   public enum Reply: String, CaseIterable, Sendable {
-    /// It comes in the session that is open then, or in the next one.
+    /// The reply is sent in the session that is open then, or in the next one.
     case late
     /// It is lost.
     case none
@@ -14,9 +14,9 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   /// How long a request waits for the touch.
   public var touch: Duration
-  /// For how long after its request a cancelled one keeps the accessory busy.
+  /// How long after its request a cancelled request keeps the accessory busy.
   public var busy: Duration
-  /// What becomes of its reply.
+  /// What happens to the reply.
   public var reply: Reply
 
   /// By default a touch after ten seconds, and half a minute for a cancelled request.
@@ -42,7 +42,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int
-  /// Bytes per second that leave it.
+  /// The number of bytes that leave the buffer per second.
   public var rate: Int
 
   /// By default 512 bytes.
@@ -58,25 +58,25 @@ public struct SmallBuffer: Equatable, Sendable {
   }.example("drops-beyond,bytes=64")
 }
 
-/// Cuts up or joins what it sends (field failure W33).
+/// Splits or joins what it sends (field failure W33).
 public struct ReplyChunking: Equatable, Sendable {
   /// How.
   public enum Pieces: String, CaseIterable, Sendable {
     /// One byte at a time.
     case bytes
-    /// Everything of a while at once.
+    /// Everything sent within a period at once.
     case glued
     /// Pieces of random length.
     case split
   }
 
-  /// How the bytes are cut or joined.
+  /// How the bytes are split or joined.
   public var pieces: Pieces
   /// The pause between two pieces, or how long bytes are gathered.
   public var gap: Duration
   /// The largest piece of a split.
   public var size: Int
-  /// The random seed; 0 for the run's.
+  /// The random seed; 0 means the run's.
   public var seed: UInt64
 
   /// By default byte by byte.
@@ -98,7 +98,7 @@ public struct ReplyChunking: Equatable, Sendable {
   }.example("reply-chunking,split,gap=20ms")
 }
 
-/// Obeys the first settings command of a session and ignores the others (field failure W34).
+/// Obeys the first settings command of a session and ignores all others (field failure W34).
 public struct FirstSettingsOnly: Equatable, Sendable {
   /// What ends a command.
   public enum End: String, CaseIterable, Sendable {
@@ -114,10 +114,10 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   public var prefix: String
   /// What ends a command.
   public var end: End
-  /// How long a pause is that ends a command.
+  /// The length of a pause that ends a command.
   public var pause: Duration
 
-  /// By default every command is one of settings.
+  /// By default every command is a settings command.
   public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
     (self.prefix, self.end, self.pause) = (prefix, end, pause)
   }
@@ -132,7 +132,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
-/// Serves one transaction and fails at every later one (field failure W30).
+/// Serves one transaction and fails every later one (field failure W30).
 public struct FailingTransactions: Equatable, Sendable {
   /// How a transaction fails.
   public enum Answer: String, CaseIterable, Sendable {
@@ -142,14 +142,14 @@ public struct FailingTransactions: Equatable, Sendable {
     case close
   }
 
-  /// How many are served.
+  /// How many transactions are served.
   public var transactions: Int
-  /// How the others fail.
+  /// How the other transactions fail.
   public var answer: Answer
-  /// How long a pause is after which a request begins another transaction.
+  /// The length of a pause after which a request begins a new transaction.
   public var pause: Duration
 
-  /// By default one, and silence after it.
+  /// By default one transaction, then silence.
   public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
     (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
   }

@@ -1,14 +1,14 @@
 import AccessoryFormats
 
-// Quirks about how long sessions live. What they remember outlasts a session, and partly an unplug.
+// Quirks that affect how long sessions live. Their memory outlasts a session, and in part an unplug.
 
 extension Format<UInt64> {
-  /// The random seed of a quirk; 0 for one that follows from the seed of the run.
+  /// The random seed of a quirk; 0 means that it is derived from the run's seed.
   static let quirkSeed = integer(0...UInt64(Int64.max))
 }
 
 extension Format<Duration> {
-  /// A time in the life of sessions.
+  /// A duration in the life of sessions.
   static let ofSessions = duration(.zero ... .seconds(24 * 3_600))
 }
 
@@ -19,15 +19,15 @@ enum QuirkText {
 
 /// Ends sessions by itself, in episodes (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
-  /// How long a session lasts at least.
+  /// The minimum life of a session.
   public var shortest: Duration
-  /// How long it lasts at most.
+  /// The maximum life of a session.
   public var longest: Duration
-  /// How long an episode lasts; zero for one without end.
+  /// How long an episode lasts; zero means that it never ends.
   public var episode: Duration
-  /// How long all is well after it; zero for ever.
+  /// How long everything works after an episode; zero means forever.
   public var calm: Duration
-  /// The random seed; 0 for the run's.
+  /// The random seed; 0 means the run's.
   public var seed: UInt64
 
   /// One episode, by default of two minutes.
@@ -58,16 +58,16 @@ public struct EndedSessions: Equatable, Sendable {
   }
 }
 
-/// Stops working when sessions are opened too fast (field failure W24).
+/// Stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
   /// How many opens are too many.
   public var opens: Int
   /// Within which time.
   public var within: Duration
-  /// How long it must be without power to work again.
+  /// How long the accessory must be without power to work again.
   public var rest: Duration
 
-  /// By default the eighth open in thirty seconds.
+  /// By default the eighth open within thirty seconds.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -85,19 +85,19 @@ public struct WedgedByOpens: Equatable, Sendable {
   }.example("wedges-after,opens=3,within=10s")
 }
 
-/// Sends nothing any more after a time, in a session that stays open (field failure W26).
+/// Stops sending after a time, in a session that stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
   /// How long the first session works.
   public var after: Duration
-  /// How long the second one does.
+  /// How long the second session works.
   public var restart: Duration
-  /// How long each later one does.
+  /// How long each later session works.
   public var later: Duration
-  /// Up to how much each of these is off, either way.
+  /// The maximum random deviation of each of these durations, in either direction.
   public var jitter: Duration
-  /// How long it must be without power to begin anew.
+  /// How long the accessory must be without power to start over.
   public var rest: Duration
-  /// The random seed; 0 for the run's.
+  /// The random seed; 0 means the run's.
   public var seed: UInt64
 
   /// By default thirty seconds, then three minutes, then ten seconds each.
@@ -125,16 +125,16 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// Keeps a session that was cut off, and ends every new one because of it (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// How recent the last byte of a session is that counts as cut off.
+  /// A session counts as cut off if its last byte is more recent than this.
   public var within: Duration
-  /// When a new session is ended at the latest.
+  /// The latest time at which a new session is ended.
   public var ends: Duration
-  /// How long it must be without power to forget it.
+  /// How long the accessory must be without power to forget the session.
   public var rest: Duration
-  /// The random seed; 0 for the run's.
+  /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// By default a phantom that is gone after thirty seconds without power.
+  /// By default a phantom that disappears after thirty seconds without power.
   public init(
     within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
   ) {

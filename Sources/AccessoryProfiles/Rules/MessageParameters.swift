@@ -2,11 +2,12 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Turns parameters as files write them into those of the wire, by what the catalogue knows of the message.
+/// Converts parameters from their form in files to their form on the wire, using what the catalogue knows about the
+/// message.
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
-  /// The message that is answered; nil where none is.
+  /// The message being answered; nil if there is none.
   private let asked: MessageID?
 
   /// The parameters of `message`, which answers `asking`.
@@ -21,7 +22,7 @@ public struct MessageParameters {
     try elements(members, known)
   }
 
-  /// What parameters must be.
+  /// Conditions for parameters.
   func conditions(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Condition] {
     try conditions(members, known)
   }
@@ -67,7 +68,7 @@ public struct MessageParameters {
     try find(key, known)
   }
 
-  /// A parameter by number or name: spaces and dashes, capital and small letters are the same.
+  /// A parameter by number or name; spaces equal dashes, and case is ignored.
   private func find(
     _ key: String, _ known: [MessageCatalog.ParameterEntry]
   ) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
@@ -146,7 +147,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// A number in the width of its kind; nil where it does not fit or the width is not known.
+  /// A number in the width of its kind; nil if it does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {
@@ -194,7 +195,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// What is wrong with the name of a message that the catalogue does not have.
+  /// What is wrong with a message name that is not in the catalogue.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

@@ -1,25 +1,25 @@
 import AccessoryFormats
 import IAP2
 
-/// A rule about control messages as files write it: what is sent by itself, and when.
+/// A rule about control messages, as written in files: what is sent automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
-  /// The message that is answered; nil for a rule of the connection.
+  /// The message being answered; nil for a rule that applies when the accessory connects.
   public var on: MessageName?
-  /// What its parameters must be.
+  /// Conditions for the message's parameters.
   public var with: [Named<MessageValue>] = []
-  /// How long after it, or after the connection.
+  /// How long after the message, or after the connection.
   public var after: Duration = .zero
   /// How often again.
   public var every: Duration?
-  /// The message that ends it.
+  /// The message that ends the rule's activity.
   public var until: MessageName?
   /// What is sent.
   public var send: MessageName
   /// Its parameters.
   public var parameters: [Named<MessageValue>] = []
-  /// Whether only the parameters are sent that the message asks for.
+  /// Whether only the parameters that the message asks for are sent.
   public var selects = false
-  /// Whether it is sent to an end that did not declare it as well.
+  /// Whether the message is also sent to an end that did not declare it.
   public var ignoresDeclaration = false
 
   /// How messages are named, as in the rest of a profile.
@@ -30,7 +30,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     self.send = send
   }
 
-  /// How it is written.
+  /// How the rule is written.
   public static let format = Record(
     "message rule", "a control message that is sent automatically: as an answer, on connecting, or repeatedly",
     Self(send: .unread)
@@ -66,7 +66,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports what is wrong with the parameters. Messages that cannot be read were reported.
+  /// Reports what is wrong with the parameters. Messages that cannot be read were already reported.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -76,7 +76,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     checkParameters(object, answering: asked)
   }
 
-  /// Reports what is wrong with the parameters that are sent, at the key `parameters` of an object.
+  /// Reports what is wrong with the parameters to send, at the key `parameters` of an object.
   public func checkParameters(_ object: ObjectReader, answering asked: MessageID? = nil) {
     guard let message = send.messageID else { return }
     Self.report("parameters", object) { () throws(OptionError) in
@@ -88,7 +88,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     do throws(OptionError) { try body() } catch { object.error(key, error.description) }
   }
 
-  /// The rule as it is played.
+  /// The rule in the form in which it is played.
   public func rule() throws(OptionError) -> MessageRule {
     let asked: MessageID?
     if let on { asked = try on.known() } else { asked = nil }
@@ -107,7 +107,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// In place of a message that a file does not have; no message has this number.
+  /// Stands for a message that a file lacks; no message has this number.
   fileprivate static let unread = Self.id(0)
 
   /// The message's number; a name that no message has is an error.
@@ -123,23 +123,23 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter as files and commands write it; what it is on the wire depends on the
-/// parameter, see ``MessageParameters``.
+/// The value of a control message's parameter, as files and commands write it. Its form on the wire depends on the
+/// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A text: of a text parameter its value, of others a number or bytes in hex; `=name` copies a parameter of the
-  /// message that is answered, `=time` is the time.
+  /// A text. For a text parameter it is the value, for others a number or bytes in hex; `=name` copies a parameter of
+  /// the message being answered, and `=time` is the time.
   case text(String)
   /// A number.
   case number(Int64)
-  /// Whether there is such a parameter, or a truth value.
+  /// Whether the parameter is present, or a truth value.
   case boolean(Bool)
   /// Several parameters with this number, or a list of message numbers.
   case list([MessageValue])
-  /// The parameters of a group, or bytes as `{ hex: "0a 0b" }`.
+  /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// Parameters by name or number. The schema has no more of them than that they are an object: what is right depends on
-  /// the message.
+  /// Parameters by name or number. The schema only says that they are an object, because valid contents depend on the
+  /// message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))
     return Format(shape) { value, place in
@@ -149,11 +149,11 @@ public indirect enum MessageValue: Equatable, Sendable {
     }
   }()
 
-  /// The integers that a JSON number holds exactly.
+  /// The integers that a JSON number represents exactly.
   private static let range = -(Int64(1) << 53)...(Int64(1) << 53)
   private static let expectation = "a text, a whole number, true or false, a list or an object"
 
-  /// `depth` is how deep lists and groups may be nested; no known message needs more than two.
+  /// `depth` limits the nesting of lists and groups; no known message needs more than two levels.
   private static func format(depth: Int) -> Format<MessageValue> {
     Format(shape) { value, place in
       switch value.content {
@@ -188,7 +188,7 @@ public indirect enum MessageValue: Equatable, Sendable {
 }
 
 extension [Named<MessageValue>] {
-  /// Reads words of a command line: `battery-percent=50`, or `playback.status=2` in a group.
+  /// Reads words on a command line: `battery-percent=50`, or `playback.status=2` in a group.
   public init(words: [String]) throws(OptionError) {
     self = []
     for word in words {

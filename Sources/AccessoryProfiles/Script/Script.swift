@@ -1,35 +1,34 @@
 import AccessoryFormats
 
-/// Request and response rules: how a session's bytes are cut into requests, and what each is answered with.
+/// Request and response rules: how a session's bytes are divided into requests, and how each is answered.
 public struct Script: Equatable, Sendable {
   /// How requests are recognised in a stream without boundaries.
   public enum Framing: Equatable, Sendable {
-    /// Each request ends with these bytes, which are not part of what the rules are compared with. Answers are sent as
-    /// they are written: one that ends with the delimiter includes it.
+    /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
+    /// answer that should end with the delimiter must include it.
     case delimiter([UInt8])
     /// Each request has this many bytes.
     case fixed(Int)
-    /// Each request is a frame with a length field. Answers are put into frames too.
+    /// Each request is a frame with a length field. Answers are put into frames, too.
     case frame(Frame)
-    /// A request begins where the last one ended and is complete as soon as its bytes are those of a rule; what can
-    /// no longer become the request of any rule is one unknown request.
+    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule; bytes that can
+    /// no longer become a request of any rule form one unknown request.
     case any
   }
 
   /// How requests are recognised.
   public var framing: Framing
-  /// The rules; the first one that fits answers.
+  /// The rules; the first one that matches answers.
   public var rules: [Rule]
-  /// The answer to a request that no rule knows; nil for none.
+  /// The answer to a request that matches no rule; nil for none.
   public var otherwise: [UInt8]?
   /// The answers to a frame with a wrong checksum.
   public var wrongChecksum: [Answer] = []
   /// What is sent without a request.
   public var timers: [Timer] = []
-  /// The states of the accessory, of which the first is the one at the beginning; all scripts of an accessory share
-  /// them.
+  /// The states of the accessory; the first is the initial one. All scripts of an accessory share them.
   public var states: [String] = []
-  /// How many bytes are read in a second; nil for as many as come.
+  /// How many bytes are read per second; nil means as many as arrive.
   public var bytesPerSecond: Int?
 
   /// A script.
@@ -39,7 +38,7 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// Everything that it may send or do, with the path of each list.
+  /// Everything that the script may send or do, with the path of each list.
   package var answerLists: [(path: String, answers: [Answer])] {
     rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
       + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
@@ -66,7 +65,7 @@ public struct Script: Equatable, Sendable {
 }
 
 extension Profile {
-  /// The states that its scripts share, of which the first is the one at the beginning.
+  /// The states that the scripts share; the first is the initial one.
   package var scriptStates: [String] {
     for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
       return script.states
@@ -98,7 +97,7 @@ extension Format<Script.Framing> {
   }
 }
 
-/// The keys of a framing that is an object.
+/// The keys of a framing written as an object.
 private struct FramingParts: Equatable {
   var delimiter: [UInt8]?
   var fixed: Int?
@@ -123,10 +122,10 @@ private struct FramingParts: Equatable {
 extension Script {
   /// A frame with a length field: a header, the length, the payload, a checksum.
   ///
-  /// Rules see what is between: the bytes between the header and the length, and the payload. Answers are written in the
-  /// same way, and get the rest.
+  /// Rules see only the content: any bytes between the header and the length, and the payload. Answers are written in
+  /// the same way, and the rest is added.
   public struct Frame: Equatable, Sendable {
-    /// The order of the bytes of a number.
+    /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {
       /// The highest first.
       case big
@@ -146,27 +145,27 @@ extension Script {
 
     /// The bytes that each frame begins with.
     public var header: [UInt8] = []
-    /// Where the length is, in bytes from the beginning.
+    /// The position of the length, in bytes from the beginning.
     public var lengthAt = 0
     /// How many bytes the length has.
     public var lengthWidth = 2
-    /// The order of its bytes.
+    /// The byte order of the length.
     public var order = ByteOrder.big
     /// What it counts.
     public var counts = Counted.rest
     /// The checksum at the end; nil for none.
     public var checksum: FrameChecksum?
-    /// The order of its bytes.
+    /// The byte order of the checksum.
     public var checksumOrder = ByteOrder.big
-    /// The first byte that it covers.
+    /// The first byte that the checksum covers.
     public var checksumFrom = 0
     /// The longest frame, in bytes.
     public var longest = 4_096
 
-    /// A frame of two bytes of length and a payload.
+    /// A frame that consists of a two-byte length and a payload.
     public init() {}
 
-    /// How many bytes a frame has at least.
+    /// The minimum number of bytes in a frame.
     package var shortest: Int { lengthAt + lengthWidth + (checksum?.width ?? 0) }
 
     static let format = Record("frame", "frames that contain their length", Frame()) {

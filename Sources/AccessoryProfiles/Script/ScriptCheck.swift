@@ -2,11 +2,11 @@ import AccessoryFormats
 
 /// The rules for the scripts of a profile, which share their states and may send in each other's sessions.
 extension ProfileCheck {
-  /// A script with its place.
+  /// A script with its path.
   private struct Placed {
     var script: Script
     var path: String
-    /// The protocols in whose sessions it runs.
+    /// The protocols in whose sessions the script runs.
     var protocols: [String]
   }
 
@@ -132,7 +132,7 @@ extension ProfileCheck {
     }
   }
 
-  /// States that nothing leads to.
+  /// States that are never reached.
   private func checkEntries(_ states: [String], _ scripts: [Placed]) {
     let entered = scripts.flatMap { placed in
       placed.script.rules.compactMap(\.next) + placed.script.timers.compactMap(\.next)
@@ -148,7 +148,7 @@ extension ProfileCheck {
 
   // MARK: Answers
 
-  /// Whether each inserted value can be there.
+  /// Whether each inserted value can exist.
   private func checkAnswers(of placed: Placed) {
     for (rule, path) in rules(of: placed) {
       let groups = rule.regex?.groupCount ?? (rule.prefix == nil ? 0 : 1)
@@ -253,7 +253,7 @@ extension ProfileCheck {
     return rule.request.flatMap(regex.match) == nil ? nil : "an earlier rule's regex matches this request"
   }
 
-  // MARK: Wildcards that are literal
+  // MARK: Wildcards that are taken literally
 
   private func checkWildcards(of placed: Placed) {
     for (rule, path) in rules(of: placed) {
@@ -273,7 +273,7 @@ extension ProfileCheck {
     warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
   }
 
-  /// What looks like a wildcard; nil for texts that real protocols have, such as `*IDN?`.
+  /// What looks like a wildcard; nil for texts that real protocols use, such as `*IDN?`.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
     if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }
@@ -283,7 +283,7 @@ extension ProfileCheck {
 }
 
 extension Script.Rule {
-  /// Whether this rule, being before the other, is asked whenever the other is.
+  /// Whether this rule, which comes before the other, matches whenever the other does.
   fileprivate func isUsed(whenever other: Script.Rule) -> Bool {
     guard times == nil else { return false }
     return states.isEmpty || (!other.states.isEmpty && other.states.allSatisfy(states.contains))
@@ -291,10 +291,10 @@ extension Script.Rule {
 }
 
 extension [UInt8] {
-  /// Whether `other`, not empty, occurs in these bytes.
+  /// Whether `other`, which is not empty, occurs in these bytes.
   fileprivate func contains(_ other: [UInt8]) -> Bool { firstIndex(of: other) != nil }
 
-  /// Where `other`, not empty, occurs first.
+  /// Where `other`, which is not empty, first occurs.
   fileprivate func firstIndex(of other: [UInt8]) -> Int? {
     guard !other.isEmpty, other.count <= count else { return nil }
     return (0...(count - other.count)).first { self[$0...].starts(with: other) }

@@ -2,25 +2,25 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Script {
-  /// One rule: a request, in which states it counts, and what follows.
+  /// One rule: a request, the states in which it applies, and what follows.
   public struct Rule: Equatable, Sendable {
-    /// The request, whole; exactly one of this, ``prefix`` and ``regex`` is given.
+    /// The complete request; exactly one of this, ``prefix`` and ``regex`` is given.
     public var request: [UInt8]?
-    /// What the request begins with.
+    /// The bytes that the request begins with.
     public var prefix: [UInt8]?
-    /// What the whole request matches.
+    /// The pattern that the whole request matches.
     public var regex: BytePattern?
-    /// The states in which the rule counts; empty for all.
+    /// The states in which the rule applies; empty means all.
     public var states: [String] = []
-    /// How often it answers at most, from one change of the state to the next; nil for any number.
+    /// How often the rule answers at most before the state changes again; nil means any number of times.
     public var times: Int?
     /// The answer; empty for none.
     public var response: [UInt8]
-    /// How long after the request the answer goes out.
+    /// How long after the request the answer is sent.
     public var delay: Duration
-    /// Answers with inserted values, pauses and actions, instead of `response`.
+    /// Answers with inserted values, pauses and actions, which replace `response`.
     public var answers: [Answer] = []
-    /// The state that follows at once; nil for none.
+    /// The next state, entered immediately; nil for none.
     public var next: String?
 
     /// A rule.
@@ -91,15 +91,15 @@ extension Script {
 
   /// Something that is sent without a request, in each session of the script.
   public struct Timer: Equatable, Sendable {
-    /// The states in which it runs; empty for all.
+    /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// When it fires first, from the opening of the session or the beginning of the state.
+    /// When the timer first fires, counted from the opening of the session or the beginning of the state.
     public var after: Duration?
-    /// How often it fires then; nil for once.
+    /// The interval after that; nil means once.
     public var every: Duration?
     /// What is sent and done.
     public var answers: [Answer]
-    /// The state that follows at once; nil for none.
+    /// The next state, entered immediately; nil for none.
     public var next: String?
 
     /// A timer.
@@ -150,7 +150,7 @@ extension Format<String> {
 }
 
 extension Format<[String]> {
-  /// A state, or a list of them.
+  /// A state, or a list of states.
   static let stateNames: Format = {
     let list = Format.list(of: .stateName, count: 1...64)
     return Format(.either([Format<String>.stateName.shape, list.shape])) { value, place in
@@ -181,32 +181,32 @@ extension Format<BytePattern> {
 extension Script {
   /// One of several answers: bytes to send, or something that the accessory does.
   public struct Answer: Equatable, Sendable {
-    /// How long an accessory is away that unplugs itself.
+    /// How long an accessory that unplugs itself stays away.
     public enum Absence: Equatable, Sendable {
       /// It stays unplugged.
       case stays
-      /// It comes back after this time.
+      /// The accessory returns after this time.
       case returns(after: Duration)
     }
 
-    /// What is sent; nil for nothing.
+    /// The bytes to send; nil for none.
     public var send: ScriptTemplate?
-    /// The protocol in whose sessions it is sent; nil for the session that asked.
+    /// The protocol in whose sessions the answer is sent; nil means the session that asked.
     public var protocolName: String?
-    /// Whether it is sent as it is where others are put into a frame.
+    /// Whether the answer is sent as it is, where others are put into a frame.
     public var isUnframed = false
-    /// The pause before it.
+    /// The pause before this answer.
     public var after = Duration.zero
-    /// The state that follows; nil for none.
+    /// The next state; nil for none.
     public var next: String?
     /// A quirk that the accessory has from now on.
     public var quirk: Quirk?
-    /// Why the session is closed; nil to leave it open.
+    /// The reason for closing the session; nil leaves it open.
     public var close: String?
-    /// Whether the accessory unplugs itself; nil when it does not.
+    /// Whether the accessory unplugs itself; nil if it does not.
     public var unplug: Absence?
 
-    /// An answer that sends.
+    /// An answer that sends bytes.
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
     static let format = Record(
@@ -241,7 +241,7 @@ extension Script {
 }
 
 extension Format<[Script.Answer]> {
-  /// Answers, each as an object, or as what is sent alone.
+  /// Answers, each as an object, or as only what is sent.
   static let answers: Format = {
     let sent = Format<ScriptTemplate>.template
     let whole = Script.Answer.format.format

@@ -3,9 +3,10 @@ import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as its UTF-8, also a `$` before one; a literal `${` is `${hex:24}{`.
+/// Everything outside `${…}` is sent as its UTF-8, even a `$` before such a placeholder; a literal `${` is written
+/// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
-  /// How it is written.
+  /// The template as written.
   public enum Source: Equatable, Sendable {
     /// A text with inserted values.
     case text(String)
@@ -17,10 +18,10 @@ public struct ScriptTemplate: Equatable, Sendable {
   package enum NumberForm: Equatable, Sendable {
     /// As bytes.
     case binary(width: Int, isLittle: Bool)
-    /// As digits, at least so many.
+    /// As digits, with at least this many.
     case digits(Int, radix: Int, isUppercase: Bool)
 
-    /// How many bytes a number always has; nil for digits that may be more.
+    /// The fixed length of a number in bytes; nil for digits, of which there may be more.
     package var width: Int? {
       switch self {
       case .binary(let width, _): width
@@ -29,28 +30,29 @@ public struct ScriptTemplate: Equatable, Sendable {
     }
   }
 
-  /// A piece of it.
+  /// A piece of the template.
   package enum Part: Equatable, Sendable {
     case bytes([UInt8])
     case group(Int)
     case namedGroup(String)
-    /// A counter, one more than before when `counts`.
+    /// A counter, incremented first if `counts` is set.
     case counter(String, counts: Bool, NumberForm)
     case random(ClosedRange<Int>, NumberForm)
-    /// The time of day in letters of strftime.
+    /// The time of day, in the letters of strftime.
     case time(String)
     /// Seconds since 1970.
     case unixTime(NumberForm)
     case state
-    /// From here on the length and the checksum count; the beginning when there is none.
+    /// Where the length and the checksum begin to count; the beginning of the answer if there is none.
     case begin
-    /// Up to here; where the length or checksum is written, or for a length the end of the answer, when there is none.
+    /// Where they stop counting; if there is none, the place where the length or checksum is written, or for a length
+    /// the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
   }
 
-  /// How it is written.
+  /// The template as written.
   public let source: Source
   package let parts: [Part]
 
@@ -99,15 +101,15 @@ public struct ScriptTemplate: Equatable, Sendable {
   }
 }
 
-/// Why a text is no template.
+/// Why a text is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, with the wrong part.
+  /// What is wrong, including the wrong part.
   public let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-// MARK: - What stands in ${…}
+// MARK: - The contents of ${…}
 
 extension ScriptTemplate {
   private static let forms = [
@@ -139,7 +141,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // Whether it is a group of the rule's regex, only the check of the whole script can say.
+      // Only the check of the whole script can tell whether it is a group of the rule's regex.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
