@@ -21,9 +21,10 @@ extension Profile {
     }
   }
 
-  /// The accessory that identified itself like this in a capture.
+  /// The accessory that identified itself this way in a capture.
   ///
-  /// What a profile cannot say is left out: the transport of wireless CarPlay, HID components and unknown parameters.
+  /// What a profile cannot express is omitted: the transport of wireless CarPlay, HID components and unknown
+  /// parameters.
   public init(recorded identification: Identification) {
     var identity = Identity(
       name: identification.name, manufacturer: identification.manufacturer, modelNumber: identification.model,
@@ -70,10 +71,10 @@ extension Profile.Transport {
   }
 }
 
-/// What the accessory of a recording does in its sessions, for an accessory that is plugged in by hand.
+/// What a recorded accessory does in its sessions, for an accessory that is plugged in by hand.
 ///
-/// Each session of a protocol is the next recorded one of that protocol; after the last one comes the first again. At a
-/// difference the session is closed, and the accessory's timeline has a warning.
+/// Each session of a protocol plays the next recorded one of that protocol; after the last one, the first follows
+/// again. At a difference, the session is closed and the accessory's timeline shows a warning.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)

@@ -3,10 +3,10 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {
-  /// A profile that stands alone: the accessory of a recording, with scripts of the requests and answers that were seen.
+  /// A self-contained profile: the accessory of a recording, with scripts of the recorded requests and answers.
   ///
-  /// - Parameter other: a second recording of the same: where the requests differ, the script has a wildcard.
-  /// - Returns: the profile, and what a person should know of each protocol, as sentences.
+  /// - Parameter other: a second recording of the same actions: where the requests differ, the script has a wildcard.
+  /// - Returns: the profile, and notes on each protocol for people to read, as sentences.
   public static func imported(
     from recording: Recording, and other: Recording? = nil
   ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
@@ -44,18 +44,18 @@ extension Profile {
   }
 }
 
-/// The requests of some recorded sessions and what each was answered with.
+/// The requests of some recorded sessions, and how each was answered.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
-    /// What matches the request, where two recordings differ.
+    /// Matches the request, if two recordings differ.
     var pattern: BytePattern?
-    /// The answer with parts of the request in it.
+    /// The answer, with parts of the request inserted.
     var template: ScriptTemplate?
 
-    /// What a rule is about.
+    /// What a rule matches.
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
   }
 
@@ -64,19 +64,19 @@ struct RecordedExchanges {
     case pattern(String)
   }
 
-  /// At most so many different answers to one request become rules.
+  /// Up to this many different answers to one request become rules.
   static let mostAnswers = 16
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
-  /// In their order, over all sessions.
+  /// In order, over all sessions.
   private(set) var exchanges: [Exchange] = []
-  /// What came before the first request of a session, and when.
+  /// What arrived before the first request of a session, and when.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
-  /// What a second recording has that could not become a wildcard, as sentences.
+  /// Sentences about what in a second recording could not become a wildcard.
   private(set) var notes: [String] = []
   private let framing: Script.Framing
 
-  /// - Parameter others: the sessions of a second recording of the same.
+  /// - Parameter others: the sessions of a second recording of the same actions.
   init(_ sessions: [Recording.Session], _ others: [Recording.Session] = []) {
     let (found, twins) = (Self.exchanges(in: sessions), Self.exchanges(in: others))
     let all = found.exchanges + twins.exchanges
@@ -98,7 +98,7 @@ struct RecordedExchanges {
     if !others.isEmpty { add(split(twins.exchanges)) }
   }
 
-  /// The exchanges of some sessions in their order, and what came before the first request of each.
+  /// The exchanges of some sessions in order, and what arrived before the first request of each.
   private static func exchanges(
     in sessions: [Recording.Session]
   ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {
@@ -163,7 +163,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// Several requests that were sent at once: the last one gets the answer.
+  /// If several requests were sent at once, the last one gets the answer.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -182,18 +182,18 @@ struct RecordedExchanges {
     return parts
   }
 
-  /// Whether every answer is the request.
+  /// Whether every answer equals its request.
   var isEcho: Bool {
     guard greetings.isEmpty else { return false }
     let end: [UInt8] = if case .delimiter(let bytes) = framing { bytes } else { [] }
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules. A request that was answered differently gets the answers in their order, and then the last one again.
+  /// The rules. A request with different answers gets them in order, and then the last one repeatedly.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
-    // What is equal before what matches.
+    // Exact matches come before patterns.
     for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
       if answers[exchange.key] == nil { order.append(exchange.key) }
       answers[exchange.key, default: []].append(exchange)
@@ -227,7 +227,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// In whole milliseconds, and nothing for what is as quick as the link.
+  /// In whole milliseconds; zero if the answer was as fast as the link.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// A request that two recordings of the same have with different bytes, as a regular expression.
+/// A request that has different bytes in two recordings of the same actions, as a regular expression.
 ///
-/// Each place that differs is a group: the whole number where both are digits, so many bytes of any value elsewhere.
+/// Each place that differs is a group: the whole number if both are digits, otherwise any bytes of the same length.
 ///
 /// ```swift
 /// let wildcard = RecordedWildcard(Array("SET 9;A".utf8), Array("SET 12;A".utf8))
@@ -12,12 +12,12 @@ import AccessoryProfiles
 /// wildcard?.answer(Array("OK 9".utf8), Array("OK 12".utf8))                          // OK ${1}
 /// ```
 struct RecordedWildcard {
-  /// What matches both requests.
+  /// A pattern that matches both requests.
   let pattern: BytePattern
   /// The bytes of each group in both recordings.
   private let values: [(one: [UInt8], other: [UInt8])]
 
-  /// Nil when the requests are equal, have no byte in common, or are too long for a regular expression.
+  /// nil if the requests are equal, have no byte in common, or are too long for a regular expression.
   init?(_ one: [UInt8], _ other: [UInt8]) {
     guard one != other else { return nil }
     var (text, values, common) = ("", [(one: [UInt8], other: [UInt8])](), 0)
@@ -39,7 +39,7 @@ struct RecordedWildcard {
     (self.pattern, self.values) = (pattern, values)
   }
 
-  /// The answer with the groups of the request in it; nil when its bytes are not to be explained by them.
+  /// The answer with the groups of the request inserted; nil if they do not explain its bytes.
   func answer(_ one: [UInt8], _ other: [UInt8]) -> ScriptTemplate? {
     var (text, at, otherAt) = ("", 0, 0)
     while at < one.count || otherAt < other.count {
@@ -63,7 +63,8 @@ struct RecordedWildcard {
 
   // MARK: What differs
 
-  /// The places that differ: each of one length in both, or one place between what both begin and end with.
+  /// The places that differ: each with the same length in both, or a single place between a common beginning and a
+  /// common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -85,12 +86,12 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// With the digits around it, where both recordings have digits only.
+  /// Extended by the digits around it, if both recordings contain only digits.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // What is around it is the same in both, or differs and is widened by itself.
+    // The bytes around it are the same in both, or differ and are extended themselves.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count

@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Bytes of a recording that differ every time, such as counters and clocks, and are not compared.
+/// Bytes of a recording that differ each time, such as counters and clocks, and are not compared.
 ///
 /// ```swift
 /// let mask = try ReplayMask.read(file: "clock.json5")
@@ -13,7 +13,7 @@ public struct ReplayMask: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The entries; a byte is not compared when any of them covers it.
+  /// The entries; a byte is not compared if any of them covers it.
   public var entries: [Entry] = []
 
   /// A mask that covers nothing.
@@ -21,15 +21,15 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// Some bytes: a range of one session, or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
-    /// The session, from 1; 0 for all.
+    /// The session, from 1; 0 means all.
     public var session = 0
-    /// The protocol of the sessions; nil for all.
+    /// The protocol of the sessions; nil means all.
     public var protocolName: String?
-    /// The sender; nil for both.
+    /// The sender; nil means both.
     public var from: Recording.End?
-    /// The first byte of the sender's part of a session.
+    /// The first byte in the sender's part of a session.
     public var offset = 0
-    /// How many bytes; 0 when there is a pattern.
+    /// The number of bytes; 0 if there is a pattern.
     public var count = 0
     /// Bytes in hex with `??` for those that are not compared, wherever they occur; nil for a range.
     public var pattern: Pattern?
@@ -54,12 +54,12 @@ public struct ReplayMask: Equatable, Sendable {
     }
   }
 
-  /// Bytes, some of them any.
+  /// Bytes, some of which may have any value.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
-    /// The bytes; nil for those that may be any.
+    /// The bytes; nil for those that may have any value.
     public var bytes: [UInt8?]
 
-    /// Reads "02 ?? ?? 03"; nil for anything else, and when no byte or every byte is any.
+    /// Reads "02 ?? ?? 03"; nil for anything else, and if no byte or every byte is a wildcard.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
@@ -78,7 +78,7 @@ public struct ReplayMask: Equatable, Sendable {
       self.bytes = bytes
     }
 
-    /// As it is written in a file.
+    /// The pattern as written in a file.
     public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
 
     static let format = Format<Pattern>.parsed(
@@ -93,7 +93,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// The bytes of one end of a session that are not compared: sorted ranges that do not touch.
+  /// The bytes of one end of a session that are not compared, as sorted ranges that do not touch.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {
@@ -124,15 +124,15 @@ public struct ReplayMask: Equatable, Sendable {
 // MARK: - Learning
 
 extension ReplayMask {
-  /// Why two recordings do not make a mask.
+  /// Why two recordings cannot be turned into a mask.
   public struct Mismatch: Error, Equatable, Sendable, CustomStringConvertible {
     /// A sentence.
     public let description: String
   }
 
-  /// The bytes that differ in two recordings of the same.
+  /// The bytes that differ between two recordings of the same actions.
   ///
-  /// - Throws: ``Mismatch`` when they differ in more than bytes.
+  /// - Throws: ``Mismatch`` if they differ in more than bytes.
   public init(differencesOf first: Recording, and second: Recording) throws(Mismatch) {
     self.init()
     guard first.sessions.count == second.sessions.count else {

@@ -2,11 +2,11 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// How a recording is played.
+/// How to play a recording.
 public struct ReplaySettings: Sendable {
-  /// How fast the delays of the recording pass.
+  /// How fast the recorded delays pass.
   public enum Speed: Equatable, Sendable {
-    /// So many times as fast as they were recorded.
+    /// This many times as fast as they were recorded.
     case times(Double)
     /// Without any delay.
     case max
@@ -20,50 +20,50 @@ public struct ReplaySettings: Sendable {
     }
   }
 
-  /// How fast the delays of the recording pass.
+  /// How fast the recorded delays pass.
   public var speed = Speed.times(1)
   /// Bytes that may differ.
   public var mask = ReplayMask()
-  /// Whether sessions may be opened in another order than in the recording.
+  /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other end may send what is due; nil for any time.
+  /// How much later than recorded the other end may send what is due; nil means any time.
   public var patience: Duration?
 
-  /// How long bytes are looked for after the last recorded one of a session; those that come are a difference.
+  /// How long to watch for bytes after the last recorded one of a session; any that arrive are a difference.
   public var settle = Duration.milliseconds(200)
 
   /// At recorded speed, every byte as recorded.
   public init() {}
 }
 
-/// How a replay stands: which sessions were played, and the first difference of each that differed.
+/// The state of a replay: which sessions were played, and the first difference of each that differed.
 public struct ReplayProgress: Equatable, Sendable {
   /// One session of the recording.
   public struct Session: Equatable, Sendable {
-    /// Its number in the recording.
+    /// The session's number in the recording.
     public var number: Int
     /// Its protocol.
     public var protocolName: String
-    /// Bytes of the other end that came as recorded.
+    /// How many bytes from the other end arrived as recorded.
     public var received: Int
-    /// How many of these were not compared, as the mask says.
+    /// How many of these were not compared because of the mask.
     public var masked = 0
     /// Bytes that this end of the recording sends.
     public var sent: Int
     /// The first difference; nil when everything passed as recorded.
     public var difference: ReplayDifference?
-    /// When it was over, on the loop's clock.
+    /// When the session ended, on the loop's clock.
     public var end: Instant
   }
 
-  /// The sessions that were played, in the order in which they were over.
+  /// The sessions that were played, in the order in which they ended.
   public private(set) var sessions: [Session] = []
-  /// Differences outside of sessions.
+  /// Differences outside sessions.
   public private(set) var differences: [ReplayDifference] = []
-  /// How many sessions the recording has.
+  /// How many sessions the recording contains.
   public let count: Int
 
-  /// How many bytes of the other end were compared.
+  /// How many bytes from the other end were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
   /// Nothing played yet.
@@ -85,28 +85,28 @@ public struct ReplayProgress: Equatable, Sendable {
   public var isAsRecorded: Bool { first == nil && sessions.count == count }
 }
 
-/// Where the other end first did something else than in the recording.
+/// Where the other end first did something that the recording does not contain.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
   /// What it did.
   public enum Kind: Equatable, Sendable {
-    /// A byte is another one; both sides from a few bytes before it.
+    /// A byte differs; both sides are shown from a few bytes before it.
     case byte(expected: UInt8, got: UInt8)
-    /// More came than in the recording.
+    /// More bytes arrived than in the recording.
     case excess(bytes: Int)
-    /// The session ended before everything had come.
+    /// The session ended before everything had arrived.
     case ended(String, missing: Int)
-    /// What was due did not come.
+    /// What was due did not arrive.
     case missing(bytes: Int, within: Duration)
-    /// The session should have ended, and did not.
+    /// The session should have ended, but did not.
     case stayedOpen(within: Duration)
-    /// A session was opened that the recording does not have at this place.
+    /// A session was opened that the recording does not contain at this place.
     case unexpectedSession(expected: String?)
     /// The accessory did not offer the protocol, or refused the session.
     case notOpened(String)
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether nothing came, instead of something else.
+    /// Whether nothing arrived, instead of something different.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true
@@ -117,19 +117,19 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
 
   /// What it did.
   public var kind: Kind
-  /// The session of the recording, from 1; 0 where it has none.
+  /// The session of the recording, from 1; 0 if there is none.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// Who sent it, or should have.
+  /// The end that sent it, or should have.
   public var from: Recording.End
-  /// The byte of the sender's part of the session.
+  /// The offset in the sender's part of the session.
   public var offset = 0
-  /// The packet of the capture that contains what was expected; 0 when there is none.
+  /// The packet of the capture that contains the expected bytes; 0 if there is none.
   public var packet = 0
   /// The recorded bytes from ``contextOffset`` on.
   public var expected: [UInt8] = []
-  /// The bytes that came, from ``contextOffset`` on.
+  /// The received bytes from ``contextOffset`` on.
   public var got: [UInt8] = []
   /// Where ``expected`` and ``got`` begin.
   public var contextOffset = 0
@@ -138,7 +138,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     (self.kind, self.session, self.protocolName, self.from) = (kind, session, protocolName, from)
   }
 
-  /// One sentence with the place.
+  /// One sentence that includes the place.
   public var description: String {
     let place = session > 0 ? "session \(session) (\(protocolName))" : "a session of \(protocolName)"
     let source = packet > 0 ? ", packet \(packet) of the recording" : ""

@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// The accessory of a recording: it identifies itself as then, is plugged in and unplugged as then, and answers in its
-/// sessions with the bytes of then. Link and authentication are live.
+/// The accessory of a recording: it identifies itself, is plugged in and unplugged, and answers in its sessions exactly
+/// as it did when it was recorded. The link and the authentication are live.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -25,7 +25,7 @@ public final class ReplayedAccessory {
   public private(set) var progress: ReplayProgress
   /// Whether the recording was played to its end, or differed.
   public private(set) var isOver = false
-  /// What it waits for from the device and its app, in words; nil when nothing is due from them.
+  /// What the accessory is waiting for from the device and its app, in words; nil if nothing is due from them.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -37,7 +37,7 @@ public final class ReplayedAccessory {
     if !wasIdentified { return "a device to connect" }
     return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
   }
-  /// Why it cannot be plugged in at its place.
+  /// Why the accessory cannot be plugged in at its place.
   public var failure: String? { accessory?.failure }
 
   private let recording: Recording
@@ -49,11 +49,11 @@ public final class ReplayedAccessory {
   private let report: (TimelineEvent) -> Void
   private var accessory: SimulatedAccessory?
   private var index = 0
-  /// The sessions of the attachment that were not opened yet, and those that are being played.
+  /// The sessions of the attachment that have not been opened yet, and those being played.
   private var waiting: [Recording.Session] = []
   private var players: [SessionPlayer] = []
   private var wasIdentified = false
-  /// When the last session was through.
+  /// When the last session ended.
   private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
@@ -71,7 +71,8 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// The profile of an attachment: as the accessory identified itself then, or else as it did at other times.
+  /// The profile for an attachment: the accessory's identification at that time, or if there was none, an
+  /// identification from another time.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
@@ -113,7 +114,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// The attachment is over when its sessions are, after what was left of its time.
+  /// The attachment ends after its sessions, when the rest of its recorded time has passed.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]
@@ -151,9 +152,9 @@ public final class ReplayedAccessory {
 
   // MARK: Sessions
 
-  /// The handler of a session that the device opened; nil when the recording has no such session now.
+  /// The handler of a session that the device opened; nil if the recording has no such session now.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
-    // When a native channel was opened is not in a recording, only when it was used.
+    // A recording does not show when a native channel was opened, only when it was used.
     let candidate =
       waiting.firstIndex {
         (settings.takesAnyOrder || $0.isNative) && $0.protocolName == session.protocolName
@@ -189,7 +190,7 @@ public final class ReplayedAccessory {
   }
 }
 
-/// Gives every session to the recording.
+/// Hands every session to the recording.
 private struct ReplayBehavior: AccessoryBehavior {
   private unowned let replay: ReplayedAccessory
 
@@ -203,7 +204,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When it was over: closed, or at its last byte.
+  /// When it ended: when it was closed, or at its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

@@ -4,7 +4,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app of a recording, on a live device: opens the sessions of then, sends what it sent, and compares the answers.
+/// The app of a recording, on a live device: it opens the recorded sessions, sends what the app sent, and compares the
+/// answers.
 ///
 /// ```swift
 /// let app = ReplayedApp(recording, settings, on: loop)
@@ -12,7 +13,7 @@ import IAP2
 /// ```
 ///
 /// The sessions of one attachment are played when the accessory offers its protocols; those of the next wait until it
-/// connects again. Attachments without sessions, such as the first half of a flicker, are the accessory's own business.
+/// connects again. Attachments without sessions, such as the first half of a flicker, are left to the accessory.
 public final class ReplayedApp: AppHandler {
   /// What was played.
   public private(set) var progress: ReplayProgress
@@ -25,19 +26,19 @@ public final class ReplayedApp: AppHandler {
   private let settings: ReplaySettings
   private let loop: any EventLoop
   private var index = 0
-  /// The accessory of the attachment that is being played.
+  /// The accessory of the attachment being played.
   private var accessory: PublishedAccessory?
   private weak var app: AppView?
   private var sawAccessory = false
   /// The next session of the attachment.
   private var next = 0
   private var ended: Set<Int> = []
-  /// The moment, and the recorded moment, of the last thing that happened.
+  /// The time, and the recorded time, of the last event.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
 
-  /// An app that waits for the accessory.
+  /// An app that is waiting for the accessory.
   public init(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), on loop: any EventLoop) {
     attachments = recording.attachments.filter { !$0.sessions.isEmpty }
     (self.settings, self.loop) = (settings, loop)
@@ -65,7 +66,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// The accessory disconnected; its sessions ended before.
+  /// The accessory disconnected; its sessions had already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -75,7 +76,7 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due: each after the one before, and after those that had ended by then.
+  /// Opens the sessions that are due: each after the previous one, and after those that had ended by then.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -121,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory took to come back in the recording.
+  /// How long the accessory took to return in the recording.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

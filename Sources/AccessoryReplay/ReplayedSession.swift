@@ -15,17 +15,17 @@ final class SessionPlayer: SessionHandler {
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
   private var settling: LoopTimer?
-  /// When the last thing of the recording happened.
+  /// When the last recorded event happened.
   private(set) var completed: Instant?
-  /// Called once: when everything passed as recorded and the session ended as recorded, or at the first difference.
+  /// Called once: when everything passed and the session ended as recorded, or at the first difference.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
-  /// How many bytes came as recorded.
+  /// How many bytes arrived as recorded.
   var received: Int { machine.received }
   /// How many of these were not compared.
   var masked: Int { machine.maskedCount }
-  /// How many bytes are still to come before this end does more; 0 while it does something itself.
+  /// How many more bytes must arrive before this end continues; 0 while it is active itself.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -45,10 +45,10 @@ final class SessionPlayer: SessionHandler {
     settling?.cancel()
   }
 
-  /// Begins on a session that was just opened; its handler is this object.
+  /// Begins with a session that was just opened, and becomes its handler.
   func start(on session: Session) {
     self.session = session
-    // The first action may be due at once, and a handler is not called back while it is being made.
+    // The first action may be due immediately, and a handler is not called while it is being created.
     timer?.arm(at: loop.now)
   }
 
@@ -102,7 +102,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// What is due must come in time.
+  /// What is due must arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -122,10 +122,11 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// One end of a recorded session, as a machine: what to send and when, and whether the other end does what it did.
+/// One end of a recorded session, as a machine: what to send and when, and whether the other end does what it did
+/// before.
 ///
-/// What this end sends waits for all bytes that had come before it in the recording, and then for the recorded delay. The
-/// other end's bytes are compared as one stream, however they are cut, and may come earlier than recorded.
+/// Before this end sends, it waits for all bytes that had arrived by then in the recording, and for the recorded delay.
+/// The other end's bytes are compared as one stream, however they are split, and may arrive earlier than recorded.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -143,9 +144,9 @@ struct ReplayedSession {
 
   private struct Plan {
     var action: Action
-    /// How many bytes of the other end must have come before.
+    /// How many bytes from the other end must have arrived first.
     var after: Int
-    /// How long after that, and after the action before, it is done.
+    /// The delay after those bytes and after the previous action.
     var delay: Duration
   }
 
@@ -159,9 +160,9 @@ struct ReplayedSession {
   private(set) var received = 0
   /// How many of these were not compared.
   private(set) var maskedCount = 0
-  /// The last bytes that came, for the context of a difference.
+  /// The last bytes that arrived, as context for a difference.
   private var recent: [UInt8] = []
-  /// When the last action was done, and when the bytes that the next one needs had come.
+  /// When the last action was done, and when the bytes that the next one needs had arrived.
   private var since: Instant
 
   /// The other end.
@@ -180,7 +181,7 @@ struct ReplayedSession {
       last = step.time
     }
     if case .closed(by: role, at: let time) = recorded.ending {
-      // A close that came too soon would hide bytes that are still on their way.
+      // Closing too early would hide bytes that are still in transit.
       let delay = max(settings.speed.played(time - last), settings.settle)
       plans.append(Plan(action: .close, after: count, delay: delay))
     }
@@ -192,13 +193,13 @@ struct ReplayedSession {
 
   // MARK: This end
 
-  /// When the next action is due; nil when it waits for bytes, or when there is none.
+  /// When the next action is due; nil if it is waiting for bytes, or if there is none.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
   }
 
-  /// The action that is due, if one is. It counts as done.
+  /// The action that is due, if there is one. It counts as done.
   mutating func due(at now: Instant) -> Action? {
     guard let deadline, deadline <= now else { return nil }
     next += 1
@@ -206,13 +207,13 @@ struct ReplayedSession {
     return plans[next - 1].action
   }
 
-  /// Whether it did all it does.
+  /// Whether this end has done everything it does.
   var hasActed: Bool { next == plans.count }
 
-  /// How many bytes are still to come.
+  /// How many bytes have not arrived yet.
   var missing: Int { expected.count - received }
 
-  /// Whether everything passed as recorded, the end of the session apart.
+  /// Whether everything passed as recorded, apart from the end of the session.
   var isComplete: Bool { hasActed && missing == 0 }
 
   // MARK: The other end
@@ -240,15 +241,15 @@ struct ReplayedSession {
     return nil
   }
 
-  /// The session ended from the other side, or the cable was unplugged.
+  /// The other side ended the session, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // Nothing of the recording is missing but the close that this end had still to make.
+    // Nothing of the recording is missing except the close that this end still had to make.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// What was due did not come in time; nil when nothing is due.
+  /// What was due did not arrive in time; nil if nothing is due.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -271,7 +272,7 @@ struct ReplayedSession {
         break
       }
     }
-    // From the beginning of a line of sixteen bytes on, so that both sides can be printed below each other.
+    // From the beginning of a line of sixteen bytes, so that both sides can be printed one below the other.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
