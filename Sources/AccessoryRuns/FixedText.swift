@@ -20,7 +20,7 @@ package enum FixedText {
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
-  /// A text at the right of a column.
+  /// A right-aligned text in a column.
   package static func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
@@ -28,7 +28,7 @@ package enum FixedText {
   /// With separators: "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
-  /// Nanoseconds in the unit that suits them: "12.5 µs", "1.25 ms", "2.000 s".
+  /// Nanoseconds in a suitable unit: "12.5 µs", "1.25 ms", "2.000 s".
   package static func time(_ nanoseconds: Double) -> String {
     switch nanoseconds.magnitude {
     case ..<1_000: "\(text(nanoseconds, places: 0)) ns"
@@ -38,7 +38,7 @@ package enum FixedText {
     }
   }
 
-  /// How long something took, as a person says it: "0.412 s", "1 h 2 min 3 s".
+  /// A duration as people write it: "0.412 s", "1 h 2 min 3 s".
   package static func span(_ duration: Duration) -> String {
     let seconds = Int(duration.inSeconds.rounded())
     if seconds < 120 { return "\(text(duration.inSeconds, places: 3)) s" }
@@ -46,7 +46,7 @@ package enum FixedText {
     return "\(hours)\(seconds / 60 % 60) min \(seconds % 60) s"
   }
 
-  /// Bytes a second in the unit that suits them: "7.50 kB/s".
+  /// Bytes per second in a suitable unit: "7.50 kB/s".
   package static func rate(_ bytesPerSecond: Double) -> String {
     switch bytesPerSecond.magnitude {
     case ..<1_000: "\(text(bytesPerSecond, places: 0)) B/s"

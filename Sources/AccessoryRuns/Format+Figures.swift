@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-// Values that several reports have.
+// Values that several kinds of reports contain.
 
 extension Format<Int> {
   /// A count; see ``CountSum/most``.

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// What came of a run, or of some shards of one: of a load test, a check, random worlds, scenarios, or a replay.
+/// The result of a run, or of some shards of one: a load test, a check, random worlds, scenarios, or a replay.
 ///
-/// A tool says what its report holds; every form that users read is written from that, here and once:
+/// A tool defines what its report contains; every format that users read is generated from that, in this one place:
 ///
 /// | form | from |
 /// |---|---|
@@ -13,62 +13,63 @@ import AccessoryFormats
 ///
 /// The reports of all shards add up to that of the whole run.
 public protocol Report: WritableReport, Equatable {
-  /// What its files say they are: "soak report".
+  /// How the report's files identify their kind: "soak report".
   static var kind: String { get }
-  /// Changes when reports of an older easim could not be read.
+  /// Changes when reports of older versions can no longer be read.
   static var version: Int { get }
-  /// How large a file is read.
+  /// The maximum size of a file that is read.
   static var limits: JSON5.Limits { get }
-  /// Its keys in files.
+  /// The report's keys in files.
   static var format: Record<Self> { get }
 
-  /// Which shards it has.
+  /// Which shards the report contains.
   var shards: ShardSet { get }
-  /// Why a shard is not done; nil when it is. One that is not done is not added to others.
+  /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to others.
   var unfinished: String? { get }
   /// Whether a run in which nothing was compared passes.
   var allowsEmpty: Bool { get set }
-  /// How the run came out, by its figures and its plan.
+  /// The outcome of the run, by its figures and its plan.
   var verdict: Verdict { get }
-  /// The same where it is compared with an earlier run; without one, ``verdict``.
+  /// The outcome compared with an earlier run; without one, ``verdict``.
   var outcome: Verdict { get }
 
-  /// Which run it was, for the title of a page: "easim check: Echo".
+  /// The description of the run, for the title of a page: "easim check: Echo".
   var title: String { get }
-  /// What came of it, as a sentence without a full stop.
+  /// The result, as a sentence without a full stop.
   var headline: String { get }
-  /// For people on a terminal.
+  /// The report as text for a terminal.
   var text: String { get }
-  /// What was measured or counted; the main ones stand at the head of a page.
+  /// What was measured or counted; the main figures are at the top of a page.
   var figures: [ReportFigure] { get }
   /// What was checked.
   var suite: ReportSuite { get }
-  /// What a page has beside these.
+  /// What a page contains besides these.
   var sections: [PageSection] { get }
-  /// The report as one object of JSON, on one line.
+  /// The report as one JSON object, on one line.
   var json: JSONObject { get }
-  /// When the run was made; empty where that is not in the report.
+  /// When the run was made; empty if the report does not contain it.
   var date: String { get }
 
-  /// In which ways it is the report of another plan, each in words. Results of different plans cannot be compared.
+  /// How the plan differs from the other report's, one text per difference. Results of different plans cannot be
+  /// compared.
   func differences(from other: Self) -> [String]
-  /// Compares it with an earlier run of the same plan: ``outcome`` and every form then say what became worse by more than
-  /// the part `tolerance`. False where reports of this kind have no such comparison.
+  /// Compares the run with an earlier one of the same plan: ``outcome`` and every format then show what became worse by
+  /// more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared in this way.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
   /// Adds other shards. An error leaves the report as it was.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// Nothing has changed since the first version.
+  /// The format has not changed since the first version.
   public static var version: Int { 1 }
-  /// What every report has.
+  /// What all reports share.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
-  /// Without an earlier run, the verdict.
+  /// Without an earlier run, this is the verdict.
   public var outcome: Verdict { verdict }
   /// Nothing besides.
   public var sections: [PageSection] { [] }
-  /// Not in the report.
+  /// Not part of the report.
   public var date: String { "" }
   /// The same plan.
   public func differences(from other: Self) -> [String] { [] }
@@ -79,11 +80,11 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// Why it is not the report of a whole run, or of a whole shard.
+  /// Why this is not the report of a whole run or of a whole shard.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Reads the tree of a file; the error has everything that is wrong with it. Keys that a later version added are passed
-  /// over.
+  /// Reads the tree of a file; the error contains everything that is wrong with it. Keys added by later versions are
+  /// ignored.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
     self = try Self.format.readKnown(tree)
@@ -96,19 +97,19 @@ extension Report {
     try self.init(tree: tree)
   }
 
-  /// As ``format`` has it.
+  /// As defined by ``format``.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
   /// For CI servers: JUnit as XML.
   public var junit: String { suite.xml }
 
-  /// For people: one page that needs nothing else.
+  /// A page for people to read, complete in one file.
   public var html: String { ReportPage(self).html }
 
-  /// The forms that every report has.
+  /// The formats that every report has.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// The same, for reports that have more.
+  /// The same, for reports that have additional formats.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -118,12 +119,12 @@ extension Report {
     }
   }
 
-  /// The case that says whether all was done that the plan asks for; none where it was.
+  /// The case that tells whether everything in the plan was done; nil if it was.
   ///
   /// - Parameters:
-  ///   - all: the name of the case where something is missing: "every world was played".
-  ///   - some: its name where there was nothing to do: "worlds".
-  ///   - nothing: why there was nothing; nil where there was something.
+  ///   - all: the name of the case if something is missing: "every world was played".
+  ///   - some: its name if there was nothing to do: "worlds".
+  ///   - nothing: why there was nothing; nil if there was something.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
@@ -132,22 +133,22 @@ extension Report {
 
 // MARK: - As a file
 
-/// What says that a file is a report, which kind and which version of it.
+/// What identifies a file as a report: the mark, the kind and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
 
-  /// The kind of the report that a tree is; nil when it is none.
+  /// The kind of the report that a tree contains; nil if it is not a report.
   public static func kind(of tree: JSON5Value) -> String? {
     if case .text(let kind)? = tree["easim"]?.content { kind } else { nil }
   }
 }
 
 extension Report {
-  /// The keys that a report begins with: what it is.
+  /// The keys that a report begins with, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that say how the run came out. A file in which they say something else than its figures is refused.
+  /// The keys that state how the run ended. A file is refused if they contradict its figures.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },

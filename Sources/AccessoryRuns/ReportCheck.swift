@@ -1,26 +1,26 @@
 import AccessoryFormats
 
-/// Something that must hold of a run, such as a limit on one of its figures.
+/// A condition that a run must meet, such as a limit on one of its figures.
 public struct ReportCheck: Equatable, Sendable {
-  /// What is checked, as it was written: "p99>50ms".
+  /// What is checked, as the user wrote it: "p99>50ms".
   public let name: String
-  /// What must hold: "p99 ≤ 50 ms".
+  /// The condition for passing: "p99 ≤ 50 ms".
   public let goal: String
   /// Whether it passed.
   public let passed: Bool
-  /// The measured value; where it begins with the goal, that is not said twice.
+  /// The measured value; if it begins with the goal, the goal is not repeated.
   public let text: String
   let saysGoal: Bool
-  /// What explains that it did not hold; nil for nothing.
+  /// Why the condition does not hold, if there is an explanation.
   package var cause: String?
 
-  /// A check; without a name, `text` begins with the goal.
+  /// A check; if it has no name, `text` begins with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil
   }
 
-  /// The measured value, whether it is good, and what explains that it is not: "56.8 ms ✗".
+  /// The measured value, whether it passes, and the explanation if it does not: "56.8 ms ✗".
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
   /// "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }

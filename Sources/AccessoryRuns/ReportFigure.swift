@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Something that a run measured or counted.
 public struct ReportFigure: Sendable {
-  /// What the value is, which decides how it is written.
+  /// The kind of value, which decides how it is written.
   public enum Unit: Sendable {
     /// Nanoseconds.
     case time
@@ -10,7 +10,7 @@ public struct ReportFigure: Sendable {
     case rate
     /// How many.
     case count
-    /// How many a second, or another number that is not whole.
+    /// A number per second, or another number that is not whole.
     case number
   }
 
@@ -19,9 +19,9 @@ public struct ReportFigure: Sendable {
   /// How much.
   public let value: Double
   package let unit: Unit
-  /// Whether more is better; nil for neither.
+  /// Whether a higher value is better; nil if neither.
   package let moreIsBetter: Bool?
-  /// Whether it stands at the head of a page.
+  /// Whether the figure is shown at the top of a page.
   let isMain: Bool
 
   /// A figure.
@@ -35,7 +35,7 @@ public struct ReportFigure: Sendable {
     self.init(name, Double(count), .count, moreIsBetter: moreIsBetter, isMain: isMain)
   }
 
-  /// The value as people read it.
+  /// The value in a readable form.
   var text: String { unit.text(value) }
 }
 
@@ -49,7 +49,7 @@ extension ReportFigure.Unit {
     }
   }
 
-  /// How charts mark it.
+  /// How charts mark the figure.
   var axis: Axis.Unit {
     switch self {
     case .time: .time

@@ -1,10 +1,10 @@
-/// A form of reports; its name is the ending of their files.
+/// A format of reports; its name is the extension of the files.
 public enum ReportForm: String, CaseIterable, Sendable {
-  /// For programs, and to be read again.
+  /// For programs, and for reading back.
   case json
-  /// For people on a terminal.
+  /// Text for a terminal.
   case text
-  /// For people: one page.
+  /// A single page for people to read.
   case html
   /// For CI servers: JUnit.
   case xml
@@ -12,10 +12,10 @@ public enum ReportForm: String, CaseIterable, Sendable {
   case csv, hgrm, om, prom
 }
 
-/// What can be written to a file in the form that its name asks for.
+/// What can be written to a file in the format that the file's name asks for.
 public protocol WritableReport: Sendable {
-  /// The forms that it has.
+  /// The available formats.
   static var forms: [ReportForm] { get }
-  /// The whole file; `form` is one of ``forms``, or text.
+  /// The contents of the file; `form` is one of ``forms``, or text.
   func text(as form: ReportForm) -> String
 }

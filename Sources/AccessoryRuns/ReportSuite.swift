@@ -2,13 +2,13 @@ import AccessoryFormats
 
 /// One check of a run.
 public struct ReportCase: Equatable, Sendable {
-  /// What became of it.
+  /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
     /// It passed.
     case passed
-    /// It could not be judged, for this reason.
+    /// The check could not be judged, for this reason.
     case skipped(String)
-    /// It failed: a sentence, a word for the kind of failure, and more text below.
+    /// The check failed: a sentence, a word for the kind of failure, and further text below.
     case failed(String, kind: String? = nil, details: String = "")
   }
 
@@ -16,12 +16,12 @@ public struct ReportCase: Equatable, Sendable {
   let name: String
   let time: Duration
   let outcome: Outcome
-  /// What was seen where it passed, for pages.
+  /// What was observed when the check passed, for pages.
   let note: String
-  /// What a page has below it, as HTML.
+  /// What a page shows below the check, as HTML.
   let more: String
 
-  /// A check; `group` is the part after "easim." of its class.
+  /// A check; `group` is the part of its class after "easim.".
   public init(
     _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = ""
   ) {
@@ -29,14 +29,14 @@ public struct ReportCase: Equatable, Sendable {
     (self.note, self.more) = (note, more)
   }
 
-  /// What of the run it is about: "check.loss" is "loss".
+  /// Which part of the run the check is about: "check.loss" becomes "loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
   /// Whether it failed.
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
-/// The checks of a run. As JUnit XML, CI servers show them.
+/// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
   /// Only JUnit.
   public static let forms = [ReportForm.xml]
@@ -46,7 +46,7 @@ public struct ReportSuite: WritableReport {
   private let output: String?
   let cases: [ReportCase]
 
-  /// Checks with a name for all of them; `output` is what was printed.
+  /// Checks with a common name; `output` is what was printed.
   public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }
@@ -77,7 +77,7 @@ public struct ReportSuite: WritableReport {
       """
   }
 
-  /// Seconds with three places.
+  /// Seconds with three decimal places.
   public static func seconds(_ time: Duration) -> String {
     let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
     return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"

@@ -1,24 +1,23 @@
 import AccessoryFormats
 
-/// How a run came out.
+/// The outcome of a run.
 ///
-/// A verdict is computed from the figures and the plan of a report whenever it is asked for; no report keeps one as a truth
-/// of its own. Only ``passed`` is exit code 0.
+/// A verdict is computed from the figures and the plan of a report whenever it is needed; no report stores one. Only
+/// ``passed`` means exit code 0.
 public enum Verdict: Equatable, Sendable {
-  /// Everything that the plan asks for was done, and every check passed.
+  /// Everything in the plan was done, and every check passed.
   case passed
-  /// Something was wrong: why, a sentence for each.
+  /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped before it had done what its plan asks for, by this: "SIGTERM". Nothing was wrong until then.
+  /// The run was stopped before it had completed its plan, by this: "SIGTERM". Nothing had failed until then.
   case stopped(by: String)
   /// Nothing was compared, for this reason.
   case empty(String)
 
-  /// Failed for these reasons; passed when there are none.
+  /// Failed for these reasons; passed if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// In the order in which they matter: what was wrong, what stopped the run, what was not done, and why there was nothing
-  /// to judge.
+  /// In order of importance: what failed, what stopped the run, what was not done, and why there was nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -31,10 +30,10 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// Whether it is ``passed``.
+  /// Whether the verdict is ``passed``.
   public var isPassed: Bool { self == .passed }
 
-  /// The word for it in reports.
+  /// The word used in reports.
   public var word: String {
     switch self {
     case .passed: "passed"
@@ -44,7 +43,7 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// Why the run did not pass, a sentence for each reason; empty when it passed.
+  /// Why the run did not pass, one sentence per reason; empty if it passed.
   public var reasons: [String] {
     switch self {
     case .passed: []
@@ -56,7 +55,7 @@ public enum Verdict: Equatable, Sendable {
 }
 
 extension Verdict {
-  /// The word as a headline.
+  /// The word, as a headline.
   package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 }
 
@@ -67,7 +66,7 @@ extension Format<String?> {
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // Spelled out, because the nil of a conditional would be the inner one: that of a complete run.
+    // Written out, because the nil of a conditional expression would be the inner one, which means a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// A chart with two axes as SVG: no script, no style sheet from elsewhere, so that the page is one file. Texts have the size
-/// of the page's, whatever the width, because each chart is drawn for the width that it is shown with.
+/// A chart with two axes as SVG: no script and no external style sheet, so that the page is one file. Texts have the
+/// size of the page's text at any width, because each chart is drawn for the width at which it is shown.
 ///
-/// What is drawn carries its values as `data-` attributes, which a test compares with the report.
+/// The drawing carries its values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The widths that pages are shown with: a window or paper, and a phone.
+  /// The widths at which pages are shown: a window or paper, and a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
@@ -47,7 +47,7 @@ package struct Plot {
     }
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
-      // A text at either end stays inside of the picture.
+      // A text at either end stays inside the picture.
       let anchor = place > to - 24 && index > 0 ? "end" : index == 0 ? "start" : "middle"
       parts.append(
         "<line class=\"tick\" x1=\"\(Self.number(place))\" x2=\"\(Self.number(place))\" "
@@ -62,7 +62,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// A line with a step for each value, which holds from one bound to the next.
+  /// A stepped line: each value holds from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -82,7 +82,7 @@ package struct Plot {
     parts.append("<path class=\"line \(style)\"\(data) d=\"\(d.joined(separator: " "))\"/>")
   }
 
-  /// A point that shows a text when the pointer is on it.
+  /// A point with a tooltip.
   package mutating func dot(_ style: String, x: Double, y: Double, data: String = "", _ title: String) {
     parts.append(
       "<circle class=\"dot \(style)\"\(data) cx=\"\(Self.number(xPlace(x)))\" cy=\"\(Self.number(yPlace(y)))\" r=\"3\">"
@@ -100,12 +100,12 @@ package struct Plot {
         + "\(Self.title(title))</rect>")
   }
 
-  /// A full-height strip that shows a text when the pointer is on it.
+  /// A full-height strip with a tooltip.
   package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Upright lines, each with a sign above the chart. Those that would be drawn over each other become one.
+  /// Vertical lines, each with a sign above the chart. Lines that would overlap become one.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -118,7 +118,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // Lines of many marks would hide the chart.
+      // With many marks, lines would hide the chart.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -132,7 +132,7 @@ package struct Plot {
     }
   }
 
-  /// A text inside, in the middle, where there is nothing to draw.
+  /// A centred text inside the chart, when there is nothing to draw.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
@@ -150,9 +150,9 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// Something that happened at a time, which every chart over time shows.
+/// An event at a certain time, which every chart over time shows.
 package struct TimeMark {
-  /// What happened; the raw values are classes of the page's style.
+  /// The kind of event; the raw values are classes in the page's style.
   package enum Kind: String, CaseIterable {
     case plug, unplug, flicker, error, phase, warm
 
@@ -167,7 +167,7 @@ package struct TimeMark {
       }
     }
 
-    /// The same triangle for errors as on the live page, and a dot for all others.
+    /// The same triangle for errors as on the live page, and a dot for everything else.
     package func sign(x: Double, y: Double) -> String {
       let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
       return self == .error
@@ -175,7 +175,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// Signs of different kinds at one time stand a little apart.
+    /// Signs of different kinds at the same time are drawn slightly apart.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0

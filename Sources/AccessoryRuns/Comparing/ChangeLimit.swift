@@ -1,25 +1,25 @@
 import AccessoryFormats
 
-/// By how much a figure may change from the first report to the last, as users write it for `easim report compare --fail-if`:
-/// the comparison fails when it holds.
+/// How much a figure may change from the first report to the last, as users write it for `easim report compare
+/// --fail-if`: the comparison fails if the condition holds.
 ///
 /// ```swift
 /// try ChangeLimit("p50>+10%")          // more than a tenth slower
 /// try ChangeLimit("throughput<-5%")
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
-  /// The figure that it is about.
+  /// The figure that the limit applies to.
   let figure: String
-  /// Whether it fails above the bound; below it otherwise.
+  /// Whether the comparison fails above the bound; otherwise below it.
   let isUpper: Bool
   /// 0.1 for 10%.
   let bound: Double
-  /// What must hold: "p50 ≤ +10 %".
+  /// The condition for passing: "p50 ≤ +10 %".
   public let goal: String
 
   private static let examples = "'p50>+10%' or 'throughput<-5%'"
 
-  /// Reads a limit; the error has a right form.
+  /// Reads a limit; the error shows a valid form.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
     let shown = Excerpt.of(text)
@@ -38,7 +38,7 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Refuses a limit on a figure that runs do not have; the error has a near one.
+  /// Refuses a limit on a figure that the runs do not have; the error names a similar one.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }
@@ -56,7 +56,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // From nothing there is no change in per cent: any rise is too much.
+      // There is no percentage change from zero: any rise is too much.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = last / first - 1

@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// Several runs beside each other, in the order in which they are given: what changed from the first to the last.
+/// Several runs side by side, in the order in which they are given: what changed from the first to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
 /// print(trend.text)
 /// ```
 public struct ReportTrend: WritableReport {
-  /// The forms that it has.
+  /// The available formats.
   public static let forms = [ReportForm.json, .html, .csv]
 
   /// One figure of all runs.
@@ -22,7 +22,7 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// What changed from the first run to the last: "+3.1 %"; empty where that means nothing.
+    /// The change from the first run to the last: "+3.1 %"; empty if that has no meaning.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "same" }
@@ -31,32 +31,32 @@ public struct ReportTrend: WritableReport {
       return (last > first ? "+" : "") + FixedText.text((last / first - 1) * 100, places: 1) + " %"
     }
 
-    /// "better", "worse" or nothing.
+    /// "better", "worse" or empty.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
     }
   }
 
-  /// What is compared of a run.
+  /// The compared data of one run.
   private struct Run {
     let name: String
     let date: String
     let passed: Bool
     let failed: [String]
-    /// In what its plan differs from that of the first run.
+    /// How the run's plan differs from the first run's.
     let differences: [String]
   }
 
   /// "burst" for load tests.
   private let kind: String
   private let runs: [Run]
-  /// Each figure of all runs.
+  /// Each figure, for all runs.
   public let rows: [Row]
-  /// By how much figures may change.
+  /// How much figures may change.
   let limits: [ChangeLimit]
 
-  /// Runs of one kind with their names, such as their files.
+  /// Runs of one kind with their names, such as file names.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in
@@ -74,19 +74,19 @@ public struct ReportTrend: WritableReport {
     self.limits = limits
   }
 
-  /// What became of each limit.
+  /// The result for each limit.
   public var checks: [ReportCheck] { limits.map { $0.check(self) } }
 
   private var names: [String] { runs.map(\.name) }
 
-  /// In what the plan of a run differs from that of the first, one line each.
+  /// How each run's plan differs from the first run's, one line each.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
       "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 
-  /// The cases that fail in the last run and did not in the first, and the other way round, a line for each kind.
+  /// The cases that fail in the last run but not in the first, and vice versa, one line for each kind.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -95,7 +95,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Changes below this are not in the headline.
+  /// Smaller changes are not in the headline.
   private static let slight = 0.05
 
   /// What changed from the first run to the last: "worse: p50 +59 %, throughput −39 %"; or why they cannot be compared.
@@ -110,12 +110,12 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// The figures that became "worse" or "better" by more than a little.
+  /// The figures that became "worse" or "better" by more than a small amount.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // One error more is one error more.
+      // One more error always counts.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
@@ -144,7 +144,7 @@ public struct ReportTrend: WritableReport {
     return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// What changed, a table with a column for each run, and the limits.
+  /// What changed, as a table with a column for each run, and the limits.
   public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
 
   private var table: String {
@@ -185,7 +185,7 @@ public struct ReportTrend: WritableReport {
     return object
   }
 
-  /// For spreadsheets: a line for each figure of each run.
+  /// For spreadsheets: one line for each figure of each run.
   public var csv: String {
     var lines = ["run,date,figure,value"]
     for row in rows {

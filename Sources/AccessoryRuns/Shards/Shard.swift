@@ -1,25 +1,25 @@
 import AccessoryFormats
 
-/// One of the parts into which a run is divided over processes or machines: part `index` of `count`, from 1.
+/// One of the parts into which a run is divided across processes or machines: part `index` of `count`, from 1.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
 /// shard.share(of: 10_000)     // 2500..<3750
 /// ```
 ///
-/// The shares of all shards together are everything, each part once.
+/// Together, the shares of all shards cover everything, each part once.
 public struct Shard: Hashable, Sendable, CustomStringConvertible {
-  /// The most shards of a run.
+  /// The maximum number of shards in a run.
   public static let most = 1_000_000
   /// A run that is not divided.
   public static let whole = Shard(unchecked: 1, of: 1)
 
-  /// Which part, from 1.
+  /// The number of this part, from 1.
   public let index: Int
-  /// How many parts there are.
+  /// The number of parts.
   public let count: Int
 
-  /// Part `index` of `count`; nil when there is no such part.
+  /// Part `index` of `count`; nil if there is no such part.
   public init?(_ index: Int, of count: Int) {
     guard 1...Self.most ~= count, 1...count ~= index else { return nil }
     self.init(unchecked: index, of: count)
@@ -51,7 +51,8 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// Whether the run is not divided.
   public var isWhole: Bool { count == 1 }
 
-  /// The places of a list, or the worlds of a run, that this shard takes: as many as the others, or one more.
+  /// The indices of a list, or the worlds of a run, that belong to this shard: as many as any other shard has, or one
+  /// more.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

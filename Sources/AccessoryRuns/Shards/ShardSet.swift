@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// Which shards of a run a report has in it. The set of a whole run is complete, and so is the sum of all shards.
+/// Which shards of a run a report contains. The set of a whole run is complete, and so is the sum of all shards.
 public struct ShardSet: Equatable, Sendable {
-  /// A run that is not divided, or all shards of one that was.
+  /// A run that is not divided, or all shards of a divided run.
   public static let whole = ShardSet(.whole)
 
-  /// How many shards the run has.
+  /// The number of shards in the run.
   public private(set) var count: Int
   /// The shards in the report: ranges in order, with gaps between them.
   private var ranges: [ClosedRange<Int>]
@@ -15,7 +15,7 @@ public struct ShardSet: Equatable, Sendable {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
 
-  /// Nil when there can be no such set.
+  /// nil if there can be no such set.
   init?(count: Int, ranges: [ClosedRange<Int>]) {
     guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
       last.upperBound <= count,
@@ -25,16 +25,16 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// Whether nothing is missing.
+  /// Whether no shard is missing.
   public var isComplete: Bool { count == 1 }
 
-  /// The shard, when there is only one.
+  /// The shard, if there is only one.
   public var only: Shard? { present == 1 ? Shard(ranges[0].lowerBound, of: count) : nil }
 
-  /// How many shards are in the report.
+  /// How many shards the report contains.
   public var present: Int { ranges.reduce(0) { $0 + $1.count } }
 
-  /// How many are missing.
+  /// How many shards are missing.
   public var missingCount: Int { count - present }
 
   /// The first missing shards.
@@ -51,7 +51,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// What these shards have of so many things.
+  /// This report's share of a number of things.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -82,7 +82,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// All shards are the whole run, and their report that of the whole run.
+  /// All shards together are the whole run, and their report is the report of the whole run.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
@@ -100,7 +100,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// What is missing and what to do about it, for the sum of reports; nil when nothing is.
+  /// What is missing and what to do about it, for the sum of reports; nil if nothing is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -112,23 +112,23 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// Why a sum of reports is not that of the whole run: what is missing. A single shard is a whole report of its own.
+  /// Why a sum of reports does not cover the whole run: what is missing. A single shard is a complete report by itself.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
-/// Why the reports of two runs cannot be added up.
+/// Why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One of them is of a run that was not divided, or of all its shards.
+  /// One report covers a run that was not divided, or all its shards.
   case wholeRun
-  /// The runs were divided into other numbers of shards.
+  /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
-  /// A shard is in both.
+  /// A shard is in both reports.
   case twice(Shard)
-  /// They are reports of other runs: in this they differ.
+  /// The reports belong to different runs, which differ in this.
   case otherRun(String)
   /// Counts would overflow.
   case tooMuchCounted
-  /// There is too much to list, as this sentence says.
+  /// There is too much to list, as this sentence explains.
   case tooMany(String)
 
   /// What is wrong, as a sentence.
@@ -144,10 +144,9 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of counts that are not negative; nil once it is beyond the bound.
+/// A sum of counts that are not negative; nil once it exceeds the bound.
 public struct CountSum: Sendable {
-  /// The most that all counts of a report may add up to. Sums of any of them then fit, and so does the sum of two
-  /// reports.
+  /// The maximum sum of all counts in a report. Any of their sums then fits, and so does the sum of two reports.
   public static let most = 1 << 56
 
   /// The sum.
@@ -166,7 +165,7 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many there are, and which of them it has. A whole run has none.
+  /// The shards of a report: how many there are, and which of them it contains. A whole run has none.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Which shard the environment asks for: the variables by which engines number the copies of a job.
+/// Which shard the environment asks for: the variables with which job engines number the copies of a job.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }
@@ -8,22 +8,22 @@ import AccessoryFormats
 /// found.note       // "shard 3/8, as CI_NODE_INDEX=3 and CI_NODE_TOTAL=8 say; --shard 1/1 runs everything"
 /// ```
 public struct ShardVariables: Equatable, Sendable {
-  /// The shard; nil when the run is not divided.
+  /// The shard; nil if the run is not divided.
   public var shard: Shard?
-  /// What to tell the user; nil when the environment says nothing.
+  /// A note for the user; nil if the environment contains no shard.
   public var note: String?
 
   private struct Engine {
     let index: String
     let count: String
-    /// The number of the first copy, or the variable that has it.
+    /// The number of the first copy, or the variable that contains it.
     var first = 0
     var firstName: String?
     var stepName: String?
   }
 
   private static let engines = [
-    // Kubernetes gives an Indexed Job's pods their number only; the count is the manifest's to set.
+    // Kubernetes tells the pods of an Indexed Job only their number; the count must be set in the manifest.
     Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
     Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
     Engine(
@@ -31,12 +31,12 @@ public struct ShardVariables: Equatable, Sendable {
       stepName: "SLURM_ARRAY_TASK_STEP"),
   ]
 
-  /// The variables that are looked at, for help and documents.
+  /// The variables that are considered, for help and documents.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
-  /// Looks at the environment: `value` is the value of a variable.
+  /// Searches the environment: `value` returns the value of a variable.
   ///
-  /// - Throws: what is wrong with the value of a variable, which is named.
+  /// - Throws: an error that names the variable and what is wrong with its value.
   public init(_ value: (String) -> String?) throws(OptionError) {
     var found: [(shard: Shard, text: String)] = []
     var halves: [String] = []
@@ -73,7 +73,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // Far beyond any engine's numbers, and far from where sums overflow.
+      // Far beyond the numbers of any engine, and far below where sums overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

@@ -2,7 +2,8 @@ import AccessoryCore
 
 /// Tables for spreadsheets.
 package enum CSVText {
-  /// As RFC 4180 has it. A text that a spreadsheet would take for a formula, perhaps from an accessory's name, is kept one.
+  /// CSV according to RFC 4180. A text that a spreadsheet would take for a formula, for example from an accessory's
+  /// name, is kept as text.
   package static func cell(_ text: String) -> String {
     var text = String(text.printable(keeping: ["\t", "\n"]))
     if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }

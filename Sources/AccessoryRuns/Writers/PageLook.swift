@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// How pages look, whether they are served, as the live page, or files, as the reports: colours for light, dark and paper,
-/// cards, tables, and the lines, signs and legends of charts. A page adds what only it has.
+/// The style of all pages, whether served (the live page) or written to files (the reports): colours for light, dark
+/// and paper, cards, tables, and the lines, signs and legends of charts. A page adds only what no other page needs.
 ///
-/// Colours are chosen so that each can be told from its neighbours in light, in dark and in grey.
+/// Colours are chosen so that each can be distinguished from its neighbours in light mode, dark mode and greyscale.
 package enum PageLook {
   private static let light = """
     --page: #f4f5f7; --card: #ffffff; --text: #1b1f24; --faint: #57606a; --line: #d5dae0; --focus: #0550ae;

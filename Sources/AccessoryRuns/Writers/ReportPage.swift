@@ -1,25 +1,26 @@
 import AccessoryFormats
 
-/// A part of a page, with HTML of its own: a chart, a table.
+/// A section of a page with its own HTML: a chart, a table.
 public struct PageSection: Sendable {
   let title: String
   let html: String
 
-  /// A part with a heading.
+  /// A section with a heading.
   public init(_ title: String, _ html: String) { (self.title, self.html) = (title, html) }
 
-  /// The same where there is something to show.
+  /// The same, if there is something to show.
   public init?(_ title: String, _ html: String?) {
     guard let html, !html.isEmpty else { return nil }
     self.init(title, html)
   }
 }
 
-/// A report for people: the verdict and why, the main figures, what was checked, and what else the report has. One file
-/// that fetches nothing and runs nothing, fits a phone and paper, and follows the reader's choice of light or dark.
+/// A report for people: the verdict with its reasons, the main figures, what was checked, and the rest of the report.
+/// It is one file that fetches nothing and runs nothing, fits narrow screens and paper, and follows the reader's choice
+/// of light or dark.
 struct ReportPage {
   var title: String
-  /// What stands at the top, and whether that is good; nil for neither.
+  /// The text at the top, and whether it is good news; nil for neither.
   var heading: String
   var isGood: Bool?
   var headline: String
@@ -28,7 +29,7 @@ struct ReportPage {
   var cases: [ReportCase] = []
   var sections: [PageSection] = []
 
-  /// The page of a report.
+  /// Renders the page of a report.
   init(_ report: some Report) {
     let verdict = report.outcome
     (title, heading, isGood) = (report.title, verdict.title, verdict.isPassed)
