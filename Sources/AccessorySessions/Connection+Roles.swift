@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension Connection where Role == AccessoryRole {
-  /// Opens the session that the device asked for.
+  /// Opens the session that the device requested.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
     // Adopted first, because data can follow the request in the same turn.
     let session = adopt(id, protocolName)
@@ -10,17 +10,17 @@ extension Connection where Role == AccessoryRole {
     return session
   }
 
-  /// Leaves the session that the device asked for without an answer.
+  /// Leaves the session that the device requested unanswered.
   public func ignoreSession(_ id: UInt16) {
     perform { peer, _ in peer.ignoreSession(id) }
   }
 
-  /// Refuses the session that the device asked for.
+  /// Refuses the session that the device requested.
   public func refuseSession(_ id: UInt16) {
     perform { peer, _ in peer.refuseSession(id) }
   }
 
-  /// Opens the session that the device began by opening a native channel.
+  /// Opens the session that the device started by opening a native channel.
   public func acceptNativeSession(_ channel: any Channel, protocolName: String) -> Session {
     adoptNative(channel, protocolName, closes: .accessory)
   }
@@ -28,9 +28,9 @@ extension Connection where Role == AccessoryRole {
 
 /// Why a session could not be opened.
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory is not identified and authenticated, or has no such protocol.
+  /// The accessory is not identified and authenticated, or does not offer this protocol.
   case notAvailable(protocolName: String)
-  /// The protocol's sessions bypass the link (native transport), and its native channel cannot be had.
+  /// The protocol's sessions bypass the link (native transport), and its native channel is not available.
   case noNativeChannel(protocolName: String, NativeChannelRefusal)
 
   /// A sentence fragment for messages.
@@ -44,7 +44,7 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension Connection where Role == DeviceRole {
-  /// Opens a session for an app; live at once.
+  /// Opens a session for an app; it can be used immediately.
   public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     var session: Session?
     let route = perform { peer, now in
@@ -57,8 +57,8 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
-      // The components are the ways to the accessory, and this cable is one of them. The protocol determines which
-      // native channel is used.
+      // The components are the ways to reach the accessory, and this cable is one of them. The protocol determines
+      // which native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One peer, one cable, one loop: the only place where what a peer decides becomes input and output.
+/// One peer, one cable, one loop: the only place where a peer's decisions become I/O.
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
@@ -9,10 +9,10 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) ends the same way: drain the events, send what there is to
+/// Every input (bytes, time, room, a call from the owner) ends in the same way: drain the events, send what there is to
 /// send, arm the timer. Nothing here allocates per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
-  /// The loop that all of this happens on.
+  /// The loop on which everything happens.
   public let loop: any EventLoop
   /// The cable between the two ends.
   public let cable: Cable
@@ -28,15 +28,15 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
-  /// How long the other end has been silent; nil where it may be.
+  /// How long the other end has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
 
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `handshakeTimeouts`.
-  /// On the loop.
+  /// A connection that has not started. It closes the cable when the other end is silent for longer than
+  /// `handshakeTimeouts` allows. On the loop.
   public init(
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
@@ -53,7 +53,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watchTimer?.cancel()
   }
 
-  /// Begins. The owner is held until the connection is over.
+  /// Begins. The owner is retained until the connection ends.
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
@@ -63,7 +63,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     notePhase()
   }
 
-  /// Lets the owner do something with the peer, and then does whatever follows from it.
+  /// Lets the owner act on the peer, and then does whatever follows from it.
   public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     drainAndFlush()
@@ -79,12 +79,12 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     finish(reason)
   }
 
-  /// Closes every open session from this side, and stays.
+  /// Closes every open session from this side; the connection stays.
   public func closeSessions() {
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it: it stays open for the other end, which gets no answers. Returns the
+  /// Drops every open session without closing it: it stays open for the other end, but nothing is answered. Returns the
   /// sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
@@ -116,7 +116,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Events and output
 
   private func drainAndFlush() {
-    // A handler called from in here may write; the call in progress does what follows from that.
+    // A handler called from here may write; the call in progress takes care of the consequences.
     guard !isDraining, !isOver else { return }
     isDraining = true
     defer { isDraining = false }
@@ -130,8 +130,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
   }
 
-  /// Sends until there is nothing more to send or no room. Packets go out from where the peer keeps them; only what the
-  /// channel does not take at once is copied.
+  /// Sends until there is nothing more to send or no more room. Packets are sent from where the peer stores them; only
+  /// what the channel does not accept at once is copied.
   private func flush() {
     let channel = cable.main
     let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit
@@ -156,7 +156,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
       case .sessionWritable(let id): session(id)?.becameWritable()
       case .sessionEnded(let id, let end): finishSession(id, end)
       case .linkDown(let end):
-        // Sessions of native transport bypass the link, but belong to the same device and accessory, which start anew.
+        // Sessions with native transport bypass the link, but belong to the same device and accessory, which start
+        // over.
         for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
         notePhase()
@@ -167,7 +168,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
   }
 
-  /// The peer's deadline has come.
+  /// Called at the peer's deadline.
   public func timerFired(_ timer: LoopTimer) {
     Role.handleTimeout(&peer, now: now)
     drainAndFlush()
@@ -176,7 +177,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   // MARK: Silence
 
-  /// What the peer waits for.
+  /// What the peer is waiting for.
   public var phase: PeerPhase { peer.phase }
 
   private func beginWatch() {
@@ -197,7 +198,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
-    // What came and was no packet, such as the noise of a wrong speed, is reported before.
+    // Bytes that arrived and were not a packet, such as noise from a wrong line speed, are reported first.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
@@ -220,7 +221,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     drainAndFlush()
   }
 
-  /// The cable is gone.
+  /// The cable has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard !isOver else { return }
     let last = owner
@@ -241,7 +242,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return session
   }
 
-  /// Adds a session over a native channel. Its handler can be set before anything is reported of it.
+  /// Adds a session over a native channel. Its handler can be set before anything about it is reported.
   func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
     let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
       natives.removeAll { $0 === native }
@@ -249,7 +250,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
     natives.append(native)
     native.start()
-    // The channel may have been on its way when the cable went.
+    // The channel may have been in transit when the cable ended.
     if isOver { native.end(.channelEnded("the cable is gone")) }
     return native.session
   }
@@ -290,20 +291,20 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   }
 }
 
-/// What a connection reports to, on its loop.
+/// Receives a connection's reports, on its loop.
 public protocol ConnectionOwner: AnyObject {
-  /// The peer reported something that is not about an open session.
+  /// The peer reported something that does not concern an open session.
   func connectionTold(_ event: PeerEvent)
-  /// A session ended. Its own handler was notified first.
+  /// A session ended. Its own handler has already been notified.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
-  /// The cable is gone; every session has ended already.
+  /// The cable has ended; every session has already ended.
   func connectionEnded(_ end: ChannelEnd)
-  /// The other end was silent for too long, and the cable was closed for it; every session was ended before.
+  /// The other end was silent for too long, so the cable was closed; every session has already ended.
   func connectionGaveUp(_ silence: Silence)
 }
 
 extension ConnectionOwner {
-  /// As a cable that is gone.
+  /// Handled like a cable that has ended.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

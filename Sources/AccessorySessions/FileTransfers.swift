@@ -1,9 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// The files of one cable, in both directions: the machines ``FileReceiver`` and ``FileSender`` with what becomes of files.
+/// The files of one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``, and what happens to
+/// the files.
 public final class FileTransfers {
-  /// Takes a file that is whole; what became of it, for the timeline.
+  /// Takes a complete file; returns what happened to it, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
 
   private var receiver = FileReceiver()
@@ -12,7 +13,7 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// The files of a cable whose packets have at most so many bytes. Without `keep` files are received and dropped.
+  /// The files of a cable whose packets have at most this many bytes. Without `keep`, files are received and dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -34,10 +35,10 @@ public final class FileTransfers {
     }
   }
 
-  /// Whether a file that this end sends is neither delivered nor cancelled.
+  /// Whether a file from this end is still being sent: neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Its number, by which a message can name it; nil when too many are under way.
+  /// Sends a file. Returns its number, by which a message can refer to it; nil if too many files are being sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)

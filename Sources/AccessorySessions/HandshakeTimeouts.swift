@@ -2,49 +2,51 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// How long the other end of a cable may be silent, by what it is waited for. Then the cable is closed, so that another
-/// host or accessory can have the place.
+/// How long the other end of a cable may be silent, depending on the step it must take next. After that the cable is
+/// closed, so that another host or accessory can take the place.
 ///
-/// A cable between two fixed ends (``Cable/isDedicated``) has such limits only on demand: no other device waits for it.
+/// A cable between two fixed ends (``Cable/isDedicated``) has such limits only on request: no other device is waiting
+/// for it.
 public struct HandshakeTimeouts: Equatable, Sendable {
-  /// How long it may take to answer detection, or to leave after detection has failed; nil for no limit.
+  /// The limit for answering detection, or for leaving after detection has failed; nil means no limit.
   public var detection: Duration?
-  /// For agreeing on a link, once detection was answered.
+  /// The limit for agreeing on a link after detection was answered.
   public var link: Duration?
-  /// For its messages of authentication.
+  /// The limit for the messages of authentication.
   public var authentication: Duration?
-  /// For its messages of identification.
+  /// The limit for the messages of identification.
   public var identification: Duration?
-  /// For leaving, or for another attempt, after it has refused this end.
+  /// The limit for leaving or trying again after the other end has refused this end.
   public var refusal: Duration?
 
-  /// Whether it also limits cables between two fixed ends.
+  /// Whether the limits also apply to cables between two fixed ends.
   public var coversDedicated = false
 
-  /// The default. According to a field report iOS waits this long for an answer.
+  /// The default. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// The same limit for each; nil for none. After a refusal it is ten times as long, because people look at it.
+  /// The same limit for each step; nil for none. After a refusal it is ten times as long, because people look at the
+  /// result.
   public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
   }
 
-  /// The same limit for each, and none for zero.
+  /// The same limit for each step; zero means none.
   public init(each limit: Duration) { self.init(limit == .zero ? nil : limit) }
 
   /// Without any limit.
   public static let unlimited = HandshakeTimeouts(nil)
 
-  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. What it has
-  /// refused may stay: a real device does not unplug an accessory either.
+  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. An
+  /// accessory that it refused may stay, because a real device does not unplug an accessory either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
     return handshakeTimeouts
   }()
 
-  /// The limit of a phase; nil where nothing is waited for, or not from the other end.
+  /// The limit of a phase; nil if nothing is expected, or not from the other end.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection
@@ -82,7 +84,7 @@ public struct Silence: Equatable, Sendable {
   }
 }
 
-/// Measures how long one phase lasts.
+/// Measures the duration of one phase.
 ///
 /// ```
 ///   detection ──▶ synchronization ──▶ authentication ⇄ identification ──▶ ready
@@ -90,8 +92,8 @@ public struct Silence: Equatable, Sendable {
 ///       └────────── the link went down ────────┘
 /// ```
 ///
-/// Detection and synchronization are one way up: an end that answers detection again and again, and never agrees on a link,
-/// gets no new time for it.
+/// Detection and synchronization count as one: an end that keeps answering detection but never agrees on a link gets no
+/// extra time.
 ///
 /// Invariant: there is a deadline only in a phase that has a limit.
 struct PhaseClock {
@@ -103,13 +105,13 @@ struct PhaseClock {
     self.handshakeTimeouts = handshakeTimeouts
   }
 
-  /// The phase is this one now.
+  /// Sets the current phase.
   mutating func note(_ next: PeerPhase, now: Instant) {
     guard next != phase, !(next.isBeforeLink && phase.isBeforeLink) else { return }
     begin(next, now: now)
   }
 
-  /// The deadline has come while the phase is this one. Returns whether the other end was silent for too long.
+  /// The deadline was reached in this phase. Returns whether the other end was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
     // There is no event for this step, and it has its own limit.

@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Rules that have not begun; `send` gets their messages.
+  /// Rules that have not begun; `send` receives their messages.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {
@@ -23,40 +23,40 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// Rules may speak from now on, to an end that declares to receive these messages; nil for all.
+  /// From now on the rules may send, to an end that declares to receive these messages; nil means all.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }
 
-  /// The connection is there.
+  /// The connection is established.
   public func connected() {
     machine.connected(now: loop.now)
     sendWhatIsDue()
   }
 
-  /// A message of the other end.
+  /// A message from the other end arrived.
   public func heard(_ message: ControlMessage) {
     machine.heard(message, now: loop.now)
     sendWhatIsDue()
   }
 
-  /// Changes parameters of a message that rules send; see ``MessageRules/change(_:_:now:)``.
+  /// Changes the parameters of a message that rules send; see ``MessageRules/change(_:_:now:)``.
   public func change(_ id: MessageID, _ parameters: [MessageRule.Element]) -> MessageRules.Change {
     defer { sendWhatIsDue() }
     return machine.change(id, parameters, now: loop.now)
   }
 
-  /// The link is down, or the cable gone.
+  /// The link is down, or the cable has ended.
   public func stop() {
     machine.stop()
     timer?.cancel()
   }
 
-  /// How many answers were dropped, because too many waited.
+  /// How many answers were dropped because too many were waiting.
   public var dropped: Int { machine.dropped }
 
   private func sendWhatIsDue() {
-    // What is sent may be answered within the call.
+    // A sent message may be answered within the call.
     guard !isSending else { return }
     isSending = true
     while let message = machine.next(now: loop.now) { send(message) }

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Reports what the other end of one cable does wrong. It may do so with every packet, and a terminal is not to be filled
-/// by that: see ``ReportLimit``.
+/// Reports what the other end of one cable does wrong. It may do so with every packet, which must not flood a terminal:
+/// see ``ReportLimit``.
 public final class PeerWarnings {
   private let limit: ReportLimit
 
@@ -17,22 +17,22 @@ public final class PeerWarnings {
     limit.report(text)
   }
 
-  /// Reports at once how many were counted: the cable is gone.
+  /// Reports the counted warnings immediately, because the cable has ended.
   public func flush() {
     limit.flush()
   }
 }
 
-/// Finds control messages that an identification does not declare. Each is reported once for a cable.
+/// Finds control messages that an identification does not declare. Each is reported once per cable.
 ///
-/// Authentication and identification (AA.., 1D..) go without saying.
+/// Authentication and identification messages (AA.., 1D..) need not be declared.
 public struct DeclarationWatch {
   private var reported: Set<MessageID> = []
 
-  /// One that has reported nothing.
+  /// A detector that has not reported anything yet.
   public init() {}
 
-  /// The warning about a message that came from the accessory; `declared` are those that it may send, nil before its
+  /// The warning about a message from the accessory; `declared` contains the messages that it may send, nil before its
   /// identification was accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
@@ -43,7 +43,7 @@ public struct DeclarationWatch {
     return "the accessory sent \(message), which it did not declare (parameter 6)\(hint)"
   }
 
-  /// The warning about a message that came from the device; `declared` are those that the accessory wants.
+  /// The warning about a message from the device; `declared` contains the messages that the accessory wants.
   public mutating func warning(about message: MessageID, sentByDevice declared: [MessageID]) -> String? {
     guard isNew(message, declared) else { return nil }
     return

@@ -1,21 +1,21 @@
 import IAP2
 
-/// Why an accessory cannot be used by a host, known the moment it happens: what ends a command with exit code 6.
+/// Why a host cannot use an accessory, known the moment it happens. It ends a command with exit code 6.
 public enum Refusal: Equatable, Sendable {
-  /// The accessory is not authenticated (AA04); the reason.
+  /// The accessory failed authentication (AA04), for this reason.
   case authentication(String)
   /// The identification was refused (1D03), for these reasons.
   case identification([IdentificationFinding])
   /// The accessory's SYN cannot be used.
   case synchronization(LinkParametersError)
-  /// The accessory sent frames of iAP1 and no iAP2 detection; one of them.
+  /// The accessory sent frames of iAP1 but no iAP2 detection; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])
   /// The accessory did not answer in time.
   case unanswered(DevicePeer.Step)
   /// The link never came up.
   case silent(Silence)
 
-  /// What happened, as a sentence without its full stop.
+  /// What happened, as a sentence without a full stop.
   public var sentence: String {
     switch self {
     case .authentication(let reason): "authentication failed (AA04): \(reason)"
@@ -29,7 +29,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// What a program that plays the device may offer against a refusal; each has a name of its own for it.
+  /// What a program that plays the device may offer as a remedy; each program has its own name for it.
   public enum Remedy: Sendable {
     /// Use accessories whose authentication fails.
     case acceptAuthentication
@@ -37,11 +37,12 @@ public enum Refusal: Equatable, Sendable {
     case skipAuthentication
     /// Use accessories whose identification breaks rules.
     case acceptIdentification
-    /// Write down every packet.
+    /// Record every packet.
     case transcript
   }
 
-  /// What can be tried; `name` is what a remedy is called where this is read, nil for what is not offered there.
+  /// What can be tried. `name` returns the remedy's name in the program that shows it, or nil if the program does not
+  /// offer it.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }
@@ -86,7 +87,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// The name in JSON.
+  /// The name used in JSON.
   public var name: String {
     switch self {
     case .authentication: "authentication"

@@ -5,7 +5,7 @@ import IAP2
 /// An event of an accessory, at either end of its cable: timelines show them, `--json` prints them, scenarios compare
 /// them.
 ///
-/// Events report only what happened: `connect` and `disconnect` come from the publication machine alone.
+/// Events only report what happened: `connect` and `disconnect` come from the publication machine alone.
 public struct TimelineEvent: Equatable, Sendable {
   /// Where it happened.
   public enum Side: String, Equatable, Sendable {
@@ -13,23 +13,23 @@ public struct TimelineEvent: Equatable, Sendable {
     case accessory
     /// On the cable.
     case cable
-    /// In the Apple device.
+    /// The event happened in the Apple device.
     case device
     /// In an app.
     case app
   }
 
-  /// Which accessory, as far as it is known there and then.
+  /// Which accessory, as far as it is known at that time and place.
   ///
-  /// An object that never changes, because many events are about one.
+  /// An immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {
     /// The name that users see.
     public let name: String
     /// The serial number.
     public let serial: String
-    /// The protocols it offers now: empty in the first half of a flicker.
+    /// The protocols that the accessory offers now: empty in the first half of a flicker.
     public let protocols: [String]
-    /// The number of its publication, where there is one.
+    /// The number of the accessory's publication, if there is one.
     public let connectionID: Int?
 
     /// A subject.
@@ -52,7 +52,7 @@ public struct TimelineEvent: Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
     /// Plugged in; where.
     case attach(String)
-    /// Unplugged, or gone; why.
+    /// The accessory was unplugged or is gone, for this reason.
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
@@ -68,19 +68,19 @@ public struct TimelineEvent: Equatable, Sendable {
     case disconnect
     /// A session was opened.
     case sessionOpen(id: Int, protocolName: String)
-    /// A session is over.
+    /// A session has ended.
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
     /// The system shows a message to the user.
     case alert(String)
-    /// Something was done to a channel on purpose.
+    /// A channel was deliberately disturbed.
     case fault(String)
-    /// Something went wrong that was not done on purpose.
+    /// An unintended problem.
     case warning(String)
     /// The device cannot use the accessory.
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
     case note(String)
-    /// Something that was expected came out so.
+    /// An expectation was met.
     case result(passed: Bool, String)
   }
 
@@ -88,20 +88,20 @@ public struct TimelineEvent: Equatable, Sendable {
   public enum Authentication: Equatable, Sendable, CustomStringConvertible {
     /// The device accepts the accessory.
     case succeeded
-    /// The accessory was notified that it is accepted.
+    /// The accessory was notified that it was accepted.
     case accepted
     /// The device refuses the accessory.
     case refused(Refusal)
-    /// The accessory was notified that it is refused.
+    /// The accessory was notified that it was refused.
     case refusedByDevice
-    /// The accessory does not answer on purpose.
+    /// The accessory deliberately does not answer.
     case unanswered
 
     /// Why the device refuses.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
-      /// The certificate cannot be used; why.
+      /// The certificate cannot be used, for this reason.
       case certificate(String)
-      /// The signature or the chain of certificates is not accepted; why.
+      /// The signature or the chain of certificates is not accepted, for this reason.
       case signature(String)
       /// A quirk of the device refuses a valid signature.
       case onPurpose
@@ -127,7 +127,7 @@ public struct TimelineEvent: Equatable, Sendable {
     }
   }
 
-  /// When, on the loop's clock.
+  /// The time, on the loop's clock.
   public var time: Instant
   /// Where.
   public var side: Side
@@ -169,16 +169,16 @@ extension TimelineEvent.Kind {
   }
 }
 
-/// Events that both roles report alike.
+/// Events that both roles report in the same way.
 extension TimelineEvent.Kind {
-  /// A session is over, with all that passed in it.
+  /// A session has ended; includes the totals of what passed in it.
   public static func closed(_ session: Session, reason: String) -> Self {
     .sessionClose(
       id: Int(session.id), protocolName: session.protocolName, reason: reason, read: session.bytesRead,
       written: session.bytesWritten)
   }
 
-  /// A warning about bytes that are invalid where they arrived; nil for every other event.
+  /// A warning about bytes that were invalid when they arrived; nil for every other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

@@ -10,17 +10,17 @@ import IAP2
 ///     └──── the channel or the link goes ──▶ over (the channel went away, the link went down)
 /// ```
 ///
-/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; then the channel is not read, so the other end's
-/// transfers stay pending. This does not affect other sessions, so the reader has no time limit. A writer can write
-/// as much as the channel accepts.
+/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; beyond that the channel is not read, so the other
+/// end's transfers stay pending. This does not affect other sessions, so the reader has no time limit. A writer can
+/// write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// Which role this end has, which decides how its closing is named.
+  /// The role of this end, which decides how its closing is described.
   enum Closing {
     case accessory
     case device
   }
 
-  /// When this many bytes are unread, the channel is not read.
+  /// The channel is not read while this many bytes are unread.
   static let bound = 256 * 1024
 
   private let channel: any Channel
@@ -48,7 +48,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
     channel.start(self)
   }
 
-  /// Ends the session for a reason that is not the channel's.
+  /// Ends the session for a reason that does not come from the channel.
   func end(_ end: SessionEnd) {
     guard session.isOpen else { return }
     channel.close()

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects a ``Session`` with a ``ByteStream``: what arrives at one goes out at the other.
+/// Connects a ``Session`` to a ``ByteStream``: what arrives at one goes out at the other.
 ///
 /// ```
 ///   waiting ──attach──▶ relaying ──the session ends──▶ emptying ──all written──▶ waiting (or finish)
@@ -9,12 +9,12 @@ import IAP2
 ///                          └ output broke ──────────────────────────────────────▶ closes the session ──▶ emptying
 /// ```
 ///
-/// - Back-pressure in both directions: the stream is read as fast as the session takes bytes, and the session is read as
-///   fast as the stream does. Nothing is kept here.
-/// - A session has no half-close. After the end of the input the session stays open for the answers, until everything is
-///   acknowledged and nothing has arrived for a while.
+/// - Back-pressure in both directions: the stream is read as fast as the session accepts bytes, and the session is read
+///   as fast as the stream does. Nothing is buffered here.
+/// - A session has no half-close. After the end of the input, the session stays open for the answers until everything
+///   is acknowledged and nothing has arrived for a while.
 package final class SessionRelay: SessionHandler, ByteStreamHandler {
-  /// Why a session is over.
+  /// Why a session ended.
   package enum Ending: Equatable {
     /// The input ended, and everything was acknowledged.
     case inputEnded
@@ -22,17 +22,17 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case readerLeft
     /// Reading or writing failed.
     case failed(String)
-    /// Neither this end nor the input ended it.
+    /// Neither this end nor the input ended the session.
     case session(SessionEnd)
   }
 
-  /// Bytes of one session, and of all that this relay had.
+  /// The bytes of one session, and of all sessions of this relay.
   package struct Counts: Equatable {
-    /// Bytes that the session took to send.
+    /// Bytes that the session accepted for sending.
     package var sent = 0
     /// Bytes that arrived.
     package var received = 0
-    /// Bytes that the session took and that were not acknowledged when it ended.
+    /// Bytes that the session accepted and that were not acknowledged when it ended.
     package var lost = 0
 
     /// Some bytes; none by default.
@@ -45,21 +45,21 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   package enum WhenReaderLeaves {
     /// The session is closed: a pipeline has what it wanted.
     case close
-    /// The session goes on until the input ends: a socket's client may have sent its last bytes and left. A relay without
-    /// a session goes on waiting for one where `whileWaiting` is set, and ends otherwise.
+    /// The session continues until the input ends: a socket's client may have sent its last bytes and left. A relay
+    /// without a session keeps waiting for one if `whileWaiting` is set, and otherwise ends.
     case finishInput(whileWaiting: Bool)
   }
 
-  /// How often unacknowledged bytes are looked at after the end of the input.
+  /// How often unacknowledged bytes are checked after the end of the input.
   private static let tick = Duration.milliseconds(10)
 
   /// Counted over all sessions.
   package private(set) var counts = Counts()
-  /// The session; nil while it waits for one.
+  /// The session; nil while the relay waits for one.
   package private(set) var session: Session?
-  /// Whether the input has ended and everything was taken.
+  /// Whether the input has ended and everything was accepted.
   package private(set) var inputIsOver = false
-  /// Bytes that were read and that no session took.
+  /// Bytes that were read but that no session accepted.
   package var unsent: Int { stream.unread }
 
   private let stream: any ByteStream
@@ -69,7 +69,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this end closes the session, where it does.
+  /// Why this end closes the session, if it does.
   private var reason: Ending?
   /// Why the session ended, while its last bytes wait for the output.
   private var ending: Ending?
@@ -81,7 +81,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   ///
   /// - Parameters:
   ///   - linger: how long nothing must arrive after the end of the input before the session is closed.
-  ///   - closingReason: what this end's timeline says when the relay closes the session.
+  ///   - closingReason: what this end's timeline shows when the relay closes the session.
   ///   - ended: called after each session, when its last byte is accepted by the output; and once without a session when
   ///     the stream breaks while there is none.
   package init(
@@ -100,7 +100,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Takes a session, and becomes its handler unless another one passes the session's events on.
+  /// Takes a session, and becomes its handler unless another handler passes the session's events on.
   package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session
@@ -145,7 +145,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     empty()
   }
 
-  /// Hands over what had arrived before the end.
+  /// Passes on what had arrived before the end.
   private func empty() {
     guard let session, let ending else { return }
     sessionIsReadable(session)
@@ -191,7 +191,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case .finishInput where session != nil && !inputIsOver: break
     case .close, .finishInput: return conclude(.readerLeft)
     }
-    // What arrives is dropped from now on, so that the session can go on.
+    // From now on, what arrives is dropped, so that the session can continue.
     if let session { sessionIsReadable(session) }
     empty()
   }
@@ -203,7 +203,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this end, or reports at once that there will be none.
+  /// Closes the session from this end, or reports immediately that there will be none.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {
