@@ -1,27 +1,27 @@
 import AccessoryProfiles
 import IAP2
 
-/// What an accessory does at its own end, by its user, by a program, or by itself.
+/// What an accessory does at its own end, caused by its user, by a program, or by itself.
 ///
-/// `WorldAction` has this as its part about accessories. It is down here because scripts ask for it, too, and worlds are
-/// above them.
+/// `WorldAction` contains this as its part about accessories. It is defined on this lower floor because scripts use it
+/// too, and worlds are above them.
 public enum AccessoryAction: Equatable, Sendable {
-  /// It is plugged in, unless it is already.
+  /// The accessory is plugged in, unless it already is.
   case plugIn
-  /// It is unplugged in order: bytes on the way are still delivered.
+  /// The accessory is unplugged in an orderly way: bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// It is unplugged and plugged in again with a flicker: its own, or the usual one.
+  /// The accessory is unplugged and plugged in again with a flicker: its own, or the default one.
   case flicker
-  /// It closes its sessions and stays connected.
+  /// The accessory closes its sessions and stays connected.
   case closeSessions
-  /// It forgets its sessions: they stay open at the device, and nothing is answered on them.
+  /// The accessory forgets its sessions: they stay open at the device, but nothing is answered in them.
   case forgetSessions
-  /// It has this quirk from now on.
+  /// The accessory has this quirk from now on.
   case quirk(Quirk)
-  /// It sends a control message, or changes what its rules send.
+  /// The accessory sends a control message, or changes what its rules send.
   case message(OutgoingMessage)
 
-  /// Whether it is for accessories that are plugged in, or for those that are not; nil for both.
+  /// Whether the action applies to accessories that are plugged in, or to those that are not; nil means both.
   public var needsPlug: Bool? {
     switch self {
     case .plugIn: false
@@ -31,22 +31,22 @@ public enum AccessoryAction: Equatable, Sendable {
   }
 }
 
-/// A control message that an end sends when it is asked to.
+/// A control message that an end sends on request.
 public struct OutgoingMessage: Equatable, Sendable {
   /// As files write it.
   public let entry: MessageRuleEntry
 
-  /// The message that a rule sends, without what makes the rule send it.
+  /// The message that a rule sends, without the conditions for sending it.
   public init(_ entry: MessageRuleEntry) { self.entry = entry }
 
-  /// The message; nil where the entry names none that exists.
+  /// The message; nil if the entry names one that does not exist.
   public var message: MessageID? { entry.send.messageID }
-  /// Its parameters; none where those of the entry cannot be sent.
+  /// The message's parameters; empty if those of the entry cannot be sent.
   public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }
 }
 
 extension SimulatedAccessory {
-  /// Does something. A port that cannot be opened is an error; `reason` is why it is unplugged.
+  /// Performs an action. A port that cannot be opened is an error; `reason` tells why the accessory is unplugged.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

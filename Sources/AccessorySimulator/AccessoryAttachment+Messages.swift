@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// What an accessory says by itself, and what it makes of messages and files beside identification and sessions.
+// What an accessory sends by itself, and how it handles messages and files beyond identification and sessions.
 extension AccessoryAttachment {
-  /// The device accepted the identification: the profile's rules may speak.
+  /// The device accepted the identification: the profile's rules may send messages.
   func beginRules() {
     guard isWhole, !prepared.rules.isEmpty else { return }
     let player =
@@ -17,7 +17,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// A message passed that the timeline shows or a rule is about.
+  /// A message passed that the timeline shows or that a rule is about.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
@@ -38,7 +38,7 @@ extension AccessoryAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what rules send; whether it went out now.
+  /// Sends a message, or changes what the rules send; returns whether it was sent now.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -5,18 +5,19 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// One device at the other end of one cable, from the accessory's side: answers authentication and sessions as the
-/// profile and its quirks say.
+/// One device at the other end of one cable, from the accessory's side: answers authentication and sessions according
+/// to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
-  /// What the accessory that this belongs to needs to know.
+  /// What the accessory that owns this needs to know.
   enum News {
-    /// The device has all it will get: identification and authentication are through, or stuck by a quirk.
+    /// The device has received everything it will get: identification and authentication are finished, or a quirk holds
+    /// them up.
     case deviceIsDone
-    /// A session's fate is that the whole accessory detaches.
+    /// A session quirk makes the whole accessory detach.
     case wantsToDetach
-    /// The cable is gone.
+    /// The cable has ended.
     case ended(String)
-    /// The device was silent for too long, and the cable was closed.
+    /// The device was silent for too long, so the cable was closed.
     case gaveUp(Silence)
   }
 
@@ -24,7 +25,7 @@ final class AccessoryAttachment: ConnectionOwner {
   let prepared: PreparedProfile
   let isWhole: Bool
   let connection: Connection<AccessoryRole>
-  /// What the accessory says by itself; nil where it has nothing to say.
+  /// What the accessory sends by itself; nil if it sends nothing.
   var player: MessagePlayer?
   var files: FileTransfers?
   private(set) var isIdentified = false
@@ -32,7 +33,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that the device opened and that get no answer.
+  /// Native channels that the device opened and that are not answered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
@@ -76,24 +77,24 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.start(self)
   }
 
-  /// Pulls the cable out from this side.
+  /// Pulls the cable from this side.
   func close(_ reason: String) {
     cleanUp()
     connection.close(reason)
     if hasWarned { peerWarnings.flush() }
   }
 
-  /// Closes every session and stays attached.
+  /// Closes every session; the accessory stays attached.
   func closeSessions() {
     connection.closeSessions()
   }
 
-  /// Answers nothing on its sessions any more, which stay open at the device.
+  /// Stops answering in its sessions, which stay open at the device.
   func forgetSessions() {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Does something later, if this attachment is still there then: it keeps its timers, and they must not keep it.
+  /// Does something later, if this attachment still exists then: it retains its timers, so they must not retain it.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -171,7 +172,7 @@ final class AccessoryAttachment: ConnectionOwner {
     peerWarnings.note(warning)
   }
 
-  /// What the device is waited for.
+  /// What the device is expected to do next.
   var phase: PeerPhase { connection.phase }
 
   func log(_ kind: TimelineEvent.Kind) {
@@ -190,7 +191,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
-      // A device that authenticates first will get no further than this.
+      // A device that authenticates first gets no further than this.
       log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
@@ -229,7 +230,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   // MARK: Sessions
 
-  /// What becomes of a session that the device asks for.
+  /// What happens to a session that the device requests.
   private enum Admission {
     case refused
     case ignored
@@ -269,7 +270,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// The device began a session by opening a native channel; there is no other request for it.
+  /// The device started a session by opening a native channel; there is no other request for it.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))
@@ -305,7 +306,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// The context of this session's behavior. Events that it reports get the session's number.
+  /// The context of this session's behavior. Events that it reports carry the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(
@@ -319,7 +320,7 @@ extension AccessoryAttachment {
     }
   }
 
-  /// Plays the stale-bytes quirk: the endpoint gives what it still holds of the session before.
+  /// Plays the stale-bytes quirk: the endpoint sends what it still holds of the previous session.
   private func sendStaleBytes(on session: Session) {
     guard var stale = staleBytes else { return }
     let bytes = stale.take()

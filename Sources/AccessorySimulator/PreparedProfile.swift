@@ -2,8 +2,7 @@ import AccessoryProfiles
 import Certificates
 import IAP2
 
-/// How one accessory conducts itself at whatever cable it is on: its profile, looked up and written for the wire once
-/// instead of with each attachment.
+/// How one accessory behaves on any cable: its profile, prepared for the wire once instead of with each attachment.
 final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
@@ -12,18 +11,18 @@ final class PreparedProfile {
   let link: LinkSettings
   /// Whether sessions that are opened are reported.
   let reportsSessionStatus: Bool
-  /// The protocols whose sessions use native transport, on a cable that has native channels.
+  /// The protocols whose sessions use native transport on a cable that has native channels.
   let besideTheLink: [String]
   /// The control messages that the accessory sends by itself.
   let rules: [MessageRule]
-  /// The messages of the device that the rules are about.
+  /// The device's messages that the rules are about.
   let heardMessages: Set<MessageID>
 
-  // Its quirks, each nil where it has none.
+  // The accessory's quirks; each is nil if the accessory does not have it.
 
   private(set) var oddAuthentication: OddAuthentication?
   private(set) var oddIdentification: OddIdentification?
-  /// At most how many bytes of the session before each session begins with.
+  /// The maximum number of bytes of the previous session that each session begins with.
   private(set) var staleBytes: Int?
 
   private let empty: PreparedIdentification
@@ -47,7 +46,8 @@ final class PreparedProfile {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // Of the accessory's whole life: SimulatedAccessory plays the flicker, and SessionQuirks the others.
+      // Quirks that concern the accessory's whole life: SimulatedAccessory plays the flicker, and SessionQuirks the
+      // others.
       default: break
       }
     }
@@ -60,25 +60,25 @@ final class PreparedProfile {
       ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
   }
 
-  /// The same accessory with one quirk more.
+  /// The same accessory with one more quirk.
   func with(_ quirk: Quirk) -> PreparedProfile {
     var profile = profile
     profile.apply(quirk)
     return PreparedProfile(profile, authenticator: authenticator, behavior: behavior)
   }
 
-  /// What it says of itself; without its protocols during the first half of a flicker.
+  /// The identification; without the protocols during the first half of a flicker.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty }
     return hasNativeChannels ? whole : wholeWithoutSides
   }
 }
 
-// What a profile says, in the words of the wire.
+// The contents of a profile in the terms of the wire.
 
 extension Profile {
-  /// What the accessory says of itself; without its protocols during the first half of a flicker. Where the cable has
-  /// no native channels, sessions of native transport go over the link like all others.
+  /// The accessory's identification; without its protocols during the first half of a flicker. If the cable has no
+  /// native channels, sessions with native transport use the link like all others.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
@@ -122,7 +122,7 @@ extension Profile {
     return settings
   }
 
-  /// Whether the accessory says that it reports the status of sessions.
+  /// Whether the accessory declares that it reports the status of sessions.
   var declaresSessionStatus: Bool {
     messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
   }
@@ -152,7 +152,7 @@ extension Profile.Transport {
 }
 
 extension Profile.Location {
-  /// Group 22: its number, its name, and an empty parameter for each of what it has.
+  /// Group 22: the number, the name, and an empty parameter for each feature.
   fileprivate var parameter: Parameter {
     var writer = ParameterWriter()
     writer.u16(0, id)

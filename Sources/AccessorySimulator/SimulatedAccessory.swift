@@ -6,35 +6,35 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port: plugs in and unplugs as its quirks say, and plays its profile to the device at the
-/// other end.
+/// A simulated accessory at one port: it plugs in and unplugs according to its quirks, and plays its profile to the
+/// device at the other end.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// The profile that it plays.
+  /// The profile that the accessory plays.
   public let profile: Profile
   private var prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
-  /// Whether every control message is an event.
+  /// Whether every control message is reported as an event.
   let tellsMessages: Bool
   /// The time at the zero of the loop's clock, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
   }
-  /// What becomes of files that the device sends; nil to drop them.
+  /// Receives files that the device sends; nil drops them.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Plays its quirks of sessions, over all attachments; nil when it has none.
+  /// Plays the quirks of sessions, across all attachments; nil if there are none.
   private(set) var sessionQuirks: SessionQuirks?
-  /// The programs of its sessions.
+  /// The programs of the accessory's sessions.
   let programs = ProgramKeeper()
-  /// What its scripts share.
+  /// What the accessory's scripts share.
   var scripts: ScriptHub {
     if let madeScripts { return madeScripts }
     let made = ScriptHub(ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
@@ -47,9 +47,10 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why it cannot be plugged in at its place: the place was refused before any device came; nil otherwise.
+  /// Why the accessory cannot be plugged in at its place, if the place was refused before any device connected;
+  /// otherwise nil.
   public private(set) var failure: String?
-  /// How often it was plugged in, counting each appearance of a flicker.
+  /// How often the accessory was plugged in, counting each appearance of a flicker.
   public private(set) var plugCount = 0
   private var hadCable = false
 
@@ -58,12 +59,13 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of its events: the accessory as it presents itself now.
+  /// The subject of the accessory's events: the accessory as it presents itself now.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` receives all its events, on the loop; `link` can change
-  /// link settings that the profile does not set. A device that is silent for longer than `handshakeTimeouts` is disconnected.
-  /// With `tellsMessages` every control message is an event, and an undeclared one a warning.
+  /// Creates an accessory that is not plugged in. `report` receives all its events, on the loop; `link` can change link
+  /// settings that profiles do not contain. A device that is silent for longer than `handshakeTimeouts` allows is
+  /// disconnected. With `tellsMessages` every control message is reported as an event, and an undeclared one as a
+  /// warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
@@ -94,7 +96,7 @@ public final class SimulatedAccessory {
     programs.endAll()
   }
 
-  /// Whether it is plugged in, with or without protocols.
+  /// Whether the accessory is plugged in, with or without protocols.
   public var isAttached: Bool {
     switch flicker.state {
     case .empty, .whole: true
@@ -102,49 +104,49 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Whether it is plugged in with all of its protocols, after any flicker.
+  /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// How many programs of its sessions are running. After the last session they get time to exit by themselves; releasing
-  /// the accessory, which must be unplugged by then, ends them at once.
+  /// How many programs of the accessory's sessions are running. After the last session they get time to exit by
+  /// themselves; releasing the accessory, which must be unplugged by then, ends them immediately.
   public var runningPrograms: Int { programs.count }
 
-  /// Plugs in. A port that cannot be opened is an error here and a warning later.
+  /// Plugs in. A port that cannot be opened now is an error; one that fails later causes a warning.
   public func plugIn() throws {
     try perform(flicker.plugIn())
   }
 
-  /// Unplugs, whatever it is doing.
+  /// Unplugs, whatever the accessory is doing.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Unplugs, and plugs in again with a flicker: the profile's, or the usual one where it has none.
+  /// Unplugs, and plugs in again with a flicker: the profile's, or the default one if it has none.
   public func flickerNow() {
     let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Closes every session of the device that is on the cable, and stays attached.
+  /// Closes every session of the connected device, and stays attached.
   public func closeSessions() {
     attachment?.closeSessions()
   }
 
-  /// Forgets every session without closing it: at the device they stay open, and nothing is answered on them. New sessions
-  /// work.
+  /// Forgets every session without closing it: they stay open at the device, but nothing is answered in them. New
+  /// sessions work.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
-  /// Sends a control message to the device on the cable. Of a message that the profile's rules send, the parameters are
-  /// changed: a device that subscribed to it gets it now. Whether it went out now.
+  /// Sends a control message to the connected device. If the profile's rules send this message, its parameters are
+  /// changed instead: a device that subscribed to it receives it now. Returns whether it was sent now.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     attachment?.say(id, parameters) ?? false
   }
 
-  // MARK: Doing what the program says
+  // MARK: Carrying out the machine's decisions
 
   private func perform(_ action: WireFlickerMachine.Action, _ reason: String = "unplugged") throws {
     switch action {
@@ -157,7 +159,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // After its sessions are over.
+      // After the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()
@@ -187,7 +189,7 @@ public final class SimulatedAccessory {
     do { try perform(action, "the flicker") } catch { log(.warning("cannot be plugged in again: \(error)")) }
   }
 
-  // MARK: What scripts ask for
+  // MARK: What scripts request
 
   private func perform(forScript action: AccessoryAction) {
     let work: () -> Void = { [weak self] in
@@ -195,17 +197,17 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Later, because the script is called by the cable that goes away.
+    // In a later turn, because the script is called by the cable that goes away.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
 
-  /// Has a quirk from now on.
+  /// The accessory has a quirk from now on.
   func play(_ quirk: Quirk) {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // What is not about sessions: from the next attachment on.
+    // Quirks that do not concern sessions apply from the next attachment on.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)
@@ -216,7 +218,7 @@ public final class SimulatedAccessory {
     SessionQuirks(profile, on: loop) { [unowned self] in log($0) }
   }
 
-  /// Is plugged in again after a time.
+  /// The accessory is plugged in again after a time.
   func comeBack(after time: Duration) {
     returnTimer =
       returnTimer
@@ -234,7 +236,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
-      // A place that is lost later, such as a gadget that is unbound by hand, is an unplug.
+      // If the place is lost later, for example because a gadget is unbound by hand, that counts as an unplug.
       if !hadCable { failure = why }
       unplug(why)
     }
@@ -243,7 +245,7 @@ public final class SimulatedAccessory {
   private func attach(_ cable: Cable, _ device: String) {
     hadCable = true
     guard attachment == nil else {
-      // A plug takes one cable.
+      // A plug accepts one cable.
       refusals?.report("refused \(device): another device is already connected")
       cable.main.close()
       return
@@ -276,14 +278,14 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Still plugged in for the next device, which finds the accessory as the first one did.
+  /// Still plugged in for the next device, which finds the accessory in the same state as the first one did.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)
     armTimer()
   }
 
-  /// What the device on the cable is waited for; nil without one.
+  /// What the connected device is expected to do next; nil if there is none.
   package var phase: PeerPhase? { attachment?.phase }
 
   func log(_ kind: TimelineEvent.Kind) {

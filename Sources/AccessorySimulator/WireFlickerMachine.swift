@@ -13,20 +13,20 @@ import AccessoryProfiles
 /// ```
 ///
 /// The time without protocols starts when the device has accepted the accessory's identification and authentication,
-/// not when it is plugged in: a host that connects late or works slowly still sees the whole flicker. A device that
-/// disconnects and returns counts as a new cable, and sees it again.
+/// not when the accessory is plugged in: a host that connects late or works slowly still sees the whole flicker. A
+/// device that disconnects and returns counts as a new cable, and sees the flicker again.
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// Attached without protocols; leaves at `leavesAt` once the device is done.
+    /// Attached without protocols; leaves at `leavesAt`, once the device is done.
     case empty(cycle: Int, leavesAt: Instant?)
     /// Detached between two appearances.
     case away(cycle: Int, until: Instant)
-    /// Attached as the profile says.
+    /// Attached with all protocols of the profile.
     case whole
   }
 
-  /// What follows from an event.
+  /// The consequence of an event.
   enum Action: Equatable {
     case nothing
     case attach(isWhole: Bool)
@@ -34,9 +34,9 @@ struct WireFlickerMachine {
   }
 
   private(set) var state = State.unplugged
-  /// The flicker of this plug.
+  /// The flicker of this attachment.
   private(set) var flicker: Flicker?
-  /// The flicker of every plug; nil for none.
+  /// The flicker of every attachment; nil for none.
   private var own: Flicker?
 
   init(flicker: Flicker?) {
@@ -44,9 +44,9 @@ struct WireFlickerMachine {
     self.flicker = own
   }
 
-  /// Flickers in this way whenever it is plugged in from now on.
+  /// From now on, flickers in this way whenever it is plugged in.
   mutating func change(to flicker: Flicker?) {
-    // What the device role makes by itself needs nothing of the accessory.
+    // A flicker made by the device role requires nothing of the accessory.
     own = flicker?.maker == .wire ? flicker : nil
   }
 
@@ -58,7 +58,7 @@ struct WireFlickerMachine {
     }
   }
 
-  /// Whether it is attached without protocols.
+  /// Whether the accessory is attached without protocols.
   var isEmpty: Bool {
     if case .empty = state { return true }
     return false
@@ -70,7 +70,7 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs, and plugs in again after the gap of a flicker, with this flicker: its own, or `other` where it has none.
+  /// Unplugs, and plugs in again after a gap with this flicker: the accessory's own, or `other` if it has none.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other
@@ -97,7 +97,7 @@ struct WireFlickerMachine {
     return .attach(isWhole: true)
   }
 
-  /// The device has all it will get of the empty accessory.
+  /// The device has received everything that it gets from the accessory without protocols.
   mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
     guard let flicker, case .empty(let cycle, nil) = state else { return }
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))

@@ -6,7 +6,7 @@ import IAP2
 /// What an accessory does with the bytes of its sessions.
 ///
 /// A behavior is asked once per session for a handler, which then lives as long as the session. Profiles name the
-/// built-in ones; in Swift anything that conforms will do, and ``ClosureBehavior`` is the short form:
+/// built-in behaviors; in Swift, any type that conforms can be used, and ``ClosureBehavior`` is the short form:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -14,17 +14,17 @@ import IAP2
 /// }
 /// ```
 public protocol AccessoryBehavior {
-  /// A handler for a session that was just opened. It may write at once.
+  /// A handler for a session that was just opened. It may write immediately.
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
 /// What a behavior can use besides its session.
 public struct BehaviorContext {
-  /// The loop that the session lives on: time, timers, chance.
+  /// The loop on which the session lives: its time, timers and randomness.
   public let loop: any EventLoop
-  /// Where programs that behaviors start are kept until they have ended.
+  /// Where programs started by behaviors are kept until they have ended.
   let programs: ProgramKeeper
-  /// What the scripts of the accessory share.
+  /// What the accessory's scripts share.
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
@@ -50,9 +50,9 @@ public struct BehaviorContext {
   public func warn(_ text: String) { report(.warning(text)) }
 }
 
-/// Gives life to the behaviors that profiles name.
+/// Creates the behaviors that profiles name.
 public enum BuiltInBehaviors {
-  /// The behavior for its description.
+  /// The behavior that matches its description.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()
@@ -64,7 +64,7 @@ public enum BuiltInBehaviors {
   }
 }
 
-/// A behavior made of closures: the short form for tests and small accessories.
+/// A behavior made from closures: the short form for tests and simple accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -74,9 +74,9 @@ public enum BuiltInBehaviors {
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: stub, on: loop, behavior: { _ in shout }) { … }
 /// ```
 ///
-/// Bytes count as read when the closure returns. When the closure writes faster than the device reads, the write is
-/// partial (see ``AccessorySessions/Session/write(_:)``) and the rest is dropped; an accessory that must not lose
-/// bytes conforms to ``AccessoryBehavior`` itself.
+/// Bytes count as read when the closure returns. If the closure writes faster than the device reads, the write is
+/// partial (see ``AccessorySessions/Session/write(_:)``) and the rest is dropped; an accessory that must not lose bytes
+/// conforms to ``AccessoryBehavior`` itself.
 public struct ClosureBehavior: AccessoryBehavior {
   private let opened: (Session, BehaviorContext) -> Void
   private let received: (RawSpan, Session, BehaviorContext) -> Void
@@ -120,7 +120,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   }
 }
 
-/// Sends back what it receives, in order, and reads no faster than the other side takes it.
+/// Sends back what it receives, in order, and reads no faster than the other side accepts it.
 public struct EchoBehavior: AccessoryBehavior {
   /// An echo.
   public init() {}
@@ -130,7 +130,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // Until nothing is unread or the session has no room. What stays unread is in the end not acknowledged either.
+      // Until nothing is unread or the session has no room. Bytes that stay unread are eventually not acknowledged
+      // either.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -139,11 +140,10 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs a piece of work that can be requested while it runs: then it runs once more afterwards, and never
-/// recursively.
+/// Runs a piece of work that can be requested while it runs: it then runs once more afterwards, and never recursively.
 ///
-/// A write to a session can report room before it returns. A handler that then wrote again, inside of its own write,
-/// would send the same bytes twice.
+/// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send
+/// the same bytes twice.
 final class OneAtATime {
   private var isRunning = false
   private var isAskedAgain = false

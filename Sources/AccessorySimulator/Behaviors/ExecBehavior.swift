@@ -11,13 +11,13 @@ import Synchronization
 /// - Back-pressure in both directions: while the program does not read, the session is not read; while the session
 /// has no room, the output stays in the pipe.
 /// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
-/// - When the session ends, the program gets what had arrived and the end of its input, then has two grace periods;
-/// see   ``LinuxIO/ChildProcess/terminate(grace:)``.
-/// - The environment has `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of usual variables, and what the profile
+/// - When the session ends, the program receives what had arrived and then the end of its input. It has two grace
+/// periods; see ``LinuxIO/ChildProcess/terminate(grace:)``.
+/// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
 /// names.
-/// - The program is searched beside the file that names it, and runs in that folder.
-/// - When the largest number of programs is running, a further session is closed.
-/// - A program named by a file that other users can write is not run, unless this is allowed
+/// - The program is searched for next to the file that names it, and runs in that folder.
+/// - When the maximum number of programs is running, a further session is closed.
+/// - A program named by a file that other users can write to is not run, unless this is allowed
 /// (``Profile/allowPrograms()``).
 ///
 /// A program needs real time: on a loop without descriptors the session is closed with a warning.
@@ -29,7 +29,7 @@ public struct ExecBehavior: AccessoryBehavior {
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// A program, by its path or by a name that is searched beside its profile and on PATH.
+  /// A program, by path or by a name that is searched for next to its profile and on PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -71,7 +71,7 @@ public struct ExecBehavior: AccessoryBehavior {
 }
 
 extension Behavior.Program {
-  /// The command that starts it.
+  /// The command that starts the program.
   public var processCommand: ProcessCommand {
     var process = ProcessCommand(command, arguments, in: origin.folder)
     process.add(variables: environment)
@@ -81,7 +81,7 @@ extension Behavior.Program {
 
 /// One program and the session it serves.
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// Lives as long as the program, which may be longer than the session is open.
+  /// Lives as long as the program, which may outlive the session.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration
@@ -89,13 +89,13 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var child: ChildProcess?
   private var place: ProgramPlaces.Place?
   private var lines = LineSplitter()
-  /// Printed and not taken by the session yet.
+  /// Output that the session has not accepted yet.
   private var unsent = ByteQueue()
-  /// Whether the program's input took less than there was.
+  /// Whether the program's input accepted less than there was.
   private var inputWaits = false
-  /// How the program ended, while its last bytes still wait for the session.
+  /// How the program ended, while its last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// Bytes that came for a program that reads no more, and that a program printed for a session that is over.
+  /// Bytes for a program that no longer reads, and bytes that a program printed after its session had ended.
   private var unread = 0
   private var unheard = 0
 
@@ -188,7 +188,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // Bytes that arrived last are counted as well.
+    // The bytes that arrived last are counted, too.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
@@ -208,7 +208,7 @@ struct LineSplitter {
 
   private var rest: [UInt8] = []
 
-  /// Takes bytes and calls `emit` with every line that is complete.
+  /// Takes bytes and calls `emit` with every complete line.
   mutating func take(_ bytes: RawSpan, _ emit: (String) -> Void) {
     for offset in 0..<bytes.byteCount {
       let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -230,28 +230,28 @@ struct LineSplitter {
   }
 }
 
-/// Holds the programs that an accessory's sessions started, until each has ended: a session may be long over while its
-/// program still takes its leave.
+/// Holds the programs that an accessory's sessions started, until each has ended: a session may have ended long before
+/// its program exits.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
-  /// How many have not ended.
+  /// How many programs have not ended.
   var count: Int { programs.count }
 
   func keep(_ program: AnyObject) { programs[ObjectIdentifier(program)] = program }
 
   func forget(_ program: AnyObject) { programs[ObjectIdentifier(program)] = nil }
 
-  /// Ends all remaining programs at once.
+  /// Ends all remaining programs immediately.
   func endAll() { programs = [:] }
 }
 
 /// Limits how many programs run at a time, because a host can open any number of sessions.
 public final class ProgramPlaces: Sendable {
-  /// Those of all accessories of this process.
+  /// The programs of all accessories in this process.
   public static let ofThisProcess = ProgramPlaces(64)
 
-  /// How many may run at a time.
+  /// How many programs may run at a time.
   public let count: Int
   private let free: Atomic<Int>
 
@@ -261,7 +261,7 @@ public final class ProgramPlaces: Sendable {
     free = Atomic(count)
   }
 
-  /// One place, until it is dropped.
+  /// One place, until it is released.
   final class Place {
     private let places: ProgramPlaces
 
@@ -270,7 +270,7 @@ public final class ProgramPlaces: Sendable {
     deinit { places.free.add(1, ordering: .relaxed) }
   }
 
-  /// Takes a place; nil when there is none.
+  /// Takes a place; nil if none is free.
   func take() -> Place? {
     var seen = free.load(ordering: .relaxed)
     while seen > 0 {

@@ -3,7 +3,7 @@ import AccessorySessions
 import IAP2
 
 /// Reads and discards. With `checks`, the bytes must be those of `easim burst` and `easim send --size`, or EADemo's
-/// pattern; lost, repeated, reordered, corrupted and foreign bytes become warnings.
+/// pattern; lost, repeated, reordered, corrupted and foreign bytes cause warnings.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -12,7 +12,7 @@ public struct SinkBehavior: AccessoryBehavior {
     self.checks = checks
   }
 
-  /// A handler that takes everything.
+  /// A handler that accepts everything.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     checks ? CheckingSink(context) : Sink()
   }
@@ -64,8 +64,8 @@ public struct SinkBehavior: AccessoryBehavior {
 
 /// Checks received bytes: a `UniqueStream` of any run and session, or EADemo's counting "Send 10K".
 ///
-/// States: `undecided` until there are enough bytes to tell which; then `unique`, `counting`, or `unknown`, which is
-/// not checked. After a mistake it continues with the bytes that follow, so each mistake is reported once.
+/// States: `undecided` until there are enough bytes to decide; then `unique`, `counting`, or `unknown`, which is not
+/// checked. After a mistake it continues with the bytes that follow, so each mistake is reported once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -74,7 +74,7 @@ struct SinkCheck {
     case unknown
   }
 
-  /// How many mistakes are reported one by one.
+  /// How many mistakes are reported individually.
   private static let told = 10
 
   private let scratch = UniqueScratch()
@@ -91,7 +91,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // Moved out, so that it is not copied with what it has collected.
+      // Moved out, so that it is not copied together with what it has collected.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -107,7 +107,7 @@ struct SinkCheck {
   /// Whether there is a mistake that ``conclude()`` will diagnose if no more bytes arrive.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
-  /// Describes the mistakes so far; empty when there are none.
+  /// Describes the mistakes so far; empty if there are none.
   mutating func conclude() -> [String] {
     guard case .unique(var verifier) = state else { return [] }
     let findings = verifier.conclude()
@@ -122,7 +122,7 @@ struct SinkCheck {
     return last + ["in all: \(tally.map { "\($0.count) \($0.kind)" }.joined(separator: ", "))"]
   }
 
-  // MARK: Which bytes they are
+  // MARK: Which bytes arrive
 
   private mutating func decide(isOver: Bool) -> [String] {
     guard case .undecided(let head) = state, !head.isEmpty else { return [] }
@@ -140,7 +140,7 @@ struct SinkCheck {
     return receive(head.span.bytes)
   }
 
-  /// A stream begins with its first block; where that is lost, two blocks that follow each other show it.
+  /// A stream begins with its first block; if that is lost, two consecutive blocks identify it.
   private static func stream(of head: [UInt8]) -> UniqueStream? {
     let first = UniqueStream.place(of: head.span.bytes, at: 0)
     if first.offset == 0 { return UniqueStream(seed: first.seed, session: first.session) }
@@ -174,15 +174,15 @@ struct SinkCheck {
   }
 }
 
-/// Checks bytes that count 00, 01 … ff, 00 …, and begin again with every burst. How long a burst is shows when the second
-/// begins.
+/// Checks bytes that count 00, 01 … ff, 00 …, and start over with every burst. The length of a burst is known when the
+/// second one begins.
 struct CountingCheck: Equatable {
   private var count = 0
   /// Where the burst began.
   private var start = 0
   private var burst: Int?
 
-  /// Takes bytes, and says of each that is wrong what it should be.
+  /// Takes bytes, and reports for each wrong one what it should be.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     var wrong: [String] = []
     for index in 0..<bytes.byteCount {

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Talks by itself, at a rate, from the moment the session is open: a sensor. When is ``SourcePacer``'s to say and what
-/// is ``SourcePattern``'s; what it receives it takes and drops.
+/// Sends by itself, at a rate, from the moment the session is open, like a sensor. ``SourcePacer`` decides when and
+/// ``SourcePattern`` decides what; received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -14,7 +14,7 @@ public struct SourceBehavior: AccessoryBehavior {
     self.source = source
   }
 
-  /// A handler that talks.
+  /// A handler that sends by itself.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -22,14 +22,14 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 
   private final class Talker: SessionHandler {
-    /// The most that is made at a time, however much is allowed.
+    /// The maximum generated at a time, however much is allowed.
     private static let pieceLimit = 64 * 1024
 
     private unowned let session: Session
     private let loop: any EventLoop
     private var pacer: SourcePacer
     private var pattern: SourcePattern
-    /// Made and not taken yet.
+    /// Generated, but not accepted yet.
     private var piece = ByteQueue()
     private var timer: LoopTimer?
     private let sending = OneAtATime()
@@ -38,7 +38,7 @@ public struct SourceBehavior: AccessoryBehavior {
       self.session = session
       self.loop = loop
       pacer = SourcePacer(source, start: loop.now)
-      // Two sessions at one instant differ, and yet every run of a seed repeats them.
+      // Two sessions at the same instant differ, yet every run of a seed repeats them.
       var random = loop.random.derived("source")
       pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
       timer = loop.makeTimer { [unowned self] in talk() }
@@ -57,7 +57,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // The piece may have been made when more was allowed than now.
+        // The piece may have been generated when more was allowed than now.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -77,19 +77,20 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 }
 
-/// Decides how many bytes a source may send when.
+/// Decides how many bytes a source may send, and when.
 ///
 /// Chunk n is sent n intervals after the first; an interval is chunk ÷ rate. The times are fixed at the start, so
-/// rounding and late timers do not add up: the average rate is exact to within one chunk at any time, and so to
-/// within one per cent after a hundred chunks.
+/// rounding and late timers do not accumulate: the average rate is exact to within one chunk at any time, and therefore
+/// to within one per cent after a hundred chunks.
 ///
 /// - Chunks with an interval below a millisecond are combined, a millisecond's worth at a time.
-/// - Chunks that a late timer missed are sent at once, up to a tenth of a second or one interval, whichever is
-/// longer. Chunks missed in a longer pause are skipped.
-/// - **Back-pressure also skips.** When the session has no room, the current chunk is sent as soon as there is room,
-/// and the schedule starts again one interval later, so at most one chunk follows at once.
+/// - Chunks that a late timer missed are sent immediately, up to a tenth of a second's worth or one interval, whichever
+/// is longer. Chunks missed in a longer pause are skipped.
+/// - **Back-pressure also skips.** If the session has no room, the current chunk is sent as soon as there is room, and
+/// the schedule restarts one interval later, so at most one chunk follows immediately.
 ///
-/// States: `paced`, on schedule; `held`, the session took only part of a chunk; `finished`, the total is sent.
+/// States: `paced`, on schedule; `held`, when the session accepted only part of a chunk; `finished`, when the total is
+/// sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -101,14 +102,14 @@ struct SourcePacer: Equatable {
   static let longestCatchUp = Duration.milliseconds(100)
 
   private(set) var state = State.paced
-  /// How many bytes may go out now.
+  /// How many bytes may be sent now.
   private(set) var allowance = 0
   private let rate: Int64
   private let chunk: Int
   private let total: Int
-  /// Bytes sent in all.
+  /// Bytes sent in total.
   private var sent = 0
-  /// The time of chunk 0, and how many chunks were allowed since.
+  /// The time of chunk 0, and how many chunks have been allowed since.
   private var origin: Instant
   private var chunks: Int64 = 0
   private var lastTick: Instant?
@@ -121,14 +122,14 @@ struct SourcePacer: Equatable {
     origin = start
   }
 
-  /// When ``tick(now:)`` has something to allow; nil while held and when finished.
+  /// When ``tick(now:)`` next allows something; nil while held and when finished.
   var deadline: Instant? {
     guard state == .paced, allowance < total - sent else { return nil }
     let due = due(chunks)
     return lastTick.map { max(due, $0 + Self.gatherTime) } ?? due
   }
 
-  /// Allows the chunks whose time has come.
+  /// Allows the chunks that are due.
   mutating func tick(now: Instant) {
     guard state == .paced else { return }
     lastTick = now
@@ -144,7 +145,7 @@ struct SourcePacer: Equatable {
     chunks = count
   }
 
-  /// The session took `count` bytes of those allowed.
+  /// The session accepted `count` of the allowed bytes.
   mutating func took(_ count: Int, now: Instant) {
     precondition(count <= allowance, "a source must not send more than allowed")
     allowance -= count
@@ -165,7 +166,7 @@ struct SourcePacer: Equatable {
     allowance = min(allowance, chunk - sent % chunk)
   }
 
-  /// The interval of a chunk in nanoseconds, times the rate: whole where the interval is not.
+  /// The interval of a chunk in nanoseconds, multiplied by the rate: a whole number even if the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
   /// The time of chunk `number`, rounded up to the nanosecond.
@@ -175,7 +176,7 @@ struct SourcePacer: Equatable {
   }
 }
 
-/// Makes a source's bytes, in order and without end.
+/// Generates a source's bytes, in order and without end.
 struct SourcePattern {
   private enum Maker {
     case counting(next: UInt8)
@@ -185,7 +186,7 @@ struct SourcePattern {
 
   private var maker: Maker
 
-  /// The bytes of `pattern`; random ones grow from `random`.
+  /// The bytes of `pattern`; random ones are generated from `random`.
   init(_ pattern: Behavior.Source.Pattern, random: SeededRandom) {
     switch pattern {
     case .counting: maker = .counting(next: 0)
@@ -194,7 +195,7 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. An empty text, which no profile may have, repeats nothing: zeros.
+  /// Appends the next `count` bytes. An empty text, which profiles cannot contain, yields zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

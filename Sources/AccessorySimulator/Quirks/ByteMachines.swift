@@ -4,11 +4,11 @@ import AccessoryProfiles
 
 // When bytes of one session pass. Each machine plays one quirk of AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Plays `drops-beyond`: a buffer that is worked off at a rate, a hundredth of a second at a time.
+/// Plays `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
-  /// When the next piece was worked off.
+  /// When the next piece leaves the buffer.
   private(set) var deadline: Instant?
 
   init(_ quirk: SmallBuffer) {
@@ -26,7 +26,7 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns what was worked off by now. `isIdle`: whether the reader has read everything before.
+  /// Returns what has left the buffer by now. `isIdle` tells whether the reader has read everything before.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval
@@ -38,11 +38,11 @@ struct OverrunningBuffer {
   }
 }
 
-/// Plays `reply-chunking`: how many of the waiting bytes go out now.
+/// Plays `reply-chunking`: how many of the waiting bytes are sent now.
 struct ReplyChunker {
-  /// What to do with the bytes that wait.
+  /// What to do with the bytes that are waiting.
   enum Step: Equatable {
-    /// Send so many, as one piece.
+    /// Send this many, as one piece.
     case send(Int)
     /// Not before then.
     case wait(until: Instant)
@@ -51,7 +51,7 @@ struct ReplyChunker {
   private let quirk: ReplyChunking
   private var random: SeededRandom
   private var ready: Instant?
-  /// The length of the piece that is next, which must not change while it waits for room.
+  /// The length of the next piece, which must not change while it waits for room.
   private var piece: Int?
 
   init(_ quirk: ReplyChunking, _ random: SeededRandom) {
@@ -72,7 +72,7 @@ struct ReplyChunker {
     }
   }
 
-  /// A piece went out.
+  /// A piece was sent.
   mutating func sent(now: Instant) {
     piece = nil
     ready = quirk.pieces == .glued ? nil : now + quirk.gap
@@ -80,26 +80,26 @@ struct ReplyChunker {
 }
 
 /// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: what an endpoint still holds when
-/// a session ends, and gives to the next.
+/// a session ends, and passes to the next one.
 ///
-/// They belong to one plug-in: a device that is connected anew finds an endpoint without a past.
+/// They belong to one attachment: a device that is connected again finds a clean endpoint.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []
 
-  /// Keeps at most `limit` bytes.
+  /// Keeps up to `limit` bytes.
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// A session wrote these.
+  /// A session wrote these bytes.
   mutating func keep(_ written: RawSpan) {
     let fresh = written.extracting(max(0, written.byteCount - limit)..<written.byteCount)
     bytes.removeFirst(max(0, bytes.count + fresh.byteCount - limit))
     fresh.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
 
-  /// Gives them to a new session.
+  /// Passes them to a new session.
   mutating func take() -> [UInt8] {
     defer { bytes.removeAll(keepingCapacity: true) }
     return bytes

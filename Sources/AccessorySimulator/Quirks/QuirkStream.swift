@@ -2,18 +2,19 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Stands in one session of an accessory with session quirks: asks ``SessionQuirks`` what becomes of the bytes, and does it.
+/// Sits in one session of an accessory with session quirks: asks ``SessionQuirks`` what happens to the bytes, and does
+/// it.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
 ///   behavior ◀─ first settings ◀─ busy, failing ◀─ small buffer ◀─ device
 /// ```
 ///
-/// The queue has a limit, as a session has: when it is full, a write takes fewer bytes.
+/// The queue has a limit, like a session: when it is full, a write accepts fewer bytes.
 final class QuirkStream: SessionFilter {
   private static let queueLimit = 64 * 1024
 
-  /// Tells it apart from all other sessions of the accessory.
+  /// Distinguishes this session from all others of the accessory.
   let number: Int
   private unowned let session: Session
   private let quirks: SessionQuirks
@@ -23,7 +24,7 @@ final class QuirkStream: SessionFilter {
   private var chunker: ReplyChunker?
 
   private var queue = ByteQueue()
-  /// Whether the behavior waits for room.
+  /// Whether the behavior is waiting for room.
   private var wasFull = false
   private let sending = OneAtATime()
   private var isSilent = false
@@ -31,7 +32,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// Bytes that were dropped, with the reason, as they are counted.
+  /// Bytes that were dropped, with the reason, in a form that can be counted.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -60,7 +61,7 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Sends nothing any more, not even what waits.
+  /// Sends nothing any more, not even bytes that are waiting.
   func goesSilent() {
     isSilent = true
     queue.removeAll()
@@ -88,7 +89,7 @@ final class QuirkStream: SessionFilter {
     return taken
   }
 
-  /// Sends bytes that the accessory's behavior does not know of.
+  /// Sends bytes that the accessory's behavior does not know about.
   func add(_ bytes: [UInt8]) {
     if isSilent || quirks.isWedged { return }
     queue.append(contentsOf: bytes)
@@ -97,7 +98,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and notifies the behavior of room. Not from within its write.
+  /// Sends what may be sent now, and notifies the behavior of room, but not from within its write.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
@@ -179,7 +180,7 @@ final class QuirkStream: SessionFilter {
     if !obeyed.isEmpty { session.pass(obeyed) }
   }
 
-  /// Reports the first bytes that are dropped for a reason, and all of them at the end of the session.
+  /// Reports the first bytes that are dropped for a reason, and the total at the end of the session.
   private func note(_ count: Int, _ why: String) {
     guard count > 0 else { return }
     if let index = losses.firstIndex(where: { $0.why == why }) {

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// Which requests an accessory serves, decided over all its sessions. Each machine plays one quirk of
-// AccessoryProfiles/Quirks/SessionBytes.swift. Each session has a number of its own, which is never used again.
+// Which requests an accessory serves, decided across all its sessions. Each machine plays one quirk of
+// AccessoryProfiles/Quirks/SessionBytes.swift. Each session has its own number, which is never reused.
 
 /// Plays `busy-after-cancel`.
 ///
@@ -14,7 +14,7 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While it waits or is busy, the requests of other sessions are ignored. Unplugging it makes it free.
+/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes it free again.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -23,10 +23,10 @@ struct TouchMachine {
     case owing([UInt8])
   }
 
-  /// What the time brings.
+  /// What happens at a deadline.
   enum Action: Equatable {
     case nothing
-    /// The replies of this session go out.
+    /// The replies of this session are sent.
     case release(session: Int)
     /// The reply to the cancelled request is due.
     case lateReply
@@ -47,7 +47,7 @@ struct TouchMachine {
     }
   }
 
-  /// Bytes came in a session. Returns whether they are heard.
+  /// Bytes arrived in a session. Returns whether the accessory listens to them.
   mutating func received(in session: Int, now: Instant) -> Bool {
     switch state {
     case .free:
@@ -64,7 +64,7 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// A session is over whose replies `held` were held back. Returns whether this cancels a request.
+  /// A session ended whose replies `held` were held back. Returns whether this cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -84,7 +84,7 @@ struct TouchMachine {
     }
   }
 
-  /// Gives the late reply to a session that is open; empty where none is due.
+  /// Passes the late reply to an open session; empty if none is due.
   mutating func takeLateReply() -> [UInt8] {
     guard case .owing(let reply) = state else { return [] }
     state = .free
@@ -94,8 +94,8 @@ struct TouchMachine {
   mutating func unplugged() { state = .free }
 }
 
-/// Plays `fails-after-first-transaction`: counts transactions until it is unplugged. A transaction is a request and what
-/// follows it without a pause.
+/// Plays `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A transaction is a
+/// request and everything that follows it without a pause.
 struct TransactionCounter {
   private let quirk: FailingTransactions
   private var begun = 0
@@ -109,7 +109,7 @@ struct TransactionCounter {
   /// How later transactions fail.
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Bytes came in a session. Returns whether they are served.
+  /// Bytes arrived in a session. Returns whether they are served.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -127,8 +127,8 @@ struct TransactionCounter {
 
 /// Plays `obeys-first-settings-only` in one session.
 ///
-/// A command is read from its first byte. Until it differs from the prefix, or is longer, it is undecided and kept; then
-/// it is passed on or ignored up to its end.
+/// A command is read from its first byte. The command is held until it differs from the prefix or is longer; then it is
+/// passed on or ignored up to its end.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])
@@ -149,7 +149,7 @@ struct SettingsFilter {
     prefix = Array(quirk.prefix.utf8)
   }
 
-  /// Returns those of the bytes that the accessory obeys.
+  /// Returns the bytes that the accessory obeys.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> [UInt8] {
     var heard: [UInt8] = []
     if quirk.end == .pause {
@@ -196,7 +196,7 @@ struct SettingsFilter {
   }
 
   private mutating func finishCommand(_ heard: inout [UInt8]) {
-    // A command that is shorter than the prefix is none of settings.
+    // A command that is shorter than the prefix is not a settings command.
     if case .undecided(let head) = state { heard += head }
     state = .undecided([])
   }

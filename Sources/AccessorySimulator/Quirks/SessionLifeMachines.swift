@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// How long sessions live, decided over the whole life of an accessory. Each machine plays one quirk of
+// How long sessions live, decided across the whole life of an accessory. Each machine plays one quirk of
 // AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Plays `ends-sessions`.
@@ -12,18 +12,18 @@ import AccessoryProfiles
 ///   waiting ──────────────▶ episode ────────────▶ calm ──────────────────────▶ episode …
 /// ```
 ///
-/// The time goes on while the accessory is unplugged.
+/// Time also passes while the accessory is unplugged.
 struct SessionEnder {
   private let quirk: EndedSessions
   private var random: SeededRandom
-  /// When the newest episode began.
+  /// When the most recent episode began.
   private var beginning: Instant?
 
   init(_ quirk: EndedSessions, _ random: SeededRandom) {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// How long the session that opens now lasts; nil for as long as the device wants.
+  /// How long the session that opens now lasts; nil means as long as the device wants.
   mutating func opened(now: Instant) -> Duration? {
     if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
       guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
@@ -34,8 +34,8 @@ struct SessionEnder {
   }
 }
 
-/// Plays `wedges-after`: counts the opens of the newest `within`. Invariant: a wedged accessory answers nothing until it was
-/// without power for `rest`.
+/// Plays `wedges-after`: counts the opens within the last `within`. Invariant: a wedged accessory answers nothing until
+/// it was without power for `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -45,7 +45,7 @@ struct OpenCounter {
     self.quirk = quirk
   }
 
-  /// A session opens. Returns whether this one wedges the accessory.
+  /// A session opens. Returns whether it wedges the accessory.
   mutating func opened(now: Instant) -> Bool {
     guard !isWedged else { return false }
     opens.removeAll { $0 + quirk.within < now }
@@ -54,7 +54,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// It has power again after so long without.
+  /// The accessory has power again after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -84,7 +84,7 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// It has power again after so long without.
+  /// The accessory has power again after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
@@ -100,19 +100,20 @@ struct PhantomMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// A session opens. Returns how long it lasts; nil for as long as the device wants.
+  /// A session opens. Returns how long it lasts; nil means as long as the device wants.
   mutating func opened() -> Duration? {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// The device or the cable ended a session, so long after its last byte. Returns whether it leaves a phantom.
+  /// The device or the cable ended a session, this long after its last byte. Returns whether the session leaves a
+  /// phantom.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true
     return true
   }
 
-  /// It has power again after so long without.
+  /// The accessory has power again after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

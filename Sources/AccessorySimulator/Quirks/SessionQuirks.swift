@@ -4,16 +4,16 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// What an accessory's session quirks know of its sessions: over all of its cables, and as long as it has power.
+/// What an accessory's session quirks know about its sessions: across all its cables, and as long as it has power.
 ///
-/// Each quirk is a machine; this is where their decisions become sessions that end and bytes that are dropped. An
-/// ``QuirkStream`` stands in each session.
+/// Each quirk is a machine; here their decisions turn into sessions that end and bytes that are dropped. A
+/// ``QuirkStream`` sits in each session.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// What happens to the next sessions, and to how many it has happened.
+  /// What happens to the next sessions, and to how many it has already happened.
   private var trouble: OddSession?
   private var troubled = 0
   private var ender: SessionEnder?
@@ -33,7 +33,7 @@ final class SessionQuirks {
 
   /// Whether no session needs a ``QuirkStream``.
   private var isIdle = true
-  /// Whether there is nothing to play.
+  /// Whether there are no session quirks to play.
   var isEmpty: Bool { isIdle && trouble == nil }
 
   /// The session quirks of an accessory that is not plugged in.
@@ -45,7 +45,7 @@ final class SessionQuirks {
     for quirk in profile.quirks { play(quirk) }
   }
 
-  /// Plays a quirk from now on, in the sessions that open from now on; one of the same kind is forgotten.
+  /// Plays a quirk from now on, in the sessions that open from now on; it replaces one of the same kind.
   func play(_ quirk: Quirk) {
     let chance = loop.random
     switch quirk {
@@ -71,7 +71,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// The chance of a quirk: from its own seed, or else from the run's, and then different for each accessory.
+  /// The random numbers of a quirk: from its own seed, otherwise from the run's seed, and then different for each
+  /// accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -80,7 +81,7 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// It was plugged in. At the first time it has never been without power.
+  /// The accessory was plugged in. The first time, it has never been without power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -90,7 +91,7 @@ final class SessionQuirks {
     phantom?.pluggedIn(after: rest)
   }
 
-  /// It was unplugged; its sessions are over.
+  /// The accessory was unplugged; its sessions have ended.
   func unplugged() {
     unpluggedAt = loop.now
     transactions?.unplugged()
@@ -100,7 +101,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// The device opens a session. Returns why it gets no answer; nil when it gets one.
+  /// The device opens a session. Returns why it is not answered; nil if it is.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {
@@ -110,7 +111,7 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// What the session quirk does to the session that is opened next; nil for nothing.
+  /// What the session quirk does to the next session that is opened; nil for nothing.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
@@ -131,7 +132,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// A session has its user, who may be given what is owed.
+  /// A session got its user, who may receive what is owed.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }
@@ -148,7 +149,7 @@ final class SessionQuirks {
 
   // MARK: Bytes
 
-  /// What becomes of bytes of a request.
+  /// What happens to the bytes of a request.
   enum Reception {
     case accepted
     case ignored(why: String)
@@ -171,10 +172,10 @@ final class SessionQuirks {
 
   func sent(in stream: QuirkStream) { transactions?.sent(in: stream.number, now: loop.now) }
 
-  /// Whether a stream keeps its replies.
+  /// Whether a stream holds back its replies.
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// A session is over, so long after its last byte; `held` was not sent in it.
+  /// A session has ended, this long after its last byte; `held` was not sent in it.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

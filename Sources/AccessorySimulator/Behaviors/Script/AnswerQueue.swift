@@ -5,29 +5,30 @@ import AccessoryProfiles
 enum ScriptStep: Equatable {
   /// Sends these bytes.
   case send(ArraySlice<UInt8>)
-  /// Does something else than sending in its own session. Kept apart, because it is large and rare.
+  /// Does something other than sending in its own session. Stored separately, because it is large and rare.
   indirect case act(ScriptAction)
 }
 
 /// What a script does besides sending in its own session.
 enum ScriptAction: Equatable {
-  /// Sends in the sessions of a protocol, whose scripts put it into their own frames unless it is sent as it is.
+  /// Sends in the sessions of a protocol, whose scripts put it into their own frames unless it is sent unframed.
   case forward(to: String, [UInt8], isUnframed: Bool)
   /// Enters a state.
   case enter(String)
   /// Closes the session.
   case close(String)
-  /// Has the accessory do something.
+  /// Makes the accessory do something.
   case accessory(AccessoryAction)
 }
 
 /// Answers waiting for their time, in the order of their requests.
 ///
-/// An answer is sent when its delay is over and all earlier answers were sent, as in an accessory that works on one
-/// request at a time. So a short delay does not overtake a long one, and only the first answer is looked at.
+/// An answer is sent when its delay has passed and all earlier answers were sent, as in an accessory that works on one
+/// request at a time. A short delay therefore does not overtake a long one, and only the first answer needs to be
+/// checked.
 struct AnswerQueue {
   /// With this many answers, or bytes of answers, no more requests are read: a device that sends requests without
-  /// reading the answers is stopped by its own session.
+  /// reading the answers blocks only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 
@@ -40,29 +41,29 @@ struct AnswerQueue {
   private var first = 0
   private var byteCount = 0
 
-  /// Whether requests should be left unread for now.
+  /// Whether requests should stay unread for now.
   var isFull: Bool { count >= Self.mostAnswers || byteCount >= Self.mostBytes }
 
-  /// How many answers wait.
+  /// How many answers are waiting.
   var count: Int { answers.count - first }
 
-  /// When the next answer goes out; nil when none waits.
+  /// When the next answer is sent; nil if none is waiting.
   var deadline: Instant? { count == 0 ? nil : answers[first].due }
 
-  /// Adds an answer that goes out at `due`.
+  /// Adds an answer that is sent at `due`.
   mutating func add(_ bytes: [UInt8], at due: Instant) {
     guard !bytes.isEmpty else { return }
     answers.append(Entry(step: .send(bytes[...]), due: due))
     byteCount += bytes.count
   }
 
-  /// Adds something to be done at `due`.
+  /// Adds something to do at `due`.
   mutating func add(_ action: ScriptAction, at due: Instant) {
     answers.append(Entry(step: .act(action), due: due))
     if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
   }
 
-  /// The rest of the first answer, when its time has come.
+  /// The rest of the first answer, once its time has come.
   func due(at now: Instant) -> ScriptStep? {
     count > 0 && answers[first].due <= now ? answers[first].step : nil
   }
@@ -76,7 +77,7 @@ struct AnswerQueue {
     if rest.isEmpty { dropFirst() }
   }
 
-  /// The first answer, an action, is done.
+  /// The first answer, which is an action, is done.
   mutating func didAct() {
     if case .act(.forward(_, let bytes, _)) = answers[first].step { byteCount -= bytes.count }
     dropFirst()

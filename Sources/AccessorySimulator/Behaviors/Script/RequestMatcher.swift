@@ -3,28 +3,28 @@ import AccessoryProfiles
 
 /// Splits the bytes of a session into requests.
 ///
-/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were
-/// split on the way: the same stream gives the same requests, byte by byte or all at once.
+/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were split
+/// in transit: the same stream gives the same requests, byte by byte or all at once.
 ///
 /// States: `waiting` collects a request; `skipping` drops the rest of one that is too long, up to its delimiter.
 ///
 /// Invariant: never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The longest request, the same as the longest that a fixed framing may ask for. Only a delimiter that never comes
-  /// can make a longer one.
+  /// The longest request: the maximum that a fixed framing may ask for. Only a delimiter that never arrives can make a
+  /// longer one.
   static let longestRequest = 65_536
 
   /// A request, or why there is none.
   enum Request: Equatable {
     /// A request, whole.
     case whole([UInt8])
-    /// A request that grew over the limit without a delimiter: cut off here, and dropped up to the next delimiter.
+    /// A request that exceeded the limit without a delimiter: cut off here, and dropped up to the next delimiter.
     case endless
     /// Bytes between two frames.
     case skipped(Int)
-    /// A frame of a length that cannot be.
+    /// A frame with an impossible length.
     case wrongLength(Int)
-    /// A frame whose checksum is wrong.
+    /// A frame with a wrong checksum.
     case wrongChecksum(found: UInt32, expected: UInt32)
   }
 
@@ -33,7 +33,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How requests end, in the form that is quick to ask at every byte.
+  /// How requests end, in a form that is fast to check at every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -71,7 +71,7 @@ struct RequestMatcher {
     candidates = Array(requests.indices)
   }
 
-  /// The next request that ends in `bytes` from `offset` on; nil when they are used up.
+  /// The next request that ends in `bytes` from `offset` on; nil if they are used up.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
     if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
@@ -130,14 +130,14 @@ struct RequestMatcher {
 }
 
 extension Script.Frame {
-  /// What is wrong with a frame that cannot be made.
+  /// What is wrong with a frame that cannot be built.
   enum Fault: Error, Equatable {
-    /// The length does not fit its bytes, or the frame is longer than the longest.
+    /// The length does not fit into its bytes, or the frame is longer than the maximum.
     case tooLong(Int)
   }
 
-  /// A frame with this content: the bytes between the header and the length, then the payload. A content that is too
-  /// short for the former is filled up with zeros.
+  /// A frame with this content: the bytes between the header and the length, then the payload. If the content is too
+  /// short for the former, it is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -169,13 +169,13 @@ extension Script.Frame {
   }
 }
 
-/// Finds the frames in a stream, however it was split on the way.
+/// Finds the frames in a stream, however it was split in transit.
 ///
 /// States: `seeking` waits for a header and a length; `filling` waits for the rest of a frame of a known length;
 /// `skipping` drops a frame that is too long to be kept.
 ///
-/// Invariant: holds fewer bytes than the frame's `longest`, and never a whole frame. A length from the wire is never
-/// trusted with memory.
+/// Invariant: holds fewer bytes than the frame's `longest`, and never a complete frame. No memory is reserved for a
+/// length from the wire.
 struct FrameScanner {
   private enum State {
     case seeking
@@ -186,12 +186,12 @@ struct FrameScanner {
   private let frame: Script.Frame
   private var state = State.seeking
   private var buffer: [UInt8] = []
-  /// Bytes that were dropped while a header was sought.
+  /// Bytes that were dropped while searching for a header.
   private var skipped = 0
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// The next event that `bytes` complete, from `offset` on; nil when they are used up.
+  /// The next event that `bytes` complete, from `offset` on; nil if they are used up.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {
@@ -213,7 +213,7 @@ struct FrameScanner {
     return nil
   }
 
-  /// One more byte came while there is no length.
+  /// One more byte arrived before the length is known.
   private mutating func seek() -> RequestMatcher.Request? {
     let header = frame.header
     if buffer.count <= header.count {
@@ -239,7 +239,7 @@ struct FrameScanner {
       return total == buffer.count ? finish() : nil
     }
     buffer.removeAll(keepingCapacity: true)
-    // With a header the next frame can be found; without one, only the length says where it begins.
+    // With a header the next frame can be found; without one, only the length tells where it begins.
     if header.isEmpty, total > end { state = .skipping(left: total - end) }
     return .wrongLength(length)
   }

@@ -3,10 +3,11 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Answers requests by rules: ``ScriptMachine`` decides, ``ScriptHub`` connects the sessions of an accessory.
+/// Answers requests according to rules: ``ScriptMachine`` decides, and ``ScriptHub`` connects the sessions of an
+/// accessory.
 ///
-/// A request that no rule has gets the default answer. Without one it gets none, and the timeline says so; so it does of
-/// a request without an end, which counts as unknown.
+/// A request that matches no rule gets the default answer. If there is none, it is not answered, and the timeline
+/// reports it. The same applies to a request without an end, which counts as unknown.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
@@ -68,7 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // Until nothing is left: unread bytes are offered first, alone, and newer ones in the next round.
+      // Until nothing is left: unread bytes are offered first, by themselves, and newer ones in the next round.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -126,7 +127,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     // MARK: The other sessions
 
-    /// Reports what there is to report, and lets the others see a new state.
+    /// Reports what there is to report, and notifies the other sessions of a new state.
     private func tellOthers() {
       for line in machine.notes.take() {
         if line.isWarning { context.warn(line.text) } else { context.note(line.text) }
@@ -138,7 +139,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // Not at once: the session that sends here may be this one, or be sending to it.
+      // Not immediately: the sending session may be this one, or be sending to it.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

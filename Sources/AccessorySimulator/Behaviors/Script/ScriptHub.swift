@@ -8,9 +8,9 @@ import AccessoryProfiles
 final class ScriptHub {
   /// What the sessions remember together.
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Does what scripts ask of the accessory; nil where there is none.
+  /// Does what scripts ask the accessory to do; nil if there is no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions. Not held: one that is forgotten is gone without an end.
+  /// The open sessions. Not retained: a forgotten session disappears without an end.
   private var members: [Member] = []
 
   private struct Member {
@@ -45,64 +45,64 @@ protocol ScriptSession: AnyObject {
   func noticeState()
 }
 
-/// What the scripts of an accessory remember together: the state, the counters, how often rules answered. It outlives
-/// sessions and attachments.
+/// What the scripts of an accessory remember together: the state, the counters, and how often rules answered. It
+/// outlives sessions and attachments.
 struct ScriptMemory {
-  /// A rule of the script of a protocol.
+  /// A rule of a protocol's script.
   struct RuleID: Hashable {
     var protocolName: String
     var index: Int
   }
 
-  /// The state; nil where no script has any.
+  /// The state; nil if no script has states.
   private(set) var state: String?
   /// How often a state was entered.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
-  /// Chance for inserted numbers.
+  /// The random source for inserted numbers.
   var random: SeededRandom
   /// The time at the zero of the loop's clock, in seconds since 1970.
   var epoch: UInt64
 
-  /// An accessory in the first of its states.
+  /// An accessory in its initial state.
   init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Begins in the first of these states, unless it is in one of them. A script that declares none leaves the state as it
-  /// is; one that took the place of another may declare others.
+  /// Begins in the first of these states, unless it is already in one of them. A script that declares none leaves the
+  /// state unchanged; one that replaced another may declare others.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
   }
 
-  /// Enters a state, also the one it is in: rules with a number of times start again.
+  /// Enters a state, even the current one: rules with a limited number of answers start over.
   mutating func enter(_ state: String) {
     self.state = state
     entries += 1
     uses = [:]
   }
 
-  /// Whether a rule or timer with these states counts now.
+  /// Whether a rule or timer with these states applies now.
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
   /// How often a rule answered since the state was entered.
   func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
 
-  /// A rule with a number of times answers.
+  /// A rule with a limited number of answers has answered.
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
 
-  /// A counter's number, one more than before when `counts`.
+  /// A counter's value, incremented first if `counts` is set.
   mutating func counter(_ name: String, counts: Bool) -> Int {
     if counts { counters[name, default: 0] &+= 1 }
     return counters[name] ?? 0
   }
 }
 
-/// What a script reports on the timeline, so many times of each kind; further ones are only counted.
+/// What a script reports on the timeline, up to a number of lines of each kind; further ones are only counted.
 struct ScriptNotes {
-  /// What is reported, as it is counted.
+  /// What is reported, in a form that can be counted.
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"
     case endless = "requests without their delimiter"
@@ -121,13 +121,13 @@ struct ScriptNotes {
     var text: String
   }
 
-  /// How many of a kind are reported one by one.
+  /// How many reports of a kind are shown individually.
   static let most = 10
 
   private var counts: [Kind: Int] = [:]
   private var lines: [Line] = []
 
-  /// Adds a line, unless there were many of its kind.
+  /// Adds a line, unless there were already many of its kind.
   mutating func add(_ kind: Kind, _ text: @autoclosure () -> String) {
     let count = counts[kind, default: 0] + 1
     counts[kind] = count
@@ -143,7 +143,7 @@ struct ScriptNotes {
     return lines
   }
 
-  /// How many there were of the kinds that were not all reported.
+  /// The totals of the kinds that were not all reported.
   var totals: [String] {
     Kind.allCases.compactMap { kind in
       counts[kind].flatMap { $0 > Self.most ? "\($0) \(kind.rawValue)" : nil }

@@ -1,20 +1,20 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One session of a script: which answers its bytes and its timers get, and when.
+/// One session of a script: which answers its bytes and timers get, and when.
 ///
-/// Bytes and time are parameters, and so is what the sessions of an accessory remember together; what it does comes from
-/// ``next(at:)``, one step at a time. The same bytes at the same times give the same steps, however the bytes were split.
+/// Bytes and time are parameters, and so is the shared memory of an accessory's sessions; the resulting steps come from
+/// ``next(at:)``, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
-/// Invariants: no more than a request and a full ``AnswerQueue`` are kept, whatever comes. Nothing is read while the
-/// queue is full; what timers and other sessions add then is dropped and reported.
+/// Invariants: no more than a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the
+/// queue is full; what timers and other sessions add during that time is dropped and reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
     var due: Instant?
   }
 
-  /// What a rule that only has a response does.
+  /// The action of a rule that has only a response.
   private struct Plain {
     let response: [UInt8]
     let delay: Duration
@@ -49,18 +49,18 @@ struct ScriptMachine {
     for index in timers.indices { start(index, now, memory) }
   }
 
-  // MARK: What it waits for
+  // MARK: What the machine waits for
 
-  /// How many answers wait.
+  /// How many answers are waiting.
   var waiting: Int { answers.count }
 
-  /// Whether bytes should be left unread for now.
+  /// Whether bytes should stay unread for now.
   var isFull: Bool { answers.isFull }
 
   /// Whether bytes may be read now.
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// When something is due, without answers while the session has no room for them; nil for nothing.
+  /// When something is due, not counting answers while the session has no room for them; nil if nothing is.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -70,7 +70,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Takes bytes and returns how many; the rest stays unread while there are too many answers, or too soon for more.
+  /// Takes bytes and returns how many; the rest stays unread while there are too many answers, or if it is too early
+  /// for more.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -146,18 +147,19 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // At once where nothing was waited for, so that it does not matter whether the next request came with this one.
+      // Immediately if nothing is waiting, so that it does not matter whether the next request arrived together with
+      // this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory goes in the next turn, so the session is closed before that; behind its end nothing is done.
+      // The accessory leaves in the next turn, so the session is closed first; nothing is done after its end.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
   }
 
-  /// Adds bytes, as a frame where the script has frames.
+  /// Adds bytes, as a frame if the script uses frames.
   private mutating func queue(_ bytes: [UInt8], at due: Instant) {
     if !isFramed || bytes.isEmpty { return answers.add(bytes, at: due) }
     guard case .frame(let frame) = script.framing else { return }
@@ -167,7 +169,7 @@ struct ScriptMachine {
     }
   }
 
-  /// Another session of the accessory sends here.
+  /// Another session of the accessory sends in this one.
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
     if answers.isFull {
       return notes.add(.dropped, "too many answers are waiting: one from another session is not sent")
@@ -183,7 +185,7 @@ struct ScriptMachine {
     noticeState(now, memory)
   }
 
-  /// Starts and stops timers when a state was entered, here or in another session.
+  /// Starts and stops timers after a state was entered, here or in another session.
   mutating func noticeState(_ now: Instant, _ memory: ScriptMemory) {
     guard seenEntries != memory.entries else { return }
     seenEntries = memory.entries
@@ -202,7 +204,7 @@ struct ScriptMachine {
     for index in timers.indices {
       guard let due = timers[index].due, due <= now else { continue }
       let timer = timers[index].timer
-      // One that was late fires once, and keeps its beat where it can.
+      // A timer that was late fires once, and keeps its rhythm if it can.
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
@@ -218,17 +220,17 @@ struct ScriptMachine {
   /// The next step that is due.
   func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
 
-  /// So many bytes of the step are sent.
+  /// This many bytes of the step are sent.
   mutating func sent(_ count: Int) { answers.took(count) }
 
-  /// The step, an action, is done.
+  /// The step, which is an action, is done.
   mutating func didAct() { answers.didAct() }
 }
 
-/// Lets an accessory read no more than so many bytes in a second, a tenth of a second's at a time.
+/// Limits an accessory to reading this many bytes per second, a tenth of a second's worth at a time.
 struct ReadPacer {
   private let bytesPerSecond: Int
-  /// When everything that was read is used up.
+  /// When everything that was read has been processed.
   private var isReadyAt: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
@@ -239,33 +241,33 @@ struct ReadPacer {
     return max(1, bytesPerSecond / 10)
   }
 
-  /// When more may be read, while less was read than came.
+  /// When more may be read, if less was read than arrived.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {
     if count > 0 { isReadyAt = now + .nanoseconds(count * 1_000_000_000 / bytesPerSecond) }
   }
 
-  /// The time has come.
+  /// Called when that time has come.
   mutating func becomeReady() { isReadyAt = nil }
 }
 
-/// Finds the rule that answers a request: the first that fits in the present state.
+/// Finds the rule that answers a request: the first that matches in the current state.
 ///
-/// Whole requests are looked up in a dictionary, however many rules there are.
+/// Whole requests are looked up in a dictionary, so their number does not matter.
 struct RuleBook {
-  /// A rule that fits, and where its groups are in the request, of which the first is the request; none where it is
-  /// the whole request that fits.
+  /// A matching rule, and where its groups are in the request; the first group is the request. Empty if the whole
+  /// request matches.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
   }
 
   private let rules: [Script.Rule]
-  /// The first rule of each whole request, and the others with the same one.
+  /// The first rule for each whole request, and further rules for the same one.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
-  /// Which rules count in every state and any number of times: most of them, and the ones that need no more than this.
+  /// The rules that apply in every state and any number of times: most rules, which need no further checks.
   private let isPlain: [Bool]
   /// The rules with a prefix or a pattern, in order.
   private let patterns: [Int]
@@ -283,7 +285,7 @@ struct RuleBook {
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
-  /// The rule for a request to the script of this protocol.
+  /// The rule that answers a request to this protocol's script.
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
     let first = firstByRequest[request]
     if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }

@@ -1,24 +1,23 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// Makes the bytes of an answer from its template.
+/// Creates the bytes of an answer from its template.
 ///
-/// Values are inserted from the left; then the lengths, and then the checksums, from the left too. So a checksum can
-/// cover a length, and one checksum another.
+/// Values are inserted from left to right; then the lengths, and then the checksums, also from left to right. A
+/// checksum can thus cover a length, and one checksum another.
 struct TemplateRenderer {
-  /// The request, and where the groups of its rule are in it; none where the request is the only one.
+  /// The request, and where its rule's groups are in it; empty if the request is the only group.
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
 
-  /// A length or checksum that is filled in when everything else is there.
+  /// A length or checksum that is filled in after everything else.
   private struct Gap {
     var part: ScriptTemplate.Part
     var place: Range<Int>
   }
 
-  /// The bytes of an answer that goes out at `time`. Numbers that do not fit lose their highest digits and are added to
-  /// `unfit`.
+  /// The bytes of an answer sent at `time`. Numbers that do not fit lose their highest digits and are added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {
