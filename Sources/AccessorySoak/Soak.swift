@@ -39,13 +39,13 @@ public enum Soak {
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The broken rules, each with its time; empty when every rule held.
+  /// The broken rules, each with its time; empty if every rule held.
   public let violations: [SoakViolation]
   /// The corners that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time: two runs of one seed have the same.
+  /// A hash of every byte and event with its time: two runs with one seed have the same hash.
   public let hash: UInt64
-  /// How many loop steps it took: its cost, independent of the machine.
+  /// How many loop steps it took: a measure of its cost that does not depend on the machine.
   public let steps: Int
 
   /// One line per broken rule, and the command that repeats them.
@@ -65,12 +65,12 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The profile of the accessories and the name by which the user gave it; random accessories when nil.
+  /// The profile of the accessories and the name by which the user gave it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
   /// Corners that must not be reached; reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Random accessories, and nothing forbidden.
+  /// Random accessories, with no forbidden corners.
   public init() {}
 
   /// The plan of a seed.
@@ -85,7 +85,7 @@ public struct SoakRecipe: Sendable {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// The same for a recipe of which only the words are known.
+  /// The same for a recipe of which only the description is known.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Plays the worlds of many seeds in parallel, each on a loop of its own.
+/// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time, so whenever it stops, it has played the seeds from the first on
-/// without a gap.
+/// Seeds are handed out in order, a few at a time, so whenever the crew stops, it has played the seeds from the first
+/// one on without a gap.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -15,7 +15,7 @@ public final class SoakCrew: Sendable {
     self.recipe = recipe
     self.jobs = jobs
     let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    // Few at a time, so that stopping is quick, and enough that jobs rarely contend.
+    // Few at a time, so that stopping is quick, but enough that jobs rarely contend.
     seeds = WorkQueue(first..<end, batch: 8)
     results = Locked(SoakReport(recipe))
   }
@@ -54,7 +54,7 @@ public final class SoakShrinking: Sendable {
   private let isStopped = Locked(false)
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
 
-  /// Nothing is shrunk yet. Failures are in the order of their seeds.
+  /// Nothing has been shrunk yet. Failures are in the order of their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -62,10 +62,10 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by their seeds; after a stop they are as small as they got.
+  /// The worlds shrunk so far, by their seeds; after a stop, each is as small as it got.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// Whether all is done.
+  /// Whether all of them are done.
   public var isOver: Bool { queue.isOver }
 
   /// Stops; worlds stay as small as they got.

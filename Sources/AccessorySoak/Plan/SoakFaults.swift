@@ -2,17 +2,17 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults out of all there are, with parameters that matter within a world of a few seconds.
+/// Random faults of all kinds, with parameters that have an effect within a world of a few seconds.
 enum SoakFaults {
   /// What a fault does to a world.
   private enum Harm {
-    /// It delays, splits or holds up bytes; all of them arrive.
+    /// The fault delays, splits or holds up bytes; all of them arrive.
     case none
-    /// It loses, doubles, reorders or corrupts packets.
+    /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
-    /// It silences a direction.
+    /// The fault silences a direction.
     case silence
-    /// It ends a cable: steps do that, and plans add it on their own.
+    /// The fault ends a cable. Steps do this, and plans add it separately.
     case end
   }
 
@@ -37,7 +37,7 @@ enum SoakFaults {
     return drawn(random.pick(faults(.packets) + faults(.silence)), striking: packets, &random)
   }
 
-  /// The faults that do such harm, each as often as it is likely.
+  /// The faults that do this harm, each as often as it is likely.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -56,7 +56,7 @@ enum SoakFaults {
     }
   }
 
-  /// The fault with random parameters; `packets` are those it strikes where it strikes packets.
+  /// The fault with random parameters; `packets` selects the packets that a packet fault affects.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {
@@ -70,7 +70,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single bytes cost a hundred times as much, and the scanner's own tests cover them.
+      // Single bytes take a hundred times as long, and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -125,7 +125,7 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // It changes a packet's number only rarely, and those changes are its purpose.
+        // It rarely changes a packet's number, and those changes are its purpose.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)

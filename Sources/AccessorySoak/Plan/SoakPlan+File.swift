@@ -7,7 +7,7 @@ import AccessoryWorlds
 public enum ScenarioFile: Equatable, Sendable {
   /// One app, which is judged by what it sees.
   case scenario(Scenario)
-  /// With `apps`, as `easim soak` writes it: a world that is judged by the rules of seeded worlds.
+  /// With `apps`, as `easim soak` writes it: a world that is judged by the rules for seeded worlds.
   case plan(ScenarioWithApps)
 
   /// The page that `easim scenario show` prints.
@@ -29,16 +29,16 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// The file that a reference names: a name, or a path when it has a `/` or an ending.
+  /// The file that a reference names: a name, or a path if it contains a `/` or has an extension.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
-/// A scenario with several apps, each of which opens sessions and sends bytes. Instead of expectations, the rules of the
-/// soak judge it. Reading the file of a plan gives the same plan, and so the same world to the byte.
+/// A scenario with several apps, each of which opens sessions and sends bytes. The rules of the soak judge it instead
+/// of expectations. Reading a plan's file restores the plan, and with it the same world to the byte.
 public struct ScenarioWithApps: Equatable, Sendable {
-  /// What it is about.
+  /// What the scenario is about.
   public var about = Scenario.About()
   /// What happens in it.
   public var plan = SoakPlan()
@@ -59,12 +59,12 @@ public struct ScenarioWithApps: Equatable, Sendable {
     self = try Self.format(names).read(tree)
   }
 
-  /// The tree of a file, with what differs from the defaults.
+  /// The tree of a file, with everything that differs from the defaults.
   var tree: JSON5Value {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// As files have it, with what they refer to.
+  /// As in files, with what they refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/scale.md", Self()
@@ -100,14 +100,14 @@ public struct ScenarioWithApps: Equatable, Sendable {
 }
 
 extension SoakPlan {
-  /// A plan of nothing, with the defaults of files.
+  /// An empty plan, with the defaults of files.
   fileprivate init() {
     self.init(
       seed: 1, accessories: [], apps: [], steps: [], faults: [], speed: .init(), deviceLink: SoakLinkChoices(),
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// The text of the plan's file, under a comment; only what differs from the defaults is written.
+  /// The text of the plan's file, below a comment; only what differs from the defaults is written.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
@@ -247,7 +247,7 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys of ``reading``. Files set them in the order of the fields; the check refuses the rest.
+  // The keys of ``reading``. Files set them in the order of the fields; the check refuses any others.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -7,12 +7,12 @@ import AccessoryWorlds
 
 extension SoakPlan {
   /// The plan of a seed. With a template, the accessories have that profile: its identity, protocols, link,
-  /// authentication and quirks. An echo plays as it is; in place of any other behavior, sessions carry the plan's
+  /// authentication and quirks. An echo is played as it is; instead of any other behavior, sessions carry the plan's
   /// bytes both ways, because only known bytes can be checked.
   ///
-  /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions of a few packets.
-  /// What is rare on a real wire is common here: windows of one, numbers about to wrap, packets that hold hardly a
-  /// byte.
+  /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions with a few
+  /// packets. What is rare on a real wire is common here: windows of one, numbers about to wrap, packets that hold
+  /// hardly a byte.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -109,7 +109,7 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// A given profile. Worlds have no native channels, so its native transport uses the link.
+  /// A given profile. Worlds have no native channels, so native transport uses the link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -175,7 +175,7 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// A plan for packets that hold `payload` bytes: the cost is in packets, not bytes.
+  /// A plan for packets that hold `payload` bytes: the time taken depends on packets, not bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))
@@ -205,7 +205,7 @@ struct PlanRandom {
 
   mutating func next() -> UInt64 { random.next() }
 
-  /// Whether an event with this probability in percent happens.
+  /// Whether an event with this percentage probability happens.
   mutating func percent(_ chance: Int) -> Bool { Int(truncatingIfNeeded: next() % 100) < chance }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {

@@ -10,29 +10,29 @@ import AccessoryWorlds
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory of the world.
   public struct Accessory: Equatable, Sendable {
-    /// Its name in steps.
+    /// The accessory's name in steps.
     public var name: String { profile.name }
-    /// Its profile, quirks included.
+    /// The accessory's profile, including quirks.
     public var profile: Profile
-    /// Link settings that a profile does not have.
+    /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What it does with its sessions, one after the other and from the start again; nil for the built-in echo.
+    /// What the accessory does with its sessions, one after another, then starting over; nil means the built-in echo.
     public var streams: [SoakStreamPlan]?
   }
 
   /// An app on the device.
   public struct App: Equatable, Sendable {
-    /// The sessions it opens, in order, as accessories appear.
+    /// The sessions that the app opens, in order, as accessories appear.
     public var sessions: [SoakStreamPlan]
-    /// How long after a connect it opens the next.
+    /// How long after a connect the app opens the next session.
     public var patience: Duration
-    /// Whether it also tries to open sessions with accessories that offer no protocols.
+    /// Whether the app also tries to open sessions with accessories that offer no protocols.
     public var isRude: Bool
-    /// Its name in steps.
+    /// The app's name in steps.
     public var name = "app-0"
   }
 
-  /// A step at a time.
+  /// A step at a certain time.
   public typealias Step = Scenario.Step
 
   /// The random seed.
@@ -59,13 +59,13 @@ public struct SoakPlan: Equatable, Sendable {
   public var deviceFlicker: Flicker?
   /// The number of the device's first session on each cable.
   public var firstSession: UInt16
-  /// When the last step is done and whatever is unfinished must come to its end.
+  /// When the last step is done and whatever is unfinished must end.
   public var length: Duration
   /// Corners that must not be reached; reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether packets may be changed without the link noticing: by a fault that corrects the checksum, or by two whose
-  /// bit flips cancel in it. Then bytes may be wrong, and only the other rules hold. The same is true of an
+  /// Whether packets may be changed without the link noticing: by a fault that corrects the checksum, or by two faults
+  /// whose bit flips cancel out in it. Bytes may then be wrong, and only the other rules hold. The same is true of an
   /// accessory with a quirk that loses bytes, or that begins its sessions with bytes of earlier ones.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
@@ -73,26 +73,26 @@ public struct SoakPlan: Equatable, Sendable {
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether a link of this world works without acknowledgements. Then nothing may be lost on the way.
+  /// Whether a link of this world works without acknowledgements. Then nothing may be lost in transit.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
 }
 
-/// Link settings that profiles do not have, for either end.
+/// Link settings that profiles do not contain, for either end.
 public struct SoakLinkChoices: Equatable, Sendable {
-  /// The sequence number of its first SYN.
+  /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
-  /// Which form of extended acknowledgement it sends.
+  /// Which form of extended acknowledgement this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, when it differs from the profile: a profile keeps this below the
-  /// window, and accessories need not.
+  /// How many packets one acknowledgement may cover, if it differs from the profile: a profile keeps this below the
+  /// window, but accessories need not.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether a timeout retransmits only the oldest packet.
   public var repeatsOldestOnly = false
-  /// Whether its acknowledgement timer restarts with each packet.
+  /// Whether the acknowledgement timer restarts with each packet.
   public var timesFromEach = false
-  /// Whether it keeps packets that arrive ahead of a gap.
+  /// Whether this end keeps packets that arrive ahead of a gap.
   public var keepsAhead = true
   /// Whether an accessory answers differing recovery values with another offer.
   public var offersAgain = false
@@ -100,7 +100,7 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var answersOwnRecovery = false
   /// How many bytes of a session may be unread.
   public var receiveBound = 256 * 1024
-  /// How many bytes of a session may wait to be sent.
+  /// How many bytes of a session may be waiting to be sent.
   public var sendBound = 256 * 1024
 }
 
@@ -110,13 +110,13 @@ public struct SoakStreamPlan: Equatable, Sendable {
   public enum Reading: Equatable, Sendable {
     /// Reads everything as it arrives.
     case eager
-    /// Reads this many bytes at a time, with a pause in between.
+    /// Reads this many bytes at a time, with a pause between reads.
     case slow(bytes: Int, every: Duration)
-    /// Reads this many bytes, and then nothing for a time; nil: nothing more.
+    /// Reads this many bytes, then pauses for a time; nil means that it reads nothing more.
     case stops(after: Int, resumes: Duration?)
   }
 
-  /// When it closes the session.
+  /// When this end closes the session.
   public enum Closing: Equatable, Sendable {
     /// Never.
     case never
@@ -128,9 +128,9 @@ public struct SoakStreamPlan: Equatable, Sendable {
 
   /// The index of the accessory's protocol, modulo their number.
   public var protocolNumber = 0
-  /// How many bytes it writes.
+  /// How many bytes this end writes.
   public var bytes = 0
-  /// The most bytes per write.
+  /// The maximum number of bytes per write.
   public var chunk = 1
   /// The pause between two writes.
   public var think = Duration.zero

@@ -15,11 +15,11 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session opened at this end; the accessory's does not when it refuses or ignores it.
+    /// Whether the session opened at this end; at the accessory it does not if the accessory refuses or ignores it.
     var isOpen = false
 
-    /// Whether it is open and the other end has acknowledged all it wrote: then nothing will show it that the other
-    /// end is gone.
+    /// Whether this end is open and the other end has acknowledged all it wrote: then nothing will reveal that the
+    /// other end is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -32,11 +32,11 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes: then its bytes are the device's.
+  /// Whether the accessory echoes, so that its bytes are the device's.
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered, or plays a session without this record.
   let isIgnored: Bool
-  /// Whether packets may be changed unnoticed: then the bytes prove nothing.
+  /// Whether packets may be changed unnoticed, so that the bytes prove nothing.
   let isHostile: Bool
   /// How many times a link had gone down when the session was opened.
   let linkDownsBefore: Int
@@ -57,7 +57,7 @@ final class SoakAccount {
 
   subscript(end: Cable.End) -> Half { end == .device ? device : simulator }
 
-  /// The session opened at an end.
+  /// The session opened at one end.
   func open(_ end: Cable.End, _ session: Session, _ record: SoakRecord) {
     self[end].isOpen = true
     self[end].session = session
@@ -77,10 +77,10 @@ final class SoakAccount {
     }
   }
 
-  /// What is wrong with the result; nil when nothing is.
+  /// What is wrong with the result; nil if nothing is.
   ///
-  /// A link has no keep-alive: when one end has given up and the other has nothing to send, the other cannot know. That
-  /// is correct as long as it waits for no acknowledgement.
+  /// A link has no keep-alive: if one end has given up and the other has nothing to send, the other cannot know. That
+  /// is correct as long as it is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),

@@ -65,7 +65,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // It has disconnected meanwhile; its next connect starts again.
+      // The accessory has disconnected meanwhile; its next connect starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

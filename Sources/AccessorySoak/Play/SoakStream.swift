@@ -47,7 +47,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session of the soak: writes, reads and closes as planned, and checks every byte it reads.
+/// One end of a session in the soak: writes, reads and closes as planned, and checks every byte it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
@@ -63,9 +63,9 @@ final class SoakStream: SessionHandler {
   private var reading: LoopTimer?
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
-  /// For what it reads.
+  /// For the bytes it reads.
   private var verifier: StreamVerifier
-  /// How many bytes it reads before it stops; nil when it does not stop.
+  /// How many bytes it reads before it stops; nil if it does not stop.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -86,13 +86,13 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
-  /// Starts; the session's handler must be set.
+  /// Starts; the session's handler must already be set.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// The world ends: nothing more is written or closed, and everything is read.
+  /// The world is ending: nothing more is written or closed, and everything is read.
   func settle() {
     isSettling = true
     left = 0

@@ -14,8 +14,8 @@ import LinuxIO
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives: nothing is written or closed any more, everything is read, and each session
-/// that is still open must deliver all it accepted within the time in which a link gives up.
+/// Settling proves that every byte arrives: nothing is written or closed any more, everything is read, and each open
+/// session must deliver all it accepted within the time in which a link gives up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -26,7 +26,7 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps it has taken so far: its cost, independent of the machine.
+  /// How many loop steps the world has taken so far: a measure of its cost that does not depend on the machine.
   private(set) var stepCount = 0
 
   /// A world that takes more steps than this is stuck.
@@ -107,15 +107,15 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Cables deliver the bytes they hold before they end, at the pace of their faults.
+    // Before they end, cables deliver the bytes they hold, at the pace of their faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
     judgeTheEnd()
   }
 
-  /// Takes steps until the condition holds, nothing is left to do, or the time is over;
-  /// returns whether it was one of the first two.
+  /// Takes steps until the condition holds, nothing is left to do, or time runs out; returns whether it was one of the
+  /// first two.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -185,7 +185,7 @@ final class SoakWorld {
     made.start()
   }
 
-  /// The accessory accepted a session: the newest one of that number that it has not accepted yet.
+  /// The accessory accepted a session: the newest one with that number that it has not accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -227,7 +227,7 @@ final class SoakWorld {
   }
 
   /// How long it may take until written bytes are delivered or given up: a link retransmits a packet as often as
-  /// agreed, and after one that succeeds at the last attempt, the next may do the same.
+  /// agreed, and after one that succeeds at the last attempt, the next may need just as many.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

@@ -3,11 +3,11 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport: Report {
-  /// What its files say they are.
+  /// How the report's files identify their format.
   public static let kind = "soak report"
-  /// A hundred failures with twenty broken rules each, ten of them as scenarios.
+  /// Room for a hundred failures with twenty broken rules each, ten of them with scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
-  /// Its keys in files.
+  /// The report's keys in files.
   public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {
     headerFields
     verdictFields
@@ -87,13 +87,13 @@ extension SoakReport.Shrunk {
 }
 
 extension Format<UInt64> {
-  /// As text, since numbers of JSON are not as long everywhere.
+  /// As text, because not every JSON reader supports such large numbers.
   fileprivate static let hash = parsed(
     TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
 }
 
 extension Format<SoakRule> {
-  /// Any word: a later version may have other rules.
+  /// Any word, because a later version may have other rules.
   fileprivate static let rule: Format = Format<String>.text.map(SoakRule.init, back: \.description)
 }
 

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport {
-  /// One line: how many worlds, which seeds, and what came of them.
+  /// One line: how many worlds, which seeds, and the results.
   public var headline: String {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
@@ -15,7 +15,7 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // Of several shards, the seeds of the whole run: theirs have gaps.
+    // For several shards, the seeds of the whole run, because theirs have gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
@@ -27,7 +27,7 @@ extension SoakReport {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
 
-  /// Failures that are counted and not listed.
+  /// Failures that are counted but not listed.
   public var beyond: [String] {
     let count = failureCount - failures.count
     return count > 0 ? ["and \(count) more worlds that failed"] : []
@@ -55,7 +55,7 @@ extension SoakReport {
   /// reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // What a later version finds is not lost.
+    // What a later version reports is not lost.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -78,10 +78,10 @@ extension SoakReport {
     return ReportSuite("easim soak", time: took, cases, output: headline)
   }
 
-  /// The run, for the title of a page.
+  /// The description of the run, for the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played, and how far they reached.
+  /// How many worlds were played, and how much they covered.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),
@@ -90,7 +90,7 @@ extension SoakReport {
     ]
   }
 
-  /// The failing worlds made smaller, and how often each corner was reached.
+  /// The shrunken failing worlds, and how often each corner was reached.
   public var sections: [PageSection] {
     let shrunk = failures.compactMap { failure in
       failure.shrunk.map {

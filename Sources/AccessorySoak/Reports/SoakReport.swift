@@ -1,11 +1,12 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// What the worlds of many seeds came to: a run of `easim soak`, or some shards of one. It is what report files hold and
-/// what is printed.
+/// The results of the worlds of many seeds: a run of `easim soak`, or some shards of one. This is what report files
+/// contain and what is printed.
 ///
 /// Worlds run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
-/// to the very bytes of the single run's report. How fast the worlds were played is printed and not kept.
+/// to exactly the bytes of the single run's report. The speed at which the worlds were played is printed but not
+/// stored.
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
@@ -13,30 +14,30 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The broken rules.
     public var violations: [SoakViolation] = []
-    /// The world made smaller; only of the first failures.
+    /// The shrunken world; only for the first failures.
     public var shrunk: Shrunk?
   }
 
-  /// A failing world that was made smaller.
+  /// A failing world that was shrunk.
   public struct Shrunk: Equatable, Sendable {
-    /// The size of the seed's world, in words.
+    /// A description of the size of the seed's world.
     public var before = ""
-    /// The size of the smaller one.
+    /// A description of the size of the shrunken world.
     public var after = ""
     /// How many worlds were played to find it.
     public var worlds = 0
-    /// It as a scenario file.
+    /// The shrunken world as a scenario file.
     public var scenario = ""
   }
 
-  /// How many failures are kept; of more, only the number.
+  /// How many failures are kept; beyond that, only their number.
   static let mostFailures = 100
-  /// With fewer random worlds a corner may well be missed.
+  /// With fewer random worlds, a corner may well be missed.
   private static let enoughForEveryCorner = 5_000
 
-  /// The program and its version: other versions may give other worlds.
+  /// The program and its version: other versions may generate other worlds.
   public var program = ""
-  /// The profile of the accessories, as it was given; nil for random ones.
+  /// The profile of the accessories, as given by the user; nil for random ones.
   public var profile: String?
   /// What was forbidden.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -44,9 +45,9 @@ public struct SoakReport: Equatable, Sendable {
   public var first: UInt64 = 0
   /// How many seeds the whole run has.
   public var seeds = 0
-  /// Which shards are in the report.
+  /// Which shards the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played its worlds: "Ctrl-C"; nil when nothing did.
+  /// What stopped the run before it had played all its worlds: "Ctrl-C"; nil if nothing did.
   public var stoppedBy: String?
   /// Whether a run without a world passes.
   public var allowsEmpty = false
@@ -54,13 +55,13 @@ public struct SoakReport: Equatable, Sendable {
   public var worlds = 0
   /// How many of them failed.
   public var failureCount = 0
-  /// The hashes of all worlds, added up.
+  /// The hashes of all worlds, added together.
   public var hash: UInt64 = 0
   /// How often each corner was reached, and each fault took effect.
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
-  /// How long it took on the clock; not in files that are read, since it differs between runs.
+  /// How long the run took in real time; not in files that are read back, because it differs between runs.
   public var took = Duration.zero
 
   init() {}
@@ -92,11 +93,11 @@ public struct SoakReport: Equatable, Sendable {
     failures = Array((failures + more).sorted { $0.seed < $1.seed }.prefix(Self.mostFailures))
   }
 
-  /// Adds what the run was, now that it is over.
+  /// Adds the description of the run, once it has ended.
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: how many seeds the whole run has; nil for one that ended after a time, which has those that it played.
+  ///   - seeds: how many seeds the whole run has; nil for a run limited by time, which has as many as it played.
   ///   - stoppedBy: what stopped it, if it was stopped. A run that had played all its seeds by then is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
@@ -105,20 +106,20 @@ public struct SoakReport: Equatable, Sendable {
     if seeds == nil || worlds < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
   }
 
-  /// Adds the failing worlds that were made smaller, by their seeds.
+  /// Adds the shrunken failing worlds, by their seeds.
   public mutating func add(_ shrunk: [UInt64: Shrunk]) {
     for index in failures.indices { failures[index].shrunk = shrunk[failures[index].seed] }
   }
 
   // MARK: Verdict
 
-  /// Corners that this many random worlds should have reached. Whether a single shard reaches them says nothing.
+  /// Corners that this many random worlds should have reached. Whether a single shard reaches them is irrelevant.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// Passed when every world of the run was played, every rule held in each, and no corner is missing.
+  /// Passed if every world of the run was played, every rule held in each, and no corner is missing.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
@@ -126,10 +127,10 @@ public struct SoakReport: Equatable, Sendable {
       wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)
   }
 
-  /// Why there is nothing in the report.
+  /// Why the report is empty.
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// Why a shard is not done: it was stopped before it had played its worlds.
+  /// Why a shard is incomplete: it was stopped before it had played its worlds.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }
@@ -158,7 +159,7 @@ public struct SoakReport: Equatable, Sendable {
     corners.isEmpty ? "none" : corners.map(\.word).joined(separator: " ")
   }
 
-  /// All counts added up; nil when that is too much.
+  /// All counts added together; nil if they overflow.
   var counted: Int? {
     var sum = CountSum()
     sum.add(worlds)

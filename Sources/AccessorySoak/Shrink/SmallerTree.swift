@@ -3,13 +3,13 @@ import AccessoryFormats
 /// A scenario file with one change that makes it smaller.
 struct SmallerTree {
   var tree: JSON5Value
-  /// Whether a part of the world is missing, such as a step or an app, and not only a setting.
+  /// Whether a part of the world, such as a step or an app, was removed, and not just a setting.
   var isWithoutPart = false
 }
 
 extension JSON5Value {
-  /// The trees with something left out: elements of lists, keys, and options of faults and quirks. Larger things come
-  /// before what is in them. Not every result is a valid file.
+  /// The trees with something removed: elements of lists, keys, and options of faults and quirks. Larger parts come
+  /// before what they contain. Not every result is a valid file.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
     switch content {
@@ -21,7 +21,7 @@ extension JSON5Value {
         return SmallerTree(tree: JSON5Value(.object(rest)), isWithoutPart: areParts)
       } + inside
     case .array(let values):
-      // All, then halves, then quarters, and finally single ones.
+      // All of them, then halves, then quarters, and finally single ones.
       var changes: [SmallerTree] = []
       var size = values.count
       while size > 0 {
@@ -49,7 +49,7 @@ extension JSON5Value {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // Steps that happen together with the one before.
+      // Steps that are moved to the same time as the previous one.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
@@ -110,7 +110,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half of it, one digit of it, and whole milliseconds of it, where these are shorter.
+  /// Half of it, one digit of it, and a whole number of milliseconds, if these are shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Makes a failing world smaller while it still breaks the same rule.
+/// Shrinks a failing world while it still breaks the same rule.
 ///
-/// It works on the plan's scenario file: it leaves out one part or key after the other, then reduces times and sizes,
-/// keeps each change that still breaks the rule, and starts again until none helps. Every candidate is read and played
+/// It works on the plan's scenario file: it removes one part or key after another, then reduces times and sizes, keeps
+/// each change that still breaks the rule, and starts over until no change helps. Every candidate is read and played
 /// like any other file, so the result is never a guess, and the same plan always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is its result.
@@ -17,16 +17,16 @@ import AccessoryWorlds
 public struct SoakShrinker {
   /// The limits of the effort.
   public struct Effort: Sendable {
-    /// The most worlds that are played.
+    /// The maximum number of worlds that are played.
     public var worlds = 2_000
-    /// The most loop steps they take together.
+    /// The maximum number of loop steps that they take together.
     public var steps = 10_000_000
 
-    /// The usual limits: some seconds.
+    /// The default limits: some seconds.
     public init() {}
   }
 
-  /// With how many other seeds a smaller world is tried when a part is left out, because that changes the random choices
+  /// With how many other seeds a smaller world is tried when a part is removed, because that changes the random choices
   /// for the rest.
   private static let otherSeeds: UInt64 = 3
 
@@ -45,8 +45,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// A shrinker for a plan that breaks a rule; nil when it breaks none. Of several broken rules it takes the first.
-  /// With `keepsProfiles` the accessories' profiles stay as they are.
+  /// A shrinker for a plan that breaks a rule; nil if it breaks none. If it breaks several, the first one counts. With
+  /// `keepsProfiles` the accessories' profiles stay unchanged.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -72,7 +72,7 @@ public struct SoakShrinker {
     return SoakReport.Shrunk(before: original.size, after: plan.size, worlds: worldsPlayed, scenario: text)
   }
 
-  /// Shrinks until nothing helps or the limits are reached.
+  /// Shrinks until no change helps or the limits are reached.
   public mutating func run() {
     var before: SoakPlan
     repeat {
@@ -91,7 +91,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // What was next is now at this place, or the same change helps again.
+        // The next element is now at this place, or the same change helps again.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

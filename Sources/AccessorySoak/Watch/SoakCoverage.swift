@@ -3,7 +3,7 @@ import IAP2
 
 /// How often seeded worlds reached the corners of the protocol.
 ///
-/// A run of many seeds in which one of these is zero did not test that corner, and fails.
+/// A run over many seeds in which one of these is zero did not test that corner, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A corner.
   public enum Corner: Int, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
-    /// Its name on the command line, in files and in JSON: `giveUp`.
+    /// The corner's name on the command line, in files and in JSON: `giveUp`.
     public var word: String { "\(self)" }
 
     /// The corner's description in the table.

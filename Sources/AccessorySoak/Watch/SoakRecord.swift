@@ -13,7 +13,7 @@ final class SoakRecord {
   var coverage = SoakCoverage()
   var hash = RunningHash()
   var leaks = LeakWatch()
-  /// Where the bytes of the streams are made.
+  /// Where the bytes of the streams are generated.
   let scratch = UniqueScratch()
   /// The behavior of accessories that echo; tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
@@ -33,7 +33,7 @@ final class SoakRecord {
       SoakViolation(rule, isLong ? String(scalars.prefix(Self.longest)) + "…" : String(scalars), at: time))
   }
 
-  /// The same, as a watch reported it.
+  /// The same, as reported by a watch.
   func violation(_ seen: SoakViolation, at time: Instant) { violation(seen.rule, seen.text, at: time) }
 
   func saw(_ event: TimelineEvent) {
@@ -53,14 +53,14 @@ final class SoakRecord {
 
 /// Watches a device's connects and disconnects.
 ///
-/// The rules: each connect has its disconnect; a connection ID is used once; a session is opened only on a protocol
-/// that the accessory offers at that moment.
+/// The rules: each connect has its disconnect; a connection ID is used only once; a session is opened only for a
+/// protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
   /// The connection IDs that are published now.
   private(set) var published: [Int] = []
 
-  /// What is wrong with an event; nil when nothing is.
+  /// What is wrong with an event; nil if nothing is.
   mutating func saw(_ event: TimelineEvent) -> SoakViolation? {
     guard event.side == .device else { return nil }
     switch event.kind {
@@ -99,7 +99,7 @@ struct LeakWatch {
 
   private var entries: [Entry] = []
 
-  /// `number` tells objects of one kind apart: a cable, an accessory, a session.
+  /// `number` distinguishes objects of one kind: a cable, an accessory, a session.
   mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
     entries.append(Entry(name: name, number: number, object: object))
   }

@@ -4,13 +4,13 @@ import IAP2
 
 /// Watches one end of a cable and reports when that end breaks a rule of the link, as seen on the wire.
 ///
-/// It uses only the packets that this end sends and receives, and not the link's state, so a defect of the link is not
-/// its defect as well. The rules, all about what this end *sends*:
-/// - never more packets unacknowledged than the other end announced;
-/// - none longer than the other end announced;
-/// - numbers one after the other, and none before both SYNs were exchanged;
-/// - no acknowledgement of what did not arrive. (Not checked on a link without acknowledgements, where more packets
-///   than there are numbers may arrive while one waits to be sent.)
+/// It uses only the packets that this end sends and receives, not the link's state, so it does not share the link's
+/// bugs. The rules, all about what this end *sends*:
+/// - never more unacknowledged packets than the other end announced;
+/// - no packet longer than the other end announced;
+/// - consecutive numbers, and none before both SYNs were exchanged;
+/// - no acknowledgement of packets that did not arrive. (Not checked on a link without acknowledgements, where more
+///   packets than there are numbers may arrive while one waits to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -36,7 +36,7 @@ struct WindowWatch {
   private var lastInOrder: UInt8 = 0
   /// Numbers received ahead of a gap.
   private var ahead: [UInt8] = []
-  /// SYNs received that this end may still answer, the newest last.
+  /// SYNs received that this end may still answer, newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {
@@ -86,7 +86,7 @@ struct WindowWatch {
 
   // MARK: Sent
 
-  /// What is wrong with a packet that this end sends; nil when nothing is.
+  /// What is wrong with a packet that this end sends; nil if nothing is.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
     // A reset and a sleep end a link; their numbers do not matter.

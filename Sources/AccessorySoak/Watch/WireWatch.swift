@@ -16,14 +16,14 @@ final class WireWatch: CableWitness {
   private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // As a peer does it, so that both find the same packets.
+    // Done as a peer does it, so that both find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// A channel that is observed. `maximumLength` is the longest packet that this end accepts; a longer one is not a packet
-  /// for it.
+  /// A channel that is observed. `maximumLength` is the longest packet that this end accepts; longer ones do not count
+  /// as packets.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
   ) -> any Channel {
@@ -92,9 +92,9 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// How far the two ends of a cable have come, as seen on the wire.
+/// How far the two ends of a cable have got, as seen on the wire.
 private struct LinkProgress {
-  /// The corner of a cut that happens now.
+  /// The corner that is reached if the cable is cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false
