@@ -1,35 +1,35 @@
 import AccessoryCore
 import Glibc
 
-/// A module of the kernel that easim needs, and the advice where it is not loaded.
+/// A kernel module that easim needs, and advice if it is not loaded.
 package struct KernelModule: Sendable {
-  /// The name, as modprobe takes it.
+  /// The name, in the form modprobe takes.
   package let name: String
   /// The kernel's setting that builds it: "CONFIGFS_FS".
   package let setting: String
 
-  /// The file system in which gadgets are made.
+  /// The file system in which gadgets are created.
   package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
   /// The files of a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
-  /// A device port that is a host port of the same machine.
+  /// A device port connected to a host port of the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
   /// The host's end of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
   /// Bluetooth adapters on USB.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads it; where this kernel has no such module, what else helps.
+  /// The command that loads the module; if this kernel has no such module, what else helps.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
-  /// The same for a kernel with the modules of a folder.
+  /// The same for a kernel whose modules are in this folder.
   func remedy(in modules: String) -> String {
     isThere(in: modules)
       ? "sudo modprobe \(name)" : "use a kernel with CONFIG_\(setting): this one has no module \(name)"
   }
 
-  /// The folder's list names each module's file; - and _ are the same in a module's name.
+  /// The folder's list names each module's file; - and _ are equivalent in a module's name.
   private func isThere(in modules: String) -> Bool {
     let list = SystemFolder(path: modules).read("modules.dep", atMost: 16 << 20) ?? ""
     let wanted = Self.plain(name)

@@ -1,4 +1,4 @@
-/// The descriptors of a device, as the kernel keeps them in sysfs: the device descriptor, then each configuration whole.
+/// A device's descriptors, as the kernel keeps them in sysfs: the device descriptor, then each complete configuration.
 struct USBDescriptors: Equatable {
   var vendor: UInt16
   var product: UInt16
@@ -7,7 +7,7 @@ struct USBDescriptors: Equatable {
   var configurations: [Configuration] = []
 
   struct Configuration: Equatable {
-    /// bConfigurationValue, by which it is chosen.
+    /// bConfigurationValue, which selects the configuration.
     var value: UInt8
     /// Every alternate setting of every interface, in order.
     var interfaces: [USBInterface] = []
@@ -57,7 +57,7 @@ extension USBDescriptors {
 }
 
 extension USBDescriptors.Configuration {
-  /// Reads one configuration with all that belongs to it, and where the next one begins.
+  /// Reads one configuration with everything that belongs to it, and returns where the next one begins.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
       throw DescriptorError(start, "expected a configuration descriptor here")
@@ -99,7 +99,7 @@ extension USBDescriptors.Configuration {
       guard !interfaces.isEmpty else {
         throw DescriptorError(at, "an endpoint descriptor comes before any interface descriptor")
       }
-      // Bits 11 and up say how often a microframe; no bulk endpoint uses them.
+      // Bits 11 and up tell how many transactions a microframe has; no bulk endpoint uses them.
       let size = part.littleEndian16(at: at + 4) & 0x7FF
       interfaces[interfaces.endIndex - 1].endpoints.append(
         USBEndpoint(address: part[at + 2], attributes: part[at + 3], packetSize: size))

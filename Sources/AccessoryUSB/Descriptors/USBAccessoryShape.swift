@@ -14,7 +14,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var name: String
   /// The serial number's string.
   public var serial: String
-  /// The speed of its port.
+  /// The speed of the accessory's port.
   public var speed = USBSpeed.high
   /// The protocols whose sessions have their own endpoints (native transport), each with an interface named after it.
   public var nativeProtocols: [String] = []
@@ -28,11 +28,11 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// Of the first native transport; the others follow.
+    /// The number for the first native transport; the others follow.
     static let native: UInt8 = 5
   }
 
-  /// Endpoint numbers end at 15, and iAP2 has two of them.
+  /// Endpoint numbers end at 15, and iAP2 uses two of them.
   static let mostNativeProtocols = 13
 
   /// A shape with the default numbers.
@@ -42,8 +42,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     self.serial = serial
   }
 
-  /// Every alternate setting of every interface, for a speed: iAP2 first, then each native transport, without endpoints
-  /// in alternate 0 and with a bulk pair in alternate 1.
+  /// Every alternate setting of every interface, for a given speed: iAP2 first, then each native transport, without
+  /// endpoints in alternate 0 and with a bulk pair in alternate 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -63,10 +63,10 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return [main] + natives
   }
 
-  /// How many interfaces there are, alternate settings not counted.
+  /// The number of interfaces, not counting alternate settings.
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// The protocol whose sessions an interface carries; nil for that of iAP2.
+  /// The protocol whose sessions an interface carries; nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
@@ -77,25 +77,25 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The one configuration, self-powered, with all that belongs to it.
+  /// The only configuration, self-powered, with everything that belongs to it.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// The descriptor for the other speed; a full speed device has none.
+  /// The descriptor for the other speed; a full-speed device has none.
   var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
 
-  /// A string descriptor; nil where the device has no such string.
+  /// A string descriptor; nil if the device has no such string.
   func stringDescriptor(_ index: UInt8) -> [UInt8]? {
     // The one language: English (United States).
     index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
   }
 
-  /// The string with this number; nil where the device has no such string.
+  /// The string with this number; nil if the device has no such string.
   func text(_ index: UInt8) -> String? {
     switch index {
     case StringIndex.manufacturer: manufacturer

@@ -6,12 +6,12 @@ struct USBInterface: Equatable, Sendable {
   var number: UInt8
   var alternate: UInt8 = 0
   var kind: Kind
-  /// The number of the string that names it; 0 for none.
+  /// The number of the string that names the interface; 0 means none.
   var nameIndex: UInt8 = 0
   /// The endpoints, in the order of their descriptors.
   var endpoints: [USBEndpoint] = []
 
-  /// What an interface declares itself to be.
+  /// The purpose that an interface declares.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
     var classCode: UInt8
     var subclass: UInt8
@@ -34,7 +34,7 @@ struct USBInterface: Equatable, Sendable {
     }
   }
 
-  /// The first bulk endpoint of each direction, where there are both.
+  /// The first bulk endpoint of each direction, if both exist.
   var bulkPair: BulkPair? {
     let bulk = bulkEndpoints
     guard let incoming = bulk.first(where: \.isIncoming), let outgoing = bulk.first(where: { !$0.isIncoming }) else {
@@ -59,26 +59,26 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, with what it takes to use it. With native transport, selecting the alternate
-/// setting begins a session, and selecting 0 ends it.
+/// An interface's pair of bulk endpoints, with everything needed to use it. With native transport, selecting the
+/// alternate setting begins a session, and selecting 0 ends it.
 struct BulkPair: Equatable {
   /// The interface's number.
   var number: UInt8
   /// The alternate setting that has the pair.
   var alternate: UInt8
-  /// Where the host reads.
+  /// The endpoint that the host reads.
   var incoming: USBEndpoint
-  /// Where the host writes.
+  /// The endpoint that the host writes.
   var outgoing: USBEndpoint
-  /// The number of the string that names the interface; 0 for none.
+  /// The number of the string that names the interface; 0 means none.
   var nameIndex: UInt8
 }
 
 /// An endpoint, as its descriptor declares it.
 struct USBEndpoint: Equatable, Sendable {
-  /// Number and direction: bit 7 is set where the host reads.
+  /// Number and direction: bit 7 is set if the host reads.
   var address: UInt8
-  /// The two lowest bits are the type of its transfers: 2 is bulk.
+  /// The two lowest bits contain the type of its transfers: 2 is bulk.
   var attributes: UInt8 = 2
   /// The largest packet in bytes.
   var packetSize: UInt16
@@ -88,7 +88,7 @@ struct USBEndpoint: Equatable, Sendable {
   var isBulk: Bool { attributes & 3 == 2 }
 }
 
-/// How fast a USB device is, as far as an accessory is concerned.
+/// The speeds of USB devices that matter for accessories.
 public enum USBSpeed: Equatable, Sendable {
   /// 12 Mbit/s, bulk packets of 64 bytes.
   case full
@@ -102,7 +102,7 @@ public enum USBSpeed: Equatable, Sendable {
 /// What a device is to a host of accessories.
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// Almost one; the sentence fragment names what is missing.
+  /// Almost an accessory; the sentence fragment names what is missing.
   case nearMiss(String)
   case unrelated
 }
@@ -111,7 +111,7 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// Those that can be used: of each interface the first alternate setting with a bulk pair.
+  /// The usable interfaces: of each interface, the first alternate setting with a bulk pair.
   var natives: [BulkPair] = []
 }
 

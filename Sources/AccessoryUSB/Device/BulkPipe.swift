@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe``: a USB/IP connection, or the endpoints of a gadget.
 protocol BulkCarrier: AnyObject {
-  /// Sends bytes of the accessory at once, because no earlier bytes are waiting. Returns how many of them, from the
+  /// Sends bytes of the accessory immediately, because no earlier bytes are waiting. Returns how many of them, from the
   /// front, were accepted; the pipe keeps the rest.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   /// Called when bytes for the host are waiting.
@@ -16,8 +16,8 @@ protocol BulkCarrier: AnyObject {
 /// The accessory's end of a pair of bulk endpoints, as a channel for the session layer.
 ///
 /// Each `send` is one transfer, which waits until the host asks for it. Bytes from the host are delivered as they
-/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB
-/// device delays a host.
+/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: a USB device
+/// slows down a host in this way.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -31,7 +31,7 @@ final class BulkPipe: Channel {
   let keepsTransfersApart = true
   private let loop: any EventLoop
   // Not checked for overlapping access: a pipe belongs to one loop and makes no calls while it changes.
-  /// A strong reference until the end: a weak one would make all reference counting of the object slower.
+  /// A strong reference until the end: a weak one would slow down all reference counting of the object.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
@@ -108,7 +108,7 @@ final class BulkPipe: Channel {
 
   var hasBytes: Bool { waitingCount > 0 }
 
-  /// Whether the last bytes of ``take(_:)`` were not yet the end of their transfer.
+  /// Whether the last bytes of ``take(_:)`` did not yet end their transfer.
   var isInsideTransfer: Bool { gone > 0 }
 
   /// Delivers bytes from the host. Call it only while ``takesBytes`` is true.
@@ -117,7 +117,7 @@ final class BulkPipe: Channel {
     handler.channel(self, received: bytes)
   }
 
-  /// The next transfer for the host, of at most `limit` bytes; nil when there is none. A longer transfer is returned in
+  /// The next transfer for the host, of at most `limit` bytes; nil if there is none. A longer transfer is returned in
   /// pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
@@ -134,14 +134,14 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies the accessory that there is room, if it waits for room. Not called from within its own `send`.
+  /// Notifies the accessory that there is room, if it is waiting for room. Not called from within its own `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)
   }
 
-  /// Called when the host is gone or has started again.
+  /// Called when the host is gone or has started over.
   func end(_ end: ChannelEnd) {
     carrier = nil
     guard case .started(let handler) = state else {

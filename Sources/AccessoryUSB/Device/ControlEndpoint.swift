@@ -1,7 +1,7 @@
-/// Endpoint 0 of a simulated accessory: answers the standard requests a kernel enumerates with.
+/// Endpoint 0 of a simulated accessory: answers the standard requests with which a kernel enumerates devices.
 ///
 /// States, as they show on the wire: addressed (configuration 0) and configured (1). When configured, each interface is
-/// in the alternate setting that was selected last, at first in 0. A request that is not allowed in a state is answered
+/// in the most recently selected alternate setting, initially 0. A request that is not allowed in a state is answered
 /// with a stall, as chapter 9 of the USB specification requires. What a request means for the accessory is returned as
 /// an effect.
 struct ControlEndpoint {
@@ -38,7 +38,7 @@ struct ControlEndpoint {
   /// What a request means for the rest of the accessory.
   enum Effect: Equatable {
     case nothing
-    /// The host selected the configuration or the alternate setting of iAP2: everything starts again.
+    /// The host selected the configuration or the alternate setting of iAP2: everything starts over.
     case restarted
     /// The host selected an alternate setting of another interface.
     case chosen(interface: UInt8, alternate: UInt8)
@@ -49,7 +49,7 @@ struct ControlEndpoint {
 
   private let shape: USBAccessoryShape
   private var configuration: UInt8 = 0
-  /// The alternate settings that are not 0, by interface.
+  /// The alternate settings other than 0, by interface.
   private var alternates: [UInt8: UInt8] = [:]
 
   /// Whether the host has selected the configuration.
@@ -84,7 +84,7 @@ struct ControlEndpoint {
       return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up and halts that the host sets itself change nothing here.
+    // Remote wake-up and halts that the host itself sets have no effect here.
     case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
     default: return (.stall, .nothing)
     }

@@ -2,29 +2,29 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// A USB device that is an accessory or almost one, with what is known about it without opening it.
+/// A USB device that is an accessory or almost one, with everything known about it without opening it.
 public struct USBAccessory: Equatable, Sendable {
-  /// Its directory in sysfs, which is named by the port.
+  /// The device's directory in sysfs, which is named after the port.
   public var path: String
   /// The port, as in addresses: `1-2.4`.
   public var port: String
   var bus: Int
-  /// The kernel's number for it, which changes each time it is plugged in.
+  /// The kernel's number for the device, which changes each time it is plugged in.
   var number: Int
-  /// The device file that opens it.
+  /// The device file used to open it.
   package var node: String
   var vendor: UInt16
   var product: UInt16
-  /// The strings in its device descriptor, as far as it has them.
+  /// The strings in the device descriptor, as far as they exist.
   package var manufacturer: String?
   var name: String?
   /// The serial number, if it has one.
   public var serial: String?
   /// The interfaces that carry iAP2, or the reason why there are none.
   var interface: Result<IAPInterfaces, USBHostError>
-  /// The configuration that was selected when it was examined.
+  /// The configuration that was selected when the device was examined.
   public var activeConfiguration: UInt8?
-  /// Why it cannot be used now, although it is an accessory.
+  /// Why the device cannot be used now, although it is an accessory.
   package var obstacle: USBHostError?
 
   package var address: Address {
@@ -33,7 +33,7 @@ public struct USBAccessory: Equatable, Sendable {
     return .usb(.port(bus: parts.first.flatMap { Int($0) } ?? bus, path: steps))
   }
 
-  /// Why it cannot be used as an accessory; nil when it can.
+  /// Why the device cannot be used as an accessory; nil if it can.
   public var trouble: USBHostError? {
     if case .failure(let reason) = interface { return reason }
     return obstacle
@@ -44,10 +44,10 @@ public struct USBAccessory: Equatable, Sendable {
     return false
   }
 
-  /// Vendor and product as they are written: `1209:0001`.
+  /// Vendor and product in their usual form: `1209:0001`.
   package var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
 
-  /// Its name for users.
+  /// The device's name for users.
   package var title: String { name ?? "USB device \(numbers)" }
 
   package func isMeant(by selector: Address.USBSelector) -> Bool {
@@ -60,9 +60,9 @@ public struct USBAccessory: Equatable, Sendable {
   }
 }
 
-/// Reads from sysfs which devices are on USB.
+/// Reads from sysfs which USB devices are present.
 enum USBEnumeration {
-  /// The most bytes of descriptors to read; a longer file is wrong.
+  /// The maximum number of descriptor bytes to read; a longer file is invalid.
   private static let longestDescriptors = 256 * 1024
 
   /// Every accessory, and every device that is almost one.
@@ -84,7 +84,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// The device at a path in sysfs now; the event of a monitor may be outdated. Blocks.
+  /// The device at a path in sysfs now; a monitor's event may be outdated. Blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -93,7 +93,7 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// The device as an accessory, or as almost one; nil when it is something else, or already half removed.
+  /// The device as an accessory, or as almost one; nil if it is something else, or already half removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -133,7 +133,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // The driver name of the kernel for an interface that a program has claimed.
+    // The kernel's driver name for an interface that a program has claimed.
     return driver == "usbfs" ? .claimed : nil
   }
 
@@ -148,7 +148,7 @@ enum USBEnumeration {
 }
 
 extension String {
-  /// Without the line end and the blanks that sysfs puts around numbers.
+  /// The text without the line end and the blanks that sysfs puts around numbers.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }
     return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""

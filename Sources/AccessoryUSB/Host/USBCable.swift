@@ -2,10 +2,10 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// An open device on a loop: the channel of iAP2, the channels of native transport, and what they share, libusb's
-/// events and the release of the device.
+/// An open device on a loop: the iAP2 channel, the channels of native transport, and what they share: libusb's events
+/// and the release of the device.
 ///
-/// A native channel goes through seven steps. Those that block are done by its ``BlockingUSBCalls``, in order:
+/// A native channel goes through seven steps. Those that block are performed by its ``BlockingUSBCalls``, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -18,11 +18,11 @@ public final class USBCable {
   private let loop: any PollingLoop
   private var pump: USBEventPump?
   private var main: USBChannel?
-  /// The native channels that are not forgotten, by interface.
+  /// The native channels that have not been forgotten, by interface.
   private var nativeChannels: [UInt8: USBChannel] = [:]
-  /// Those that wait until an earlier one on the same interface is forgotten.
+  /// Channels that wait until an earlier one on the same interface is forgotten.
   private var waiting: [UInt8: USBChannel] = [:]
-  /// Transfers of the main channel that are still to be cancelled.
+  /// Transfers of the main channel that must still be cancelled.
   private var abandoned: AbandonedTransfers?
   /// Transfers in flight point to channels, so channels are kept until all transfers have returned.
   private var keptAlive: USBCable?
@@ -88,7 +88,7 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // In a later turn, so that the messages of this turn are sent first, such as that the accessory is accepted.
+    // In a later turn, so that the messages of this turn are sent first, for example that the accessory is accepted.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -123,14 +123,14 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // Wakes a loop that waits only for this.
+      // Wakes a loop that is only waiting for this.
       loop.execute {}
     }
     keptAlive = nil
   }
 }
 
-/// A device's handle, for libusb calls that may be made on any thread.
+/// A device's handle, for libusb calls that are allowed on any thread.
 struct USBHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -141,7 +141,7 @@ struct USBHandle: @unchecked Sendable {
 
 /// Runs libusb on a loop: watches the descriptors of one context, and handles its events when one of them is ready.
 ///
-/// No thread waits for libusb. The loop polls a descriptor that epoll refuses (such as those of umockdev) once a
+/// No thread waits for libusb. A descriptor that epoll refuses (such as those of umockdev) is polled once a
 /// millisecond.
 final class USBEventPump: DescriptorHandler {
   private let context: OpaquePointer
@@ -150,8 +150,8 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Starts. `handled` is called after each round, outside of libusb; `hungUp` after a round in which the device's
-  /// descriptor hung up.
+  /// Starts. `handled` is called after each round, outside libusb; `hungUp` is called after a round in which the
+  /// device's descriptor hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
   ) throws {

@@ -11,7 +11,7 @@ struct USBDirection {
 
   /// How many transfers are submitted.
   var inFlight = 0
-  /// Set from a failure until the direction works again.
+  /// Set after a failure until the direction works again.
   var recovery: Recovery?
   /// Whether a recovery is in progress.
   var isRecovering = false
@@ -24,9 +24,9 @@ struct USBDirection {
 
 /// Handles transfers that have returned.
 extension USBChannel {
-  /// Called after libusb's events were handled, outside of it.
+  /// Called after libusb's events were handled, outside libusb.
   func judgeReturned() {
-    // Moved out, so that its memory can be used again.
+    // Moved out, so that the memory can be reused.
     var back: [USBTransfer] = []
     swap(&back, &returned)
     for transfer in back {
@@ -67,7 +67,7 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // The other transfers of this direction return too; all are submitted again in their original order.
+    // The other transfers in this direction also return; all are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 

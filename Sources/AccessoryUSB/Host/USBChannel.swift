@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import CLibUSB
 
-/// The host's end of a pair of bulk endpoints: that of iAP2, or of a native transport.
+/// The host's end of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///
 /// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
 /// return while libusb handles its events are queued and handled afterwards, so that no handler runs inside libusb.
@@ -10,12 +10,12 @@ import CLibUSB
 /// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases after
 /// the other transfers of that direction have returned, which keeps the bytes in order. After ``mostFailures`` failures
 /// in a row the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)`` after the
-/// bytes that it sent were delivered, or at once while reading is paused. libusb reports the unplugging for transfers
-/// in flight; when there are none, the device's descriptor reports it.
+/// device's bytes were delivered, or immediately while reading is paused. libusb reports the unplugging for transfers
+/// in flight; if there are none, the device's descriptor reports it.
 ///
 /// **Native transport.** Its endpoints exist only after the alternate setting was selected, which blocks and therefore
-/// runs on another thread; bytes that are sent before ``opened(_:)`` wait. An accessory can only end a session by a
-/// halt, so a halt that returns right after it was cleared ends the channel in order.
+/// runs on another thread; bytes that are sent before ``opened(_:)`` wait. An accessory can end a session only with a
+/// halt, so a halt that returns right after it was cleared ends the channel in an orderly way.
 ///
 /// **Closing.** Bytes that were accepted are still sent, for at most ``closingTime``; then the ``USBCable`` releases
 /// the interface.
@@ -23,20 +23,21 @@ final class USBChannel: Channel {
   enum State {
     case made
     case started(any ChannelHandler)
-    /// Closed by its owner; the last bytes are being sent.
+    /// The owner has closed the channel; the last bytes are being sent.
     case closing
     case over
   }
 
-  /// The most bytes that one transfer receives: one request to the kernel, and a multiple of every packet size.
+  /// The maximum number of bytes that one transfer receives: one request to the kernel, and a multiple of every packet
+  /// size.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
   /// How many bytes may be unsent before `send` accepts no more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The wait after a failure, twice as long after the second failure in a row, and so on. A device that is being
-  /// unplugged fails for some milliseconds before the kernel notices.
+  /// The wait after a failure, which doubles with each further failure in a row. A device that is being unplugged fails
+  /// for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
@@ -55,7 +56,7 @@ final class USBChannel: Channel {
   let place: Place
   /// Whether the endpoints exist.
   private(set) var isOpen: Bool
-  /// Called once, when libusb has no pointer to this channel any more and its handler is released.
+  /// Called once, when libusb has no pointer to this channel any more and the handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
   // Not checked for overlapping access, from here on: a channel belongs to one loop, and while these change it only
@@ -65,7 +66,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var outgoing = USBDirection()
   /// Transfers that returned while libusb's events were handled.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
-  /// Received transfers, in order, that are not delivered yet.
+  /// Received transfers, in order, that have not been delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
   /// Transfers to submit (again) as soon as the direction works.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
@@ -73,12 +74,12 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
   @exclusivity(unchecked) var spare: [USBTransfer] = []
-  /// How many bytes were accepted and have not reached the device.
+  /// How many bytes were accepted but have not reached the device.
   @exclusivity(unchecked) var outstanding = 0
   /// How many of those will never reach it.
   @exclusivity(unchecked) var lost = 0
   @exclusivity(unchecked) var end: ChannelEnd?
-  /// What the device sent before the channel was made.
+  /// What the device sent before the channel was created.
   @exclusivity(unchecked) private var early: [UInt8]
   @exclusivity(unchecked) var readers: [USBTransfer] = []
   @exclusivity(unchecked) private var isPaused = false
@@ -86,7 +87,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) private var nextOrder = 0
   private var closer: LoopTimer?
 
-  /// Creates a channel. Its owner must keep it until it is `idle`, because libusb holds pointers to its transfers in
+  /// Creates a channel. The owner must retain it until it is `idle`, because libusb holds pointers to its transfers in
   /// flight.
   init(
     _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
@@ -109,7 +110,7 @@ final class USBChannel: Channel {
     giveBackIfIdle()
   }
 
-  /// Whether it was closed, or has ended.
+  /// Whether the channel was closed, or has ended.
   var isLeaving: Bool {
     switch state {
     case .made, .started: end != nil
@@ -186,7 +187,7 @@ final class USBChannel: Channel {
     deliverLater()
   }
 
-  /// Closes the channel in order.
+  /// Closes the channel in an orderly way.
   func close() {
     loop.preconditionCurrent()
     switch state {
@@ -239,7 +240,7 @@ final class USBChannel: Channel {
     }
   }
 
-  /// The device has read a transfer, or it will not be sent any more.
+  /// The device has read a transfer, or the transfer will not be sent any more.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -300,21 +301,21 @@ final class USBChannel: Channel {
     for writer in writers { writer.cancel() }
   }
 
-  /// Ends: nothing is sent any more, and the handler is released.
+  /// Ends the channel: nothing is sent any more, and the handler is released.
   func over() {
     state = .over
     closer?.cancel()
     closer = nil
-    // Other channels still use the device.
+    // Other channels are still using the device.
     if place.isNative { cancelAll() }
     giveBackIfIdle()
   }
 
-  /// Releases the transfers, in a later turn, because a handler may have closed the channel while it still reads from a
-  /// transfer's buffer.
+  /// Releases the transfers in a later turn, because a handler may have closed the channel while it was still reading
+  /// from a transfer's buffer.
   ///
-  /// The thread that releases the device cancels the transfers of the main channel: cancelling blocks all other use of
-  /// the device in the kernel, and behind USB/IP each cancellation asks another machine.
+  /// The thread that releases the device cancels the transfers of the main channel: in the kernel, cancelling blocks
+  /// all other use of the device, and over USB/IP each cancellation asks another machine.
   func giveBackIfIdle() {
     guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
       return

@@ -4,9 +4,9 @@ import Glibc
 
 /// Reports which accessories are plugged into USB and unplugged.
 ///
-/// It listens to both of libudev's sources: "udev" reports after the rules have run, "kernel" also where no udevd runs. So
-/// most arrivals are announced twice, and the second time counts only when something has changed, such as the permission
-/// that a rule sets.
+/// It listens to both of libudev's sources: "udev" reports after the rules have run, "kernel" also works where no udevd
+/// runs. Most arrivals are therefore announced twice, and the second time counts only if something has changed, such as
+/// a permission that a rule sets.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
@@ -17,7 +17,7 @@ public final class USBDevices: DescriptorHandler {
   public enum Change: Equatable, Sendable {
     /// An accessory was plugged in, or a device that is almost one.
     case arrived(USBAccessory)
-    /// Something about it has changed; the second value is the device before the change.
+    /// Something about a device has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
     /// It was unplugged.
     case left(USBAccessory)
@@ -40,14 +40,14 @@ public final class USBDevices: DescriptorHandler {
   /// The devices that are plugged in now, in the order of the ports.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
-  /// Starts, and reports everything that is there already.
+  /// Starts, and reports everything that is already there.
   ///
-  /// - Throws: ``USBHostError`` when libudev cannot be used.
+  /// - Throws: ``USBHostError`` if libudev cannot be used.
   public func start() throws {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // Listen first, enumerate afterwards: what arrives in between is seen twice, and the second time is ignored.
+    // Listen first, then enumerate: a device that arrives in between is seen twice, and ignored the second time.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -76,7 +76,7 @@ public final class USBDevices: DescriptorHandler {
 
   /// The devices that are plugged in now, without watching.
   ///
-  /// - Throws: ``USBHostError`` when libudev cannot be used.
+  /// - Throws: ``USBHostError`` if libudev cannot be used.
   public static func look() throws(USBHostError) -> [USBAccessory] {
     guard let udev = udev_new() else { throw .refused("use libudev", reason: "udev_new failed") }
     defer { udev_unref(udev) }
@@ -97,8 +97,8 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // Off the loop: reading sysfs blocks while the kernel configures a device, for seconds when the device does not answer.
-    // Removals take the same path, to keep the order.
+    // Off the loop: reading sysfs blocks while the kernel configures a device, for seconds if the device does not
+    // answer. Removals take the same path, to preserve the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
@@ -117,8 +117,8 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private func note(_ accessory: USBAccessory) {
-    // A different number at the same port: the device was unplugged and plugged in again, and the unplugging was
-    // missed.
+    // A different number at the same port means that the device was unplugged and plugged in again, and the unplugging
+    // was missed.
     if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
     switch known.updateValue(accessory, forKey: accessory.path) {
     case nil: onEvent(.arrived(accessory))

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Why a USB accessory cannot be used.
 public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// This user may not open its device node.
+  /// This user may not open the device node.
   case noPermission(node: String)
   /// Another program has claimed the interface.
   case claimed
@@ -13,10 +13,10 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   case gone
   /// The device is almost an accessory; the text says what is missing.
   case nearMiss(String)
-  /// libusb or the kernel refused something else.
+  /// libusb or the kernel refused anything else.
   case refused(String, reason: String)
 
-  /// The error for a code that a call of libusb returned.
+  /// The error for a code returned by libusb.
   init(_ code: Int32, at call: String, node: String) {
     switch code {
     case LIBUSB_ERROR_ACCESS.rawValue: self = .noPermission(node: node)
@@ -36,7 +36,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// One line, with the command that helps where there is one.
+  /// One line, with the command that fixes the problem if there is one.
   public var description: String {
     switch self {
     case .noPermission(let node):
@@ -49,7 +49,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The udev rule that lets an ordinary user open accessories, as `Scripts/udev/70-easim.rules` has it.
+/// The udev rule that lets an ordinary user open accessories, as in `Scripts/udev/70-easim.rules`.
 package enum USBRule {
   /// The path where the rule is installed.
   package static let path = "/etc/udev/rules.d/70-easim.rules"
@@ -65,7 +65,7 @@ package enum USBRule {
 }
 
 /// A worker thread for blocking calls: one for each open device, one for finding new devices, and one for each
-/// ``USBIPInquiry``. So a device or server that does not answer delays nothing else.
+/// ``USBIPInquiry``. A device or server that does not answer thus delays nothing else.
 ///
 /// The thread exists while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
@@ -97,7 +97,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
     if code == 0 {
       pthread_detach(thread)
     } else {
-      // The system has no thread left: better that the calls hold up the loop than that they are never made.
+      // The system has no threads left: it is better that the calls hold up the loop than that they are never made.
       Unmanaged.passUnretained(self).release()
       main()
     }
@@ -122,7 +122,7 @@ public enum USBHost {
   /// this, with its loops running, before it ends.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
-  /// How many devices are open, in all threads and loops of this process.
+  /// How many devices are open, across all threads and loops of this process.
   static let openDevices = Atomic<Int>(0)
 
   /// "libusb 1.0.26".

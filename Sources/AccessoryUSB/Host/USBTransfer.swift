@@ -3,7 +3,7 @@ import Glibc
 
 /// One bulk transfer with its buffer, reused many times.
 ///
-/// While it is in flight, libusb holds an unmanaged pointer to it, so its owner must keep it until it has returned.
+/// While it is in flight, libusb holds an unmanaged pointer to it, so the owner must retain it until it has returned.
 final class USBTransfer {
   /// The result of a transfer.
   enum Outcome: Equatable {
@@ -12,7 +12,7 @@ final class USBTransfer {
     /// The device halted the endpoint.
     case stalled
     case gone
-    /// An error on the wire, in words.
+    /// An error on the wire, as text.
     case failed(String)
   }
 
@@ -20,13 +20,13 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when it has returned; nil when its result is not needed any more.
+  /// Called when the transfer has returned; nil if its result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
   // Not checked for overlapping access: a transfer has one owner, and these are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
   /// The part of the buffer that is, or was, to be transferred.
   @exclusivity(unchecked) private var range = 0..<0
-  /// Its number among the transfers of its direction.
+  /// The transfer's number in its direction.
   var order = 0
 
   init(
@@ -46,10 +46,10 @@ final class USBTransfer {
     buffer.deallocate()
   }
 
-  /// Whether it receives bytes.
+  /// Whether the transfer receives bytes.
   var isIncoming: Bool { endpoint & UInt8(LIBUSB_ENDPOINT_IN.rawValue) != 0 }
 
-  /// The bytes that were received, or are still to be sent.
+  /// The bytes that were received, or have not been sent yet.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
 
   /// Puts bytes to send into the buffer.
@@ -67,7 +67,7 @@ final class USBTransfer {
   /// Keeps only the bytes that arrived.
   func keepReceived() { range = 0..<min(buffer.count, max(0, Int(raw.pointee.actual_length))) }
 
-  /// Submits it, and returns a code of libusb.
+  /// Submits the transfer, and returns a libusb code.
   ///
   /// - Parameter endsWithZero: whether an empty packet follows, so that the device knows that the transfer is complete.
   func submit(endsWithZero: Bool) -> Int32 {
@@ -85,7 +85,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Cancels it, and waits until the host controller has released it. Then it returns.
+  /// Cancels the transfer, and waits until the host controller has released it. Then it returns.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -113,7 +113,7 @@ final class USBTransfer {
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes them over from a loop, which releases its own references.
+  /// Takes transfers over from a loop, which releases its own references.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }

@@ -1,10 +1,10 @@
 import AccessoryCore
 
 /// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
-/// is back.
+/// returns.
 ///
-/// The server is asked one question at a time, without blocking: meanwhile the kernel's table is checked. A device
-/// that the rules refuse is reported once, and ignored while its entry is unchanged.
+/// The server is asked one question at a time, without blocking; meanwhile the kernel's table is checked. A device that
+/// the rules refuse is reported once, and then ignored as long as its entry does not change.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -13,14 +13,15 @@ import AccessoryCore
 /// ```
 package final class KernelPlugs {
   package enum Event: Equatable, Sendable {
-    /// A device is at this port of the kernel's.
+    /// A device is at this port of the kernel.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// Nothing is plugged in from this server, or this device of it is not.
+    /// Nothing from this server, or not this device of it, is plugged in.
     case problem(busID: String?, PlugProblem)
   }
 
-  /// How often the kernel's table is checked; the server's list only when a device is missing, or now and then.
+  /// How often the kernel's table is checked; the server's list is checked only when a device is missing, or
+  /// occasionally.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
@@ -37,13 +38,13 @@ package final class KernelPlugs {
   private var looks = 0
   private var isAsking = false
 
-  /// The last reason why there is no device to attach.
+  /// The most recent reason why there is no device to attach.
   package private(set) var trouble: PlugProblem?
   /// Whether there was a device that may be plugged in.
   package private(set) var hasAccepted = false
-  /// Why the kernel takes nothing more.
+  /// Why the kernel accepts no more devices.
   package private(set) var failure: VirtualHostController.Problem?
-  /// How many times something was plugged in.
+  /// How many times a device was plugged in.
   package private(set) var count = 0
 
   /// Begins to look for devices.
@@ -54,7 +55,7 @@ package final class KernelPlugs {
     self.loop = loop
     self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
-    // Also keeps the loop turning while the first one is waited for.
+    // Also keeps the loop turning while waiting for the first device.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 
@@ -107,7 +108,7 @@ package final class KernelPlugs {
     }
   }
 
-  /// Imports the devices that are not attached yet, one after the other.
+  /// Imports the devices that are not attached yet, one after another.
   private func askFor(_ offers: ArraySlice<USBIPOffer>) {
     guard timer != nil, failure == nil else { return }
     let missing = offers.drop { offer in
@@ -140,7 +141,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may be gone since it was listed, or imported by another client: the next list shows.
+    // The device may have disappeared since it was listed, or another client may have imported it: the next list will
+    // show.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -1,20 +1,20 @@
-/// Which devices may be attached to this machine's kernel, and from whose server.
+/// Which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// A device of a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
-/// So only accessories are attached, and only from trusted servers.
+/// A device from a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
+/// Therefore only accessories are attached, and only from trusted servers.
 package struct PlugRules: Sendable {
-  /// Whether other devices than accessories are attached as well.
+  /// Whether devices other than accessories are attached as well.
   package var takesAnyDevice: Bool
-  /// Checks a server by a connection to it. Called on the thread that asks, after the server has answered.
+  /// Checks a server through a connection to it. Called on the thread that asks, after the server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
   /// Whether a server is trusted.
   package enum Verdict: Equatable, Sendable {
-    /// What it offers is taken.
+    /// Accept what it offers.
     case trusted
-    /// It is not trusted, for this reason.
+    /// The server is not trusted, for this reason.
     case refused(String)
-    /// Unknown, because the server has closed this connection. Its list can be read, but no device attached.
+    /// Unknown, because the server has closed this connection. Its list can be read, but no device can be attached.
     case unknown(String)
   }
 
@@ -24,7 +24,7 @@ package struct PlugRules: Sendable {
     self.judge = judge
   }
 
-  /// Refuses a server; `isFinal` when its connection is what the kernel would get.
+  /// Refuses a server; `isFinal` is true if this connection is the one the kernel would receive.
   func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
     switch judge(connection) {
     case .trusted: break
@@ -33,15 +33,15 @@ package struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device by its entry in the server's list, where that is enough: one whose only configuration has no
-  /// interface for iAP2 need not be imported first.
+  /// Refuses a device based on its entry in the server's list, if that is enough: a device whose only configuration has
+  /// no iAP2 interface need not be imported first.
   func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }
     throw .noAccessory("its interfaces are \(offer.interfaces.map(\.description).joined(separator: ", "))")
   }
 
-  /// Refuses a device by its descriptors.
+  /// Refuses a device based on its descriptors.
   func check(_ descriptors: USBDescriptors) throws(PlugProblem) {
     switch descriptors.findIAP(active: nil) {
     case .accessory: break
@@ -54,7 +54,7 @@ package struct PlugRules: Sendable {
   }
 }
 
-/// Why something is not plugged in.
+/// Why a device is not plugged in.
 package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// There is no connection to the server, or no answer.
   case failed(String)

@@ -1,17 +1,17 @@
 /// A device that a USB/IP server offers, as its answers describe it.
 public struct USBIPOffer: Equatable, Sendable {
-  /// The name to ask for it by: "1-1".
+  /// The name by which to request it: "1-1".
   var busID: String
-  /// Its bus and device number in one number, as the kernel expects it.
+  /// The bus and device numbers combined in one number, as the kernel expects.
   var deviceID: UInt32
-  /// Linux' number of its speed: 1 low, 2 full, 3 high, 5 super.
+  /// Linux's number for the speed: 1 low, 2 full, 3 high, 5 super.
   var speed: UInt32
   /// idVendor.
   var vendor: UInt16
   /// idProduct.
   var product: UInt16
   var configurationCount: UInt8
-  /// The interfaces of the current configuration, where a list has them.
+  /// The interfaces of the current configuration, if the list contains them.
   var interfaces: [USBInterface.Kind]
 
   /// The size of the record that describes a device, without its interfaces.
@@ -37,28 +37,28 @@ public enum USBIPAnswers {
   /// More devices than any server has.
   private static let mostDevices: UInt32 = 4096
 
-  /// Why an answer is none.
+  /// Why an answer is invalid.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong with it, as a sentence fragment.
+    /// What is wrong with the answer, as a sentence fragment.
     public let description: String
   }
 
-  /// Asks which devices there are.
+  /// Asks for the list of devices.
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
 
-  /// Asks for a device.
+  /// Requests a device.
   public static func importRequest(_ busID: String) -> [UInt8] {
     let name = Array(busID.utf8.prefix(31))
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// How many bytes of an answer to ``importRequest(_:)`` have to be there before more are asked for: a refusal is
-  /// short, and what follows a device belongs to the kernel.
+  /// How many bytes of an answer to ``importRequest(_:)`` must be there before more are read: a refusal is short, and
+  /// what follows a device belongs to the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
 
-  /// Reads the list; nil while some of it is missing.
+  /// Reads the list; nil while it is incomplete.
   static func list(_ bytes: [UInt8]) throws(Problem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
@@ -79,7 +79,7 @@ public enum USBIPAnswers {
     return places.map { USBIPOffer(record: bytes[$0.record], interfaces: bytes[$0.interfaces]) }
   }
 
-  /// Reads the answer to ``importRequest(_:)``; nil while some of it is missing.
+  /// Reads the answer to ``importRequest(_:)``; nil while it is incomplete.
   public static func imported(_ bytes: [UInt8]) throws(Problem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
@@ -103,21 +103,21 @@ public enum USBIPAnswers {
   }
 }
 
-/// Reads the descriptors of a device over the connection by which it was had, before the kernel gets that connection.
+/// Reads a device's descriptors over the connection that imported it, before the kernel receives that connection.
 enum USBIPDescriptors {
-  /// A device has one configuration, seldom two.
+  /// A device has one configuration, rarely two.
   static let mostConfigurations = 8
   /// Transfers are numbered; the kernel begins with 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
-  /// A kind of descriptor that is asked for.
+  /// A kind of descriptor that is requested.
   enum Kind: UInt8 {
     case device = 1
     case configuration = 2
   }
 
-  /// Asks for a descriptor: GET_DESCRIPTOR on endpoint 0.
+  /// Requests a descriptor: GET_DESCRIPTOR on endpoint 0.
   static func request(_ sequence: UInt32, of device: UInt32, _ kind: Kind, _ index: UInt8, length: UInt16) -> [UInt8] {
     var out: [UInt8] = []
     // Submit; number, device, direction in, endpoint 0; no flags, length; start, packets, interval: none.
@@ -125,13 +125,13 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// How many bytes of an answer to a request for `length` bytes have to be there before more are asked for: what
-  /// follows it is another answer, or the kernel's.
+  /// How many bytes of an answer to a request for `length` bytes must be there before more are read: what follows it is
+  /// another answer, or belongs to the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }
 
-  /// Reads an answer; nil while some of it is missing.
+  /// Reads an answer; nil while it is incomplete.
   static func answer(
     _ bytes: [UInt8], to sequence: UInt32, length: UInt16
   ) throws(USBIPAnswers.Problem) -> [UInt8]? {
@@ -150,7 +150,7 @@ enum USBIPDescriptors {
     return Array(bytes[headerSize..<headerSize + Int(count)])
   }
 
-  /// How long a configuration is with all that belongs to it, by its first nine bytes.
+  /// The length of a configuration with everything that belongs to it, according to its first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
       throw USBIPAnswers.Problem(description: "it sent something other than its configuration descriptor")

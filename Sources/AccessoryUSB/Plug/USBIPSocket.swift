@@ -3,12 +3,12 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// Its calls block, at most until ``limit`` after it was made; ``USBIPInquiry`` makes them on a worker thread.
+/// Its calls block, at most until ``limit`` after it was created; ``USBIPInquiry`` makes them on a worker thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
 
-  /// What to hand to the kernel.
+  /// The descriptor to hand to the kernel.
   package let descriptor: Int32
   private let clock = MonotonicClock()
   private let deadline: Instant
@@ -39,7 +39,7 @@ package final class USBIPSocket: Sendable {
         (descriptor, self.deadline) = (made, deadline)
         return
       }
-      // What the system says of a connection that ran out of time.
+      // The system's error for a connection that timed out.
       last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
@@ -67,7 +67,7 @@ package final class USBIPSocket: Sendable {
     return offers
   }
 
-  /// Asks for a device and checks it by the rules. Bytes after the answers belong to the kernel, so they are not
+  /// Requests a device and checks it against the rules. Bytes after the answers belong to the kernel, so they are not
   /// read.
   func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
@@ -76,12 +76,12 @@ package final class USBIPSocket: Sendable {
     }
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // The kernel would take the end of a time limit for the end of the device.
+    // The kernel would interpret the end of a time limit as the end of the device.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
 
-  /// What the device says it is.
+  /// The device's own description.
   private func descriptors(of offer: USBIPOffer) throws(PlugProblem) -> USBDescriptors {
     var sequence = USBIPDescriptors.firstSequence
     func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(PlugProblem) -> [UInt8] {
@@ -143,9 +143,9 @@ package final class USBIPSocket: Sendable {
   }
 }
 
-/// Asks a USB/IP server on a thread of its own, so that a slow or endless answer does not block a loop.
+/// Asks a USB/IP server on a separate thread, so that a slow or endless answer does not block a loop.
 ///
-/// Each question has its own connection; they are asked one after the other.
+/// Each question has its own connection; questions are asked one after another.
 ///
 /// ```swift
 /// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
@@ -163,14 +163,14 @@ package final class USBIPInquiry {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
 
-  /// Asks which devices there are.
+  /// Asks for the list of devices.
   package func list(_ onEvent: @escaping (Result<[USBIPOffer], PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       try USBIPSocket.list(host: host, port: port, rules: rules)
     }
   }
 
-  /// Asks for a device; the connection that it is had by goes to the kernel.
+  /// Requests a device; the connection that imports it goes to the kernel.
   package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       let connection = try USBIPSocket(host: host, port: port)
@@ -178,7 +178,7 @@ package final class USBIPInquiry {
     }
   }
 
-  /// A device that was had.
+  /// A device that was imported.
   package struct Taken: Sendable {
     /// The connection for the kernel. The device is released with its last reference.
     package let connection: USBIPSocket

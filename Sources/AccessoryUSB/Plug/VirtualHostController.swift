@@ -1,7 +1,7 @@
 import Glibc
 
-/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it shows the device at its
-/// other end as if it were plugged into this machine.
+/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it presents the device at
+/// the other end as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
   /// Why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -20,7 +20,7 @@ public struct VirtualHostController: Sendable {
 
   /// The controller of this machine.
   ///
-  /// - Throws: when the kernel has none, or this process may not use it.
+  /// - Throws: an error if the kernel has none, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
     self.folder = SystemFolder(path: folder)
     guard access("\(folder)/status", R_OK) == 0 else {
@@ -31,18 +31,18 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Reads the table: a line of headings, then "hs  0000 004 000 00000000 000000 0-0".
+  /// Reads the table: a line of headings, followed by lines like "hs  0000 004 000 00000000 000000 0-0".
   static func ports(_ table: String) -> [Port] {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       guard words.count >= 3, words[0] == "hs" || words[0] == "ss", let number = Int(words[1]) else { return nil }
-      // 4 is free; 5 is being attached, 6 is in use.
+      // 4 is free; 5 is being attached; 6 is in use.
       return Port(isSuperSpeed: words[0] == "ss", number: number, isFree: words[2] == "004")
     }
   }
 
-  /// Plugs the device at the other end of a connection in, and returns the port it is at. The connection then belongs to
-  /// the kernel; the caller closes its own copy.
+  /// Plugs in the device at the other end of a connection, and returns its port. The connection then belongs to the
+  /// kernel; the caller closes its own copy.
   public func attach(_ connection: Int32, _ offer: USBIPOffer) throws(Problem) -> Int {
     let wantsSuperSpeed = offer.speed >= 5
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
@@ -55,12 +55,12 @@ public struct VirtualHostController: Sendable {
     return port.number
   }
 
-  /// Whether something is plugged in there.
+  /// Whether a device is plugged in at this port.
   public func isUsed(_ port: Int) throws(Problem) -> Bool {
     try table().contains { $0.number == port && !$0.isFree }
   }
 
-  /// Unplugs the device of a port.
+  /// Unplugs the device at a port.
   public func detach(_ port: Int) {
     _ = folder.write("\(port)", to: "detach")
   }

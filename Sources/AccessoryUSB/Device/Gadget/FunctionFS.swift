@@ -5,7 +5,7 @@ import Glibc
 /// one file for each other endpoint.
 ///
 /// It is not mounted in a directory, so it disappears with the last of its files. When this process is killed, the
-/// kernel therefore unbinds the gadget by itself.
+/// kernel therefore unbinds the gadget automatically.
 final class FunctionFS {
   /// Endpoint 0. It can be polled.
   let control: Int32
@@ -59,16 +59,16 @@ final class FunctionFS {
     return file
   }
 
-  /// The events since the last call, perhaps none. Answer a setup before the next call.
+  /// The events since the last call, possibly none. Answer a setup before the next call.
   ///
-  /// - Throws: when endpoint 0 will never report an event again.
+  /// - Throws: an error if endpoint 0 will never report an event again.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
     var bytes = [UInt8](repeating: 0, count: 4 * FunctionFSEvent.size)
     while true {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // When the host has given up a setup meanwhile, the kernel reports that once.
+      // If the host has abandoned a setup meanwhile, the kernel reports that once.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -76,7 +76,7 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the last setup. If the host has given it up, the answer is dropped.
+  /// Answers the last setup. If the host has abandoned it, the answer is dropped.
   ///
   /// This call blocks until the host has read a data stage, so an accessory should answer few requests with data;
   /// today's requests have none.
@@ -109,7 +109,7 @@ enum FunctionFSImage {
     static let highSpeed: UInt32 = 2
     /// The kernel passes on requests to the whole device that it does not answer itself, …
     static let everyRequest: UInt32 = 64
-    /// … also before the host has selected the configuration.
+    /// … even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
@@ -135,8 +135,7 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The numbers of the names of interfaces, each once. FunctionFS identifies a string by its place here, counted from
-  /// 1.
+  /// The numbers of interface names, each once. FunctionFS identifies a string by its position here, counted from 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

@@ -20,7 +20,7 @@ package final class Gadget {
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after it closed its cable: long enough for every host to notice.
+  /// How long an accessory stays unplugged after it has closed its cable: long enough for every host to notice.
   private static let absence = Duration.milliseconds(300)
   /// How long the last bytes may take to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -42,8 +42,8 @@ package final class Gadget {
   /// Creates a gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; by default the only one.
-  ///   - number: a different number for each gadget of one process.
+  ///   - controller: its name in /sys/class/udc; the only one by default.
+  ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   package init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
@@ -60,7 +60,7 @@ package final class Gadget {
     do throws(GadgetError) {
       let functions = try FunctionFS(instance: instance, shape)
       self.functions = functions
-      // The first pair of endpoints is the iAP interface's; those of further interfaces follow it.
+      // The first pair of endpoints belongs to the iAP interface; those of further interfaces follow.
       transfers = try KernelTransfers(
         incoming: functions.endpoints[0], outgoing: functions.endpoints[1], on: loop)
     } catch {
@@ -96,7 +96,7 @@ package final class Gadget {
 
   // MARK: Plugging in and unplugging
 
-  /// Binds it to its controller.
+  /// Binds the gadget to its controller.
   package func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
     precondition(self.onEvent == nil, "a gadget can be plugged in only once")
     timer?.cancel()
@@ -105,7 +105,7 @@ package final class Gadget {
     self.onEvent = onEvent
   }
 
-  /// Unbinds it from its controller, after a moment in which the last bytes are sent.
+  /// Unbinds the gadget from its controller, after a moment in which the last bytes are sent.
   package func unplug() {
     onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
@@ -135,7 +135,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called after a cable was closed: its last bytes had time to be sent, or the unplugged time that follows is over.
+  /// Called after a cable was closed: either its last bytes have had time to be sent, or the unplugged time that
+  /// follows is over.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }
@@ -151,7 +152,7 @@ package final class Gadget {
     if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
   }
 
-  // MARK: What happens on the bus
+  // MARK: Events on the bus
 
   private func handle(_ news: GadgetEndpoints.News) {
     switch news {
@@ -181,7 +182,7 @@ package final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // A native transport needs two alternate settings, and FunctionFS has only the first.
+    // A native transport needs two alternate settings, but FunctionFS has only the first.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
@@ -200,7 +201,7 @@ package final class Gadget {
   }
 }
 
-/// Called when endpoint 0 has events. The loop retains this object and not the gadget, because releasing the gadget
+/// Called when endpoint 0 has events. The loop retains this object instead of the gadget, because releasing the gadget
 /// removes it.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void

@@ -3,7 +3,7 @@ enum FunctionFSEvent: Equatable {
   /// The gadget was bound to its controller.
   case bind
   case unbind
-  /// The host selected the configuration or the alternate setting: endpoints can be used, and start again.
+  /// The host selected the configuration or the alternate setting: the endpoints can be used, and start over.
   case enable
   /// The host selected configuration 0, reset the device or left: the endpoints no longer exist.
   case disable
@@ -37,20 +37,20 @@ enum FunctionFSEvent: Equatable {
 /// Turns the events of endpoint 0 into the behavior of a simulated accessory.
 ///
 /// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
-/// passes on all others. Both are given to the same ``ControlEndpoint`` that a device on USB/IP has, so that both kinds
+/// passes on all others. Both are passed to the same ``ControlEndpoint`` that a USB/IP device uses, so that both kinds
 /// of devices behave alike. For a request that the kernel has answered, the request that the host must have sent is
 /// reconstructed.
 ///
-/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and
-/// an `enable`, and one `unbind` everything before it. So every event is valid in every state.
+/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and an
+/// `enable`, and an `unbind` replaces everything before it. Every event is therefore valid in every state.
 struct GadgetControl {
-  /// How a setup packet is answered on the file of endpoint 0.
+  /// How a setup packet is answered through the file of endpoint 0.
   enum Reply: Equatable {
-    /// Written, as the data stage.
+    /// Write it, as the data stage.
     case data([UInt8])
-    /// An empty read, which completes a request without a data stage.
+    /// Read nothing, which completes a request without a data stage.
     case done
-    /// A read where the host reads, or a write where it writes: this makes FunctionFS stall.
+    /// Read although the host reads, or write although it writes: this makes FunctionFS stall.
     case stall(hostReads: Bool)
   }
 
@@ -83,7 +83,7 @@ struct GadgetControl {
   private mutating func answer(_ told: ControlEndpoint.Setup) -> (reply: Reply?, effect: ControlEndpoint.Effect) {
     var setup = told
     if setup.type & 0x1F == 2 {
-      // In a request to an endpoint, FunctionFS replaces the address of the endpoint by the number of its file.
+      // In a request to an endpoint, FunctionFS replaces the endpoint's address with the number of its file.
       let place = Int(setup.index) - 1
       setup.index = addresses.indices.contains(place) ? UInt16(addresses[place]) : 0
     }

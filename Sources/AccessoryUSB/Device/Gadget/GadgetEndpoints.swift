@@ -3,21 +3,21 @@ import Glibc
 
 /// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
-/// States, as they show on the wire: off (the host has not configured the device), waiting (it has, but no program
-/// transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being
-/// sent), ended.
+/// States, as they show on the wire: off (the host has not configured the device), waiting (the host has, but no
+/// program transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are
+/// being sent), ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
-/// with USB/IP. A write of the host is seen at once. A read of the host is detected by empty transfers (probes), which
-/// are queued before anything else and complete when the host reads. Two are needed, because a controller's buffer may
-/// swallow the first.
+/// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
+/// which are queued before anything else and complete when the host reads. Two are needed, because a controller's
+/// buffer may swallow the first.
 ///
 /// Each read is one packet: a longer read would wait for more packets, since not every host marks the end of a transfer
 /// of full packets with an empty one. A write whose size is a multiple of the packet size is followed by an empty
 /// packet, so that each `send` is one transfer for the host.
 ///
-/// USB does not tell a device that a host program has ended. So after a time of silence the probes are queued again,
-/// and a host that reads none of them for as long again is considered gone; not while the bus is suspended.
+/// USB does not tell a device that a host program has ended. After a period of silence the probes are therefore queued
+/// again, and a host that reads none of them for the same period is considered gone, unless the bus is suspended.
 ///
 /// Each selection by the host starts a generation. Bytes of an older generation are neither delivered nor sent.
 final class GadgetEndpoints: BulkCarrier, TransferHandler {
@@ -50,11 +50,11 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes that the host wrote and the accessory does not accept yet; at most the reads of one round.
+  /// Bytes that the host wrote and the accessory does not accept yet; at most as many as one round of reads.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
-  /// Bytes that were taken from the channel and found no room.
+  /// Bytes taken from the channel for which there was no room.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
   /// Empty packets to write before anything else: the end of a transfer of full packets, or probes.
   private var emptyPacketsOwed = 0
@@ -82,7 +82,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     quiet?.cancel()
   }
 
-  // MARK: Events of the host and the gadget
+  // MARK: Events from the host and the gadget
 
   /// The host selected the configuration or the alternate setting.
   func begin(packetSize: Int) {
@@ -99,10 +99,10 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     work()
   }
 
-  /// The endpoints no longer exist, or start again.
+  /// The endpoints no longer exist, or start over.
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host was told that they arrived, so their loss is not an orderly end.
+    // The host was told that these bytes arrived, so their loss is not an orderly end.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -198,7 +198,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// What to write next; it stays next until its write has been started.
+  /// What to write next; it stays next until its write has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -229,7 +229,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Nothing: bytes must stay in memory until the kernel has written them.
+  /// None: bytes must stay in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
@@ -244,7 +244,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // In a turn of its own, because the caller may be inside of this object.
+    // In a separate turn, because the caller may be inside this object.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

@@ -1,27 +1,27 @@
 import AccessoryCore
 import Glibc
 
-/// Why a gadget cannot be created, with the command that fixes it where there is one.
+/// Why a gadget cannot be created, with the command that fixes it if there is one.
 package enum GadgetError: Error, Equatable, Sendable {
-  /// This machine has no port that can be a device.
+  /// This machine has no port that can act as a device.
   case noControllers
-  /// There is no such controller; the second value has the existing ones.
+  /// There is no such controller; the second value lists the existing ones.
   case noController(String, existing: [String])
   /// No controller was named, and there are several.
   case severalControllers([String])
-  /// Another gadget has the controller.
+  /// Another gadget is using the controller.
   case taken(String, by: Holder)
   /// configfs is not in this kernel.
   case noConfigFS
   case notMounted(String)
-  /// The kernel's support for gadgets is not loaded.
+  /// The kernel's gadget support is not loaded.
   case noGadgets
   /// FunctionFS is not loaded.
   case noFunctionFS
   /// The kernel is too old to mount a file system without a directory.
   case oldKernel
   case notRoot
-  /// The kernel refused something else.
+  /// The kernel refused anything else.
   case refused(String, code: Int32)
 
   /// What a controller can be bound to.

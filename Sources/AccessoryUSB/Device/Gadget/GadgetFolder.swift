@@ -12,10 +12,10 @@ struct GadgetFolder {
     self.removeFolder = removeFolder
   }
 
-  /// The controller that it is bound to; nil when there is none.
+  /// The controller that the gadget is bound to; nil if there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates it, and returns which of the newer files this kernel does not have. When something fails, everything that
+  /// Creates the gadget, and returns which of the newer files this kernel lacks. If something fails, everything that
   /// was created is removed.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
@@ -33,12 +33,12 @@ struct GadgetFolder {
     return missing
   }
 
-  /// Does one step. Returns false when the kernel does not have a file that is optional.
+  /// Performs one step. Returns false if the kernel lacks an optional file.
   private func perform(_ step: GadgetLayout.Step) throws(GadgetError) -> Bool {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module; this is its error when there is none.
+      // The kernel tries to load the module; it reports this error if there is none.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -55,16 +55,16 @@ struct GadgetFolder {
     return true
   }
 
-  /// Binds it to a controller, which plugs it in. Returns 0, or the kernel's error number.
+  /// Binds the gadget to a controller, which plugs it in. Returns 0, or the kernel's error number.
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
-  /// Unbinds it from its controller, which unplugs it.
+  /// Unbinds the gadget from its controller, which unplugs it.
   func unbind() {
-    // The kernel reports an error when it is not bound; that is fine here.
+    // The kernel reports an error if the gadget is not bound, which does not matter here.
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes all of it that exists. Returns false when something is left.
+  /// Removes everything that exists of the gadget. Returns false if something is left.
   @discardableResult
   func remove() -> Bool {
     unbind()
@@ -89,7 +89,7 @@ struct GadgetLayout: Equatable {
   enum Step: Equatable {
     case folder(String)
     case file(String, String)
-    /// A file that older kernels do not have.
+    /// A file that older kernels lack.
     case newerFile(String, String)
     case link(String, to: String)
   }
@@ -103,7 +103,7 @@ struct GadgetLayout: Equatable {
     self.steps = steps
   }
 
-  /// The gadget of an accessory, whose one function is the FunctionFS `instance`.
+  /// The gadget for an accessory. Its only function is the FunctionFS `instance`.
   init(_ shape: USBAccessoryShape, instance: String) {
     let strings = "strings/0x409"
     let configuration = "configs/c.1"
@@ -111,7 +111,7 @@ struct GadgetLayout: Equatable {
     self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
-      // Without it a port of 5 Gbit/s would offer a speed for which there are no descriptors.
+      // Without this file, a port of 5 Gbit/s would offer a speed for which there are no descriptors.
       .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
       .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),

@@ -5,13 +5,13 @@ import Glibc
 /// The transfers of one pair of FunctionFS files, with kernel AIO: these files cannot be polled, and a read or write
 /// that blocks would stop the loop. An eventfd, which the loop watches, signals completed transfers.
 ///
-/// The memory of a transfer must not be used until the kernel has reported its completion, which it does for cancelled
-/// ones too. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
+/// The memory of a transfer must not be used until the kernel has reported its completion, which it also does for
+/// cancelled transfers. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
-  /// Reads are of one packet each, so it takes many to keep the bus busy.
+  /// Each read covers one packet, so many are needed to keep the bus busy.
   static let mostReads = 64
   static let mostWrites = 8
-  /// The most bytes of one write: the kernel copies them into one piece of memory.
+  /// The maximum number of bytes per write: the kernel copies them into one block of memory.
   static let writeSize = 16 * 1024
   private static let readSize = 1024
 
@@ -24,7 +24,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private var watch: (any DescriptorWatch)?
   private let operations: UnsafeMutablePointer<iocb>
   private let memory: UnsafeMutableRawPointer
-  /// Slots not in use, reads and then writes.
+  /// Slots that are not in use: reads, then writes.
   private var freeReads = Array(0..<mostReads)
   private var freeWrites = Array(mostReads..<mostReads + mostWrites)
   private var tags = [Int](repeating: 0, count: slots)
@@ -42,7 +42,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operations = .allocate(capacity: Self.slots)
     operations.initialize(repeating: iocb(), count: Self.slots)
     memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
-    // From here on deinit cleans up.
+    // From here on, deinit cleans up.
     guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
     guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
       throw GadgetError("set up kernel AIO", code: errno)
@@ -59,7 +59,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     memory.deallocate()
   }
 
-  /// Cancels all transfers and stops reporting.
+  /// Cancels all transfers and stops reporting results.
   func close() {
     watch?.cancel()
     watch = nil
@@ -102,7 +102,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operation.aio_fildes = UInt32(file)
     operation.aio_buf = UInt64(UInt(bitPattern: buffer(slot)))
     operation.aio_nbytes = UInt64(size)
-    // IOCB_FLAG_RESFD, a macro that Swift does not see.
+    // IOCB_FLAG_RESFD, a macro that Swift cannot import.
     operation.aio_flags = 1
     operation.aio_resfd = UInt32(events)
     operations[slot] = operation
@@ -119,10 +119,10 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     return .success(begun)
   }
 
-  /// The problem for the kernel's error number.
+  /// The problem that matches the kernel's error number.
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
-    // Not configured (EAGAIN: the file does not wait for it), unplugged, unbound, cancelled.
+    // Not configured (EAGAIN: the file does not wait for it), unplugged, unbound or cancelled.
     case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
     default: .failed(code)
     }
@@ -160,17 +160,17 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
 /// Performs the bulk transfers of a gadget: kernel AIO on two files, or a test.
 ///
-/// A transfer is started with a tag and completes once, in a later turn, even when it is cancelled. Those of one
+/// A transfer is started with a tag and completes once, in a later turn, even if it is cancelled. The transfers of one
 /// direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
   /// Receives the completions.
   var handler: (any TransferHandler)? { get set }
 
-  /// Starts `count` reads of at most `size` bytes each, and returns how many were started: fewer, without an error,
-  /// when cancelled transfers have not completed yet.
+  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. It starts fewer, without an
+  /// error, while cancelled transfers have not completed yet.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
-  /// Starts to write one transfer, which may be empty. Returns false when there is no room for it now.
+  /// Starts to write one transfer, which may be empty. Returns false if there is no room for it now.
   func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem>
 
   func cancelAll()
@@ -178,17 +178,17 @@ protocol TransferQueue: AnyObject {
 
 /// Receives the results of transfers, on the loop.
 protocol TransferHandler: AnyObject {
-  /// A transfer has completed. The bytes that were read are valid until this call returns.
+  /// A transfer has completed. The bytes read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
-  /// All transfers that had completed by now were reported.
+  /// All transfers that have completed so far were reported.
   func transfersReported()
 }
 
-/// Why a transfer was not started, or failed.
+/// Why a transfer was not started, or why it failed.
 enum TransferProblem: Error, Equatable {
-  /// The host does not use the endpoint now, or the transfer was cancelled. This is not a failure.
+  /// The host is not using the endpoint now, or the transfer was cancelled. This is not a failure.
   case away
-  /// The kernel's error number for anything else.
+  /// The kernel's error number for any other problem.
   case failed(Int32)
 }

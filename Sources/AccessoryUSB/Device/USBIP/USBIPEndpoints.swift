@@ -1,15 +1,15 @@
 /// One pair of bulk endpoints of an imported device: the host's pending transfers, and the accessory's channel.
 ///
-/// The pair of iAP2 has a channel as soon as the host uses it. The pair of a native transport has one from when the
-/// host selects alternate setting 1 until it selects another or the accessory closes the channel. After such a close
-/// the pair is halted, the only signal that a USB device has, until the host selects again.
+/// The iAP2 pair has a channel as soon as the host uses it. The pair of a native transport has one from when the host
+/// selects alternate setting 1 until it selects another or the accessory closes the channel. After such a close the
+/// pair is halted, the only signal that a USB device has, until the host selects a setting again.
 final class USBIPEndpoints {
   let interface: UInt8
-  /// The protocol whose sessions it carries; nil for the pair of iAP2.
+  /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
   /// The accessory's channel.
-  // Not checked for overlapping access, like all of this: a pair belongs to one loop and makes no calls while it
+  // Not checked for overlapping access, like everything here: a pair belongs to one loop and makes no calls while it
   // changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
@@ -17,7 +17,7 @@ final class USBIPEndpoints {
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
   /// Transfers whose bytes the accessory does not accept yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
-  /// How many bytes those transfers have.
+  /// The total number of bytes in those transfers.
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
   init?(_ interface: USBInterface, protocolName: String?) {
@@ -38,7 +38,7 @@ final class USBIPEndpoints {
 
   // MARK: The accessory's channel
 
-  /// Makes a new channel; an earlier one must have ended.
+  /// Creates a new channel; an earlier one must have ended.
   func begin(_ pipe: BulkPipe) {
     self.pipe = pipe
     isHalted = false
@@ -63,7 +63,8 @@ final class USBIPEndpoints {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether bytes of the host can be delivered at once: the accessory accepts bytes, and no earlier ones are waiting.
+  /// Whether bytes from the host can be delivered immediately: the accessory accepts bytes, and no earlier ones are
+  /// waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
   /// The host requests this many bytes.
@@ -71,7 +72,7 @@ final class USBIPEndpoints {
     readers.append((sequence, length))
   }
 
-  /// The host sent bytes that wait for the accessory.
+  /// The host sent bytes that the accessory does not accept yet.
   func addWriter(_ sequence: UInt32, _ data: [UInt8]) {
     writers.append((sequence, data))
     heldBytes += data.count
@@ -94,7 +95,7 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// The next transfer for which the accessory has bytes, with those bytes; nil bytes when its endpoint no longer
+  /// The next transfer for which the accessory has bytes, with those bytes; the bytes are nil if its endpoint no longer
   /// exists.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
@@ -104,7 +105,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// The next transfer whose bytes the accessory accepts, with those bytes; nil bytes when its endpoint no longer
+  /// The next transfer whose bytes the accessory accepts, with those bytes; the bytes are nil if its endpoint no longer
   /// exists.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests of a client that has no device yet, and their answers. All numbers are big-endian.
+/// The requests of a client that has no device yet, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// Import this device until the connection ends.
+  /// Imports this device until the connection ends.
   case take(busID: String)
 
   /// The version that Linux has spoken since 2009: 1.1.1.
@@ -60,7 +60,7 @@ enum USBIPHandshake: Equatable {
 /// A device as a USB/IP server lists it.
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// Its number on the server's only bus, from which its bus id and its device number are made.
+  /// The device's number on the server's only bus, from which its bus ID and its device number are derived.
   let number: Int
 
   var busID: String { "1-\(number)" }
@@ -77,13 +77,13 @@ struct USBIPListedDevice {
     out.addBigEndian(shape.vendor)
     out.addBigEndian(shape.product)
     out.addBigEndian(shape.release)
-    // Class, subclass, protocol; the configuration, how many there are, and how many interfaces.
+    // Class, subclass, protocol; the configuration, the number of configurations, and the number of interfaces.
     out += [0, 0, 0, 1, 1, shape.interfaceCount]
     return out
   }
 }
 
-/// A mistake of a client of a USB/IP server; the server closes the connection.
+/// A mistake by a client of a USB/IP server; the server closes the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -115,24 +115,24 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a USB/IP server waits for a client to do. Each case has a time limit, because a client in that state keeps a
-/// device or a connection from others.
+/// What a USB/IP server is waiting for a client to do. Each case has a time limit, because a client in that state keeps
+/// a device or a connection from others.
 ///
-/// A client that has a device and owes nothing can be silent for any time: a kernel whose programs do not use the
-/// device sends nothing. TCP's keep-alive notices when such a client is gone.
+/// A client that has a device and owes nothing may be silent for any length of time: a kernel whose programs do not use
+/// the device sends nothing. TCP's keep-alive detects when such a client is gone.
 enum USBIPDebt: CaseIterable {
-  /// It has connected, and not sent its request.
+  /// The client has connected, but not sent its request.
   case request
-  /// It has asked for a list, or for a device that it cannot have, and does not take the answer.
+  /// The client has asked for a list, or for a device that it cannot have, and does not read the answer.
   case answer
-  /// It has a device, and has sent no transfer. Every kernel begins with the descriptors.
+  /// The client has a device, but has not sent a transfer. Every kernel begins by reading the descriptors.
   case firstTransfer
-  /// It has sent a part of a transfer.
+  /// The client has sent part of a transfer.
   case restOfTransfer
-  /// It does not take the answers to its transfers.
+  /// The client does not read the answers to its transfers.
   case transferAnswers
 
-  /// How long it may owe that. Kernels take milliseconds for each.
+  /// How long the client may take for this step. Kernels take milliseconds for each.
   var limit: Duration {
     switch self {
     case .request, .answer: USBIPServer.patience
@@ -140,7 +140,7 @@ enum USBIPDebt: CaseIterable {
     }
   }
 
-  /// What the client did wrong when the limit has passed.
+  /// What the client did wrong if the limit has passed.
   var problem: String {
     let limit = DurationText.format(limit)
     return switch self {

@@ -4,24 +4,24 @@ import AccessoryCore
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP interface, so each program that opens the device finds the accessory newly plugged in. It ends with the
-/// connection, with the next such selection, when the accessory closes it, or when the host has cancelled all of its
-/// reads and requests nothing for ``hostPatience``: then its program has ended, which USB does not report.
+/// connection, with the next such selection, when the accessory closes it, or when the host has cancelled all its reads
+/// and requests nothing for ``hostPatience``: its program has then ended, which USB does not report.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. It ends with
 /// any other selection, with the cable, or when the accessory closes it.
 final class USBIPImport: BulkCarrier {
-  /// The most pending transfers; no host has as many.
+  /// The maximum number of pending transfers; no host uses as many.
   private static let mostPending = 1024
-  /// The most bytes that the accessory may leave unread, on all endpoints together: as many as Linux allows for the
-  /// pending transfers of all its programs. A transfer beyond that is answered with ENOMEM.
+  /// The maximum number of bytes that the accessory may leave unread, on all endpoints together: as many as Linux
+  /// allows for the pending transfers of all its programs. A transfer beyond that is answered with ENOMEM.
   static let mostHeld = 16 << 20
-  /// The most bytes of answers that may wait for the connection before no more bytes are sent to the host.
+  /// The maximum number of answer bytes that may wait for the connection before no more bytes are sent to the host.
   private static let fullOutbox = 256 * 1024
-  /// When this many bytes of answers wait, the client's requests are no longer read. A client that reads never has so
-  /// many.
+  /// When this many bytes of answers are waiting, the client's requests are no longer read. A client that reads never
+  /// has so many.
   private static let mostAnswers = 2 << 20
-  /// How long a host that has cancelled all of its reads may request nothing. Programs that read with a time limit
-  /// request again at once.
+  /// How long a host that has cancelled all its reads may request nothing. Programs that read with a time limit send a
+  /// new request immediately.
   static let hostPatience = Duration.seconds(5)
 
   private enum Status {
@@ -37,32 +37,32 @@ final class USBIPImport: BulkCarrier {
   // Not checked for overlapping access, like everything that a transfer uses: an import belongs to one loop, and while
   // these change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
-  /// The pair of endpoints of iAP2.
+  /// The iAP2 pair of endpoints.
   private let main: USBIPEndpoints
   /// The pairs of endpoints of native transports.
   private let natives: [USBIPEndpoints]
   private var nativeListener: Cable.Listener?
-  /// All pairs, that of iAP2 first.
+  /// All pairs, the iAP2 pair first.
   private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// What the client owes now; the timer fires when it has owed that for too long.
+  /// What the client must do now; the timer fires if it takes too long.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
   /// Whether the client has made progress since the last check.
   @exclusivity(unchecked) private var hasPaid = false
-  /// The beginning of a request that is incomplete.
+  /// The beginning of an incomplete request.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers that the connection has not accepted yet.
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var isOver = false
   @exclusivity(unchecked) private var isReceiving = false
-  /// Whether another complete request follows the one that is being handled.
+  /// Whether another complete request follows the current one.
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
   ///   - onEvent: called with each cable, whose channel is not started.
-  ///   - over: called once, when this end closes the connection, with the mistake of the client if there is one.
+  ///   - over: called once, when this end closes the connection, with the client's mistake if there is one.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
@@ -135,7 +135,7 @@ final class USBIPImport: BulkCarrier {
     noteDebt()
   }
 
-  /// Checks what the client owes after a possible change.
+  /// Checks what the client must do, after a possible change.
   private func noteDebt() {
     let next: USBIPDebt? =
       !outbox.isEmpty ? .transferAnswers : !inbox.isEmpty ? .restOfTransfer : wasUsed ? nil : .firstTransfer
@@ -145,7 +145,7 @@ final class USBIPImport: BulkCarrier {
     (debt, hasPaid) = (next, false)
   }
 
-  /// Whether so many answers are unread that no more requests are to be read.
+  /// Whether so many answers are unread that no more requests should be read.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   /// There is room on the connection again.
@@ -184,7 +184,7 @@ final class USBIPImport: BulkCarrier {
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main channel first, because the accessory watches its end.
+    // The main channel first, because the accessory watches for its end.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -335,7 +335,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // No more than may wait, so that the bytes that the connection does not accept have a limit.
+      // No more than may wait, so that the number of bytes that the connection does not accept is limited.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)
@@ -347,7 +347,7 @@ final class USBIPImport: BulkCarrier {
   func pipeHasBytes(_ pipe: BulkPipe) {
     guard let pair = pair(of: pipe) else { return }
     serveReaders(pair)
-    // During a turn of the connection everything is sent at its end.
+    // During a turn of the connection, everything is sent at the end of the turn.
     if !isReceiving { flush() }
   }
 

@@ -11,21 +11,21 @@ enum USBIPRequest: Equatable {
     var endpoint: UInt8
     /// Whether the host reads.
     var isIncoming: Bool
-    /// How many bytes the host sends, or accepts at most.
+    /// How many bytes the host sends, or the maximum that it accepts.
     var length: Int
     /// The setup packet, on endpoint 0.
     var setup: ControlEndpoint.Setup
-    /// Where the host's bytes are among the bytes that the request was read from.
+    /// Where the host's bytes are in the buffer from which the request was read.
     var data: Range<Int>
   }
 
-  /// The most bytes of one transfer. Linux' requests are far smaller.
+  /// The maximum number of bytes in one transfer. Requests from Linux are far smaller.
   static let longestTransfer = 1 << 20
   /// The size of the header of every request, in bytes.
   static let headerSize = 48
 
-  /// Reads a request that begins at `start`; nil while it is incomplete. Wrong requests are recognised by their header,
-  /// so that nothing waits for the rest of an absurdly long one.
+  /// Reads a request that begins at `start`; nil while it is incomplete. Wrong requests are recognised by their
+  /// headers, so that nothing waits for the rest of an absurdly long one.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -41,7 +41,7 @@ enum USBIPRequest: Equatable {
     guard direction <= 1 else { throw .direction(direction) }
     guard endpoint <= 15 else { throw .endpoint(endpoint) }
     guard length <= UInt32(longestTransfer) else { throw .length(length) }
-    // Both 0 and all ones have been used to say that a transfer is not isochronous.
+    // Both 0 and all ones are used for transfers that are not isochronous.
     let packets = number(32)
     guard packets == 0 || packets == .max else { throw .isochronous(packets) }
     let isIncoming = direction == 1

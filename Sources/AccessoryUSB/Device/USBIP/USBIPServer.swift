@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A USB/IP server: offers simulated accessories to a kernel, for which they are USB devices.
+/// A USB/IP server: offers simulated accessories to a kernel, to which they look like USB devices.
 ///
 /// It opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip attach`
 /// connects, asks for a device, and gives the connection to the virtual host controller of the kernel.
@@ -17,7 +17,7 @@ public final class USBIPServer {
   /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
   package static let transferPatience = Duration.seconds(30)
   /// How many clients without a device may be connected: those that have sent no request yet, or do not read the
-  /// answer. When one more connects, the one that has waited longest is disconnected, so that silent clients do not keep
+  /// answer. If one more connects, the one that has waited longest is disconnected, so that silent clients do not keep
   /// others from an answer.
   package static let mostWaiting = 64
 
@@ -33,7 +33,7 @@ public final class USBIPServer {
     complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
   }
 
-  /// Adds an accessory to this server's bus, not plugged in yet. Its bus id stays the same each time it is plugged in.
+  /// Adds an accessory to this server's bus, not plugged in yet. Its bus ID stays the same each time it is plugged in.
   public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
     let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
     nextNumber += 1
@@ -84,18 +84,19 @@ public final class USBIPExport {
     self.device = device
   }
 
-  /// The name by which a client asks for it: "1-1".
+  /// The name by which clients request the accessory: "1-1".
   package var busID: String { device.busID }
 
   package var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs it in: clients can import it. `onEvent` is called with a cable for each host that begins to use it.
+  /// Plugs the accessory in: clients can import it. `onEvent` is called with a cable for each host that begins to use
+  /// it.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
     precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent
   }
 
-  /// Unplugs it: the client that has imported it loses it.
+  /// Unplugs the accessory: the client that has imported it loses it.
   public func unplug() {
     onEvent = nil
     held?.unplug()
@@ -112,7 +113,7 @@ private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// It was answered; these bytes of the answer are still to be sent.
+    /// The request was answered; these bytes of the answer have not been sent yet.
     case leaving(rest: [UInt8])
     case over
   }
@@ -176,8 +177,8 @@ private final class USBIPClient: ChannelHandler {
       ask(asked)
     case .holding(let held, _):
       held.received(bytes)
-      // A client that sends requests without end and reads no answers must not fill memory: it is read from again when
-      // it has read some.
+      // A client that sends requests endlessly and reads no answers must not fill memory: the server reads from it
+      // again once it has read some.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -245,7 +246,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Closes the connection as soon as the answer was sent, or when the client reads none of it for too long.
+  /// Closes the connection as soon as the answer has been sent, or when the client has read none of it for too long.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
