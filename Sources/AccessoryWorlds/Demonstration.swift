@@ -9,9 +9,9 @@ import AccessorySimulator
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
 /// accessory is unplugged. The same object runs in real time for people and in virtual time for tests.
 public final class Demonstration: AppHandler {
-  /// The world it plays in.
+  /// The world in which it plays.
   public let world: World
-  /// Whether everything came out as expected; nil while it runs.
+  /// Whether everything was as expected; nil while it is running.
   public private(set) var passed: Bool?
 
   private let accessory: SimulatedAccessory
@@ -50,7 +50,7 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // Long enough for the accessory to notice the close, and for a reader to see the order.
+          // Long enough for the accessory to notice the close, and for readers to see the order.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }
@@ -92,7 +92,7 @@ public final class Demonstration: AppHandler {
 
 /// Why a demonstration cannot start.
 public enum DemonstrationError: Error, Equatable, CustomStringConvertible {
-  /// The profile offers no protocol to open a session on.
+  /// The profile offers no protocol for a session.
   case noProtocol(profile: String)
 
   /// The error as a sentence.

@@ -30,7 +30,7 @@ public final class World {
     public enum Authentication: Sendable {
       /// The same sizes without cryptography, for tests that are not about authentication.
       case stub
-      /// P-256 by libcrypto on both sides.
+      /// P-256 through libcrypto on both sides.
       case real
     }
 
@@ -38,21 +38,21 @@ public final class World {
     public struct CableSpeed: Equatable, Sendable {
       /// The delay of each byte.
       public var latency = Duration.zero
-      /// Bytes per second each way; nil for no limit.
+      /// Bytes per second in each direction; nil means no limit.
       public var bytesPerSecond: Int?
 
-      /// Without delay or limit.
+      /// No delay and no limit.
       public init() {}
     }
 
     /// What authenticates.
     public var authentication = Authentication.stub
-    /// What becomes of an accessory that does not authenticate.
+    /// What happens to an accessory that does not authenticate.
     public var authenticationMode = AuthenticationMode.verify
     /// How fast the cables carry bytes.
     public var speed = CableSpeed()
     /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
-    /// order of the list; a cable that is cut is pulled, so that both ends notice.
+    /// order of the list; when a fault cuts a cable, it is pulled, so that both ends notice.
     public var faults: [CableFault] = []
     /// Wraps each end of each cable's main channel, outside the faults and next to the protocol machines, for
     /// observers.
@@ -65,17 +65,17 @@ public final class World {
     public var deviceFlicker: Flicker?
     /// The seed of coprocessors and their certificates.
     public var seed: UInt64 = 1
-    /// What the device tells accessories about itself, and what it answers.
+    /// What the device tells accessories about itself, and how it answers them.
     public var deviceProfile = DeviceProfile()
-    /// The artwork of what the device plays; nil for none.
+    /// The artwork of the current track; nil for none.
     public var artwork: [UInt8]?
-    /// Whether every control message is an event, and one that the accessory did not declare a warning.
+    /// Whether every control message is reported as an event, and undeclared ones as warnings.
     public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
     /// Whether ``World/events`` are kept; a world without an end keeps none.
     public var keepsEvents = true
-    /// Whether faults of a cable may change while it is plugged in: ``World/change(faults:of:)``.
+    /// Whether a cable's faults may change while it is plugged in: ``World/change(faults:of:)``.
     public var faultsMayChange = false
     /// Called with every event as it happens; events are also kept.
     public var report: (TimelineEvent) -> Void = { _ in }
@@ -92,18 +92,18 @@ public final class World {
     public init() {}
   }
 
-  /// The loop all of it runs on.
+  /// The loop on which everything runs.
   public let loop: any EventLoop
   /// The device.
   public let device: Device
   /// Everything that happened, in order.
   public var events: [TimelineEvent] { log.events }
-  /// What passed on the cables, one line per packet, when it is kept.
+  /// What passed on the cables, one line per packet, if it is kept.
   public var transcript: [String] { log.lines }
 
   private let settings: Settings
   private let log: Log
-  /// The accessories by their numbers, which are never used again.
+  /// The accessories by number; numbers are never reused.
   private var accessories: [Int: Entry] = [:]
   private var accessoryCount = 0
   private var faultChances: SeededRandom
@@ -113,16 +113,16 @@ public final class World {
   /// An accessory, what it is plugged into, and the faults of its cables.
   private struct Entry {
     let accessory: SimulatedAccessory
-    /// Nil for an accessory at an address.
+    /// nil for an accessory at an address.
     let port: LoopbackPort?
     var faults: [CableFault]
-    /// Witnesses of its cables besides those of the world.
+    /// Observers of the accessory's cables besides those of the world.
     var taps: CableTaps?
-    /// The channels of its cables that have faults, and the end that each is at.
+    /// The channels of the accessory's cables that have faults, and the end that each is at.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
-  /// The log that both ends write to.
+  /// The log to which both ends write.
   private final class Log {
     // Without exclusivity checks, because it is written for every event; nothing is called during a write.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
@@ -160,8 +160,8 @@ public final class World {
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
 
-  /// An accessory of this world, not plugged in. `link` may change what a profile does not say about its link, and
-  /// `behavior` gives it behaviors of the caller's own.
+  /// Creates an accessory in this world, not plugged in. `link` may change link settings that profiles do not contain,
+  /// and `behavior` replaces its behaviors with the caller's.
   public func add(
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
@@ -173,7 +173,8 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// An accessory of this world at another place than its device, where other hosts find it. Faults are at its end.
+  /// Creates an accessory of this world in a different place from its device, where other hosts can find it. Faults are
+  /// at the accessory's end.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -189,10 +190,11 @@ public final class World {
       behavior: behavior)
   }
 
-  /// A cable in memory to this world's device, for what plugs itself in, such as the accessory of a recording.
+  /// A cable in memory to this world's device, for objects that plug themselves in, such as the accessory of a
+  /// recording.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
-  /// A coprocessor as the accessories of this world have it.
+  /// A coprocessor like those of this world's accessories.
   public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
     authenticator(for: profile, settings.seed)
   }
@@ -215,7 +217,7 @@ public final class World {
     return accessory
   }
 
-  /// Takes an accessory out of the world. It must be unplugged.
+  /// Removes an accessory from the world. It must be unplugged.
   public func remove(_ accessory: SimulatedAccessory) {
     guard let number = number(of: accessory) else { return }
     if let entry = accessories.removeValue(forKey: number) {
@@ -227,8 +229,8 @@ public final class World {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
-  /// Gives an accessory other faults, for its cable now and for those to come. In a world whose
-  /// ``Settings/faultsMayChange`` is false only for those to come.
+  /// Gives an accessory other faults, for its current cable and for later ones. In a world whose
+  /// ``Settings/faultsMayChange`` is false, only for later ones.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
     guard let number = number(of: accessory), var entry = accessories[number] else { return }
     entry.faults = faults
@@ -240,18 +242,18 @@ public final class World {
     }
   }
 
-  /// Lets witnesses that come and go see the cables of an accessory that are plugged in from now on.
+  /// Lets removable observers see the cables of an accessory that are plugged in from now on.
   public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
     if let number = number(of: accessory) { accessories[number]?.taps = taps }
   }
 
-  /// Adds an event of something in this world.
+  /// Adds an event of an object in this world.
   package func record(_ event: TimelineEvent) {
     log.add(event)
   }
 
-  /// Pulls an accessory's cable: bytes in transit are lost, and both ends notice at once. With `unnoticed`, the
-  /// device does not: it continues as if the accessory were there, until it gets no answer.
+  /// Pulls an accessory's cable: bytes in transit are lost, and both ends notice at once. With `unnoticed`, the device
+  /// does not: it continues as if the accessory were there, until a request goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory can only be pulled in the world it was added to")
@@ -343,7 +345,7 @@ public final class World {
         settings.reportLine(line)
       }
     }
-    // The device of an accessory at another place is not here.
+    // The device of an accessory in another place is not in this world.
     let entry = accessories[end.accessory]
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
@@ -356,7 +358,7 @@ public final class World {
     return cable.with(main: settings.wrap(cable.main, end))
   }
 
-  /// Keeps a channel for ``faultCounts``; channels that have ended are only counted.
+  /// Keeps a channel for ``faultCounts``; of channels that have ended, only the counts are kept.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

@@ -3,11 +3,11 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on the cables of a world, and the end that it sits at: `in` and `out` are as that end sees them.
+/// A fault on the cables of a world, and the end that it is at: `in` and `out` are as seen from that end.
 public struct CableFault: Equatable, Sendable {
   /// What it does.
   public var fault: Fault
-  /// The end it sits at.
+  /// The end that the fault is at.
   public var end: Cable.End
 
   /// A fault at one end of each cable; by default at the device's end.
@@ -27,7 +27,7 @@ public struct CableEnd: Hashable, Sendable {
   public let cable: Int
 }
 
-/// A port whose other end is a device in the same process: plugging in makes a cable in memory.
+/// A port whose other end is a device in the same process: plugging in creates a cable in memory.
 final class LoopbackPort: Port {
   let place = "a cable in memory"
   private let loop: any EventLoop
@@ -40,7 +40,7 @@ final class LoopbackPort: Port {
   private var deviceNativeChannels: [SeverableChannel] = []
   private var deviceEnd: SeverableChannel?
 
-  /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
+  /// `deviceEnd` receives the device's end of each cable; `wrap` puts transcripts and faults around both ends.
   init(
     on loop: any EventLoop, speed: World.Settings.CableSpeed, wrap: @escaping (Cable, Cable.End) -> Cable,
     deviceEnd: @escaping (Cable) -> Void
@@ -110,10 +110,10 @@ public final class WrappedPort: Port {
     self.wrap = wrap
   }
 
-  /// That of the port inside.
+  /// Forwarded to the inner port.
   public var place: String { inner.place }
 
-  /// Shows it where the port inside does.
+  /// Shown by the inner port.
   public func show(_ appearance: PortAppearance) { inner.show(appearance) }
 
   /// Plugs in.

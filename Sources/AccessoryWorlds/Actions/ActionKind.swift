@@ -13,30 +13,30 @@ package struct ActionKind: Sendable {
     case plans
   }
 
-  /// The method of the control protocol that does just this to an accessory or an app; nil where there is none, or one
-  /// with more parameters.
+  /// The method of the control protocol that does exactly this to an accessory or an app; nil if there is none, or only
+  /// one with more parameters.
   package let method: String?
-  /// The key of `easim run` that does it to every accessory.
+  /// The key in `easim run` that does it to every accessory.
   package let key: Character?
-  /// The action about this accessory or app, with the defaults of its other keys.
+  /// The action on this accessory or app, with the defaults of its other keys.
   package let action: @Sendable (_ of: String) -> WorldAction
   let tools: [Tool]
   let kind: Kind<WorldAction>
 
-  /// Its side and its word: `accessory.plugIn` is the step `accessory: 'plugIn'`.
+  /// The side and the word: `accessory.plugIn` is the step `accessory: 'plugIn'`.
   package var name: String { kind.name }
-  /// What it does, in a sentence.
+  /// What the action does, in a sentence.
   package var summary: String { kind.summary }
 }
 
 extension [ActionKind] {
-  /// The same, in an order of its own where a list had one before: first these, and then the others.
+  /// The same rows in an order that an older list had: first these, then the others.
   package func starting(with names: [String]) -> [ActionKind] {
     names.compactMap { name in first { $0.name == name } } + filter { !names.contains($0.name) }
   }
 }
 
-// MARK: - As files have them
+// MARK: - How files write them
 
 extension WorldAction {
   /// All actions: `accessory.plugIn,of=glasses`.
@@ -46,7 +46,7 @@ extension WorldAction {
     OneOf("action", key: "action", example: "accessory.plugIn,of=glasses") { kinds.map(\.kind) }
   }
 
-  /// An action as a part of a step: `accessory: 'plugIn', of: 'glasses'`.
+  /// An action as part of a step: `accessory: 'plugIn', of: 'glasses'`.
   package static func format<Step>(
     in record: Record<Step>, at path: Property<Step, WorldAction>, _ names: ScenarioNames, for tool: ActionKind.Tool
   ) -> Format<Step> {
@@ -69,7 +69,7 @@ extension WorldAction {
     OneOfSide("otherApp", "what happens to another app, which is not running at the start"),
   ]
 
-  /// Whether it is for accessories that are plugged in, or for those that are not; nil for both.
+  /// Whether the action applies to accessories that are plugged in, or to those that are not; nil means both.
   package var needsPlug: Bool? {
     switch self {
     case .accessory(let action, _): action.needsPlug
@@ -78,7 +78,7 @@ extension WorldAction {
     }
   }
 
-  /// The accessory that it is about, or the app of a plan; nil for none.
+  /// The accessory or the plan's app that the action is about; nil for none.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -100,7 +100,7 @@ struct ActionKeys: Equatable, Sendable {
 
   init() {}
 
-  /// What an action says in them.
+  /// The values that an action has for these keys.
   init(_ action: WorldAction) {
     of = action.subject
     switch action {
@@ -114,7 +114,7 @@ struct ActionKeys: Equatable, Sendable {
   }
 }
 
-/// Makes the rows of the table.
+/// Creates the rows of the table.
 struct ActionRows {
   /// A group of keys.
   enum Key {
@@ -123,7 +123,7 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// `names` are the accessories and apps that actions may be about.
+  /// `names` contains the accessories and apps that actions may be about.
   init(_ names: ScenarioNames) { self.names = names }
 
   /// An action about an accessory, without other keys.
@@ -134,7 +134,7 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// An action with these keys; `make` gets the name that it is about, and the keys.
+  /// An action with these keys; `make` receives the name that it is about, and the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction
@@ -146,7 +146,7 @@ struct ActionRows {
     let record = Record(name, summary, ActionKeys()) {
       for key in keys { fields(key) }
     }.checked { given, object in
-      // A message that could not be read was reported.
+      // A message that could not be read was already reported.
       if given.message.send != ActionKeys().message.send { given.message.checkParameters(object) }
       guard let subjects, only == nil, object.value("of") == nil else { return }
       let choice = subjects.isEmpty ? "there is none" : subjects.map { "'\($0)'" }.joined(separator: ", ")

@@ -1,28 +1,28 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs actions: the one place that knows what each of them does.
+/// Performs actions: the only place that knows what each of them does.
 ///
-/// Whoever plays actions says what their names mean there. A process that plays only one end of a scenario has only some
-/// of it; what it has not got, the other process does.
+/// The caller that plays actions defines what their names mean. A process that plays only one end of a scenario has
+/// only some of the objects; the other process acts on the rest.
 package struct ActionPlayer {
-  /// The accessory with a name; nil where it is in another process.
+  /// The accessory with a name; nil if it is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
-  /// The device; nil where it is in another process.
+  /// The device; nil if it is in another process.
   var device: Device?
   /// The serial number by which the device knows an accessory.
   var serial: (String) -> String? = { _ in nil }
-  /// Pulls the cable of an accessory.
+  /// Pulls an accessory's cable.
   var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
-  /// Gives the cables of an accessory other faults.
+  /// Gives an accessory's cables other faults.
   var change: ([CableFault], String) -> Void = { _, _ in }
-  /// Does something to an app.
+  /// Performs an action on an app.
   var app: (AppAction, WorldAction.Role) -> Void = { _, _ in }
 
   /// Of one end.
   init() {}
 
-  /// Of a world. `pull` replaces the way in which its cables are pulled.
+  /// The player of a world. `pull` replaces the way in which its cables are pulled.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,

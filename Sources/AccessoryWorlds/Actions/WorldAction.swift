@@ -5,21 +5,21 @@ import AccessorySimulator
 
 /// What can happen in a world: to accessories, their cables, the device and its apps.
 ///
-/// ``kinds(_:for:)`` is the table of it: steps of scenarios, plans of `easim soak`, methods of the control protocol and keys
-/// of `easim run` are made from its rows. ``ActionPlayer`` performs actions, whoever asks for them. A new one is a case, a
-/// row, and what the player does.
+/// ``kinds(_:for:)`` is the table of actions: steps of scenarios, plans of `easim soak`, methods of the control
+/// protocol and keys of `easim run` are derived from its rows. ``ActionPlayer`` performs actions, whatever requests
+/// them. A new action needs a case, a row, and the code that performs it.
 public enum WorldAction: Equatable, Sendable {
   /// An accessory does something at its own end.
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is pulled: bytes in transit are lost. If unnoticed, what the device sends from then on is lost, too.
   case pull(String, unnoticed: Bool = false)
-  /// An accessory's cables have these faults from now on: one more, one fewer, or others.
+  /// An accessory's cables have these faults from now on, in place of the previous ones.
   case faults([CableFault], of: String)
   /// The device resets the link of an accessory.
   case resetLink(String)
   /// Whether the device notices cables that are plugged in.
   case noticeCables(Bool)
-  /// The device sends an accessory a control message, or changes what its rules send.
+  /// The device sends a control message to an accessory, or changes what its rules send.
   case deviceMessage(OutgoingMessage, to: String)
   /// Something happens to an app.
   case app(AppAction, of: Role = .tested)
@@ -39,39 +39,39 @@ public enum WorldAction: Equatable, Sendable {
 
 /// What happens to an app.
 public enum AppAction: Equatable, Sendable {
-  /// It is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the first
-  /// step of its life launches it.
+  /// The app is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the
+  /// first step of its life launches it.
   case launches
   /// It quits.
   case quits
-  /// Its process ends. The system closes its sessions, unless it leaves them: then the accessory believes that the app is
-  /// still there, until it is unplugged.
+  /// The app's process ends. The system closes its sessions or leaves them open; in that case the accessory believes
+  /// that the app is still there, until it is unplugged.
   case ends(Ending, leavesSessions: Bool)
-  /// Some object in its process registers for notifications.
+  /// An object in the app's process registers for notifications.
   case registers
-  /// Some object in its process unregisters.
+  /// An object in the app's process unregisters.
   case unregisters
-  /// It comes to the foreground, goes to the background, or is suspended.
+  /// The app comes to the foreground, goes to the background, or is suspended.
   case moves(AppState)
-  /// It opens a session with this accessory, because its user wants one.
+  /// The app opens a session with this accessory, because its user wants one.
   case opensSession(String)
-  /// It closes its session.
+  /// The app closes its session.
   case closesSession
-  /// It looks at its list of accessories, which must hold these, in the order of publication.
+  /// The app checks its list of accessories, which must contain these, in the order of publication.
   case looks(sees: [String])
 
-  /// How the process of an app ends without its doing.
+  /// How the process of an app ends without the app's doing.
   public enum Ending: String, Equatable, Sendable {
-    /// The system or the user ends it.
+    /// The system or the user ends the app.
     case kill
     /// It crashes.
     case crash
 
-    /// What became of the app.
+    /// What happened to the app.
     package var past: String { self == .kill ? "was killed" : "crashed" }
   }
 
-  /// What becomes of the sessions of an app that is killed or crashes.
+  /// What happens to the sessions of an app that is killed or crashes.
   public enum Sessions: String, CaseIterable, Sendable {
     /// The system closes them.
     case closed
@@ -83,7 +83,7 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// The table: one row for each action, with the files, the method and the key that offer it. `names` are the accessories
+  /// One row for each action, with the files, the method and the key that offer it. `names` contains the accessories
   /// and apps that an action can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {

@@ -6,15 +6,16 @@ import IAP2
 
 /// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
 ///
-/// A scenario reproduces one failure from the field. It says what happens around the app; what the app does is a
-/// ``ScenarioClient``, so the same scenario can be played with an app that breaks and with one that survives.
+/// A scenario reproduces one failure from the field. It defines what happens around the app; what the app does is
+/// defined by a ``ScenarioClient``, so the same scenario can be played with an app that breaks and with one that
+/// survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// What it is about.
+  /// What the scenario is about.
   public var about: About
-  /// The name of the client that it breaks; see ``ScenarioClients``.
+  /// The name of the client that the scenario breaks; see ``ScenarioClients``.
   public var naiveClient: String?
   /// How the cables carry bytes.
   public var speed = World.Settings.CableSpeed()
@@ -22,52 +23,52 @@ public struct Scenario: Equatable, Sendable {
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// What becomes of an accessory that does not authenticate.
+  /// What happens to an accessory that does not authenticate.
   public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
   /// The faults on the cables.
   public var faults: [CableFault] = []
-  /// The random seed; when nil, the player's.
+  /// The random seed; nil means the player's.
   public var seed: UInt64?
   /// The app's declarations, and how the system treats it.
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects back.
   public var payload = 2_000
-  /// How often the app exchanges its payload over an open session; once when nil.
+  /// How often the app exchanges its payload over an open session; nil means once.
   public var interval: Duration?
   /// What happens, in order.
   public var steps: [Step]
-  /// How long the world continues after the last step, unless everything is quiet before.
+  /// How long the world continues after the last step, unless everything is quiet earlier.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
 
-  /// The file's name without its ending.
+  /// The file's name without its extension.
   public var name: String { about.name }
 
   /// What a scenario is about.
   public struct About: Equatable, Sendable {
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     public var name = ""
-    /// One sentence about what it reproduces.
+    /// One sentence about what the scenario reproduces.
     public var summary = ""
-    /// The numbers of the behaviors or failures it reproduces, such as F1 or W3.
+    /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
     /// Its public source.
     public var source = ""
     /// What happened, and to which product.
     public var story = ""
-    /// How an app survives it.
+    /// How an app survives the scenario.
     public var survival = ""
 
-    /// Nothing is known of it.
+    /// A scenario about which nothing is known.
     public init() {}
   }
 
   /// One accessory of a scenario.
   public struct Part: Equatable, Sendable {
-    /// Its name in steps.
+    /// The accessory's name in steps.
     public var name: String
     /// Its profile.
     public var profile: Profile
@@ -78,8 +79,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Plays another profile instead, with the scenario's quirks. It keeps the scenario's serial number, by
-    /// which the other end finds it.
+    /// Plays another profile instead, with the scenario's quirks. It keeps the scenario's serial number, by which the
+    /// other end finds the accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -93,15 +94,15 @@ public struct Scenario: Equatable, Sendable {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// The name of the accessory with a serial number. Two accessories with one number are one accessory on two
-  /// transports, which apps cannot tell apart by it: both get the first name.
+  /// The name of the accessory with a serial number. Two accessories with the same number are one accessory on two
+  /// transports, which apps cannot distinguish by it: both get the first name.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// One step.
   public struct Step: Equatable, Sendable {
-    /// When, from the start.
+    /// The time, counted from the start.
     public var at: Duration
     /// What.
     public var action: WorldAction
@@ -118,13 +119,13 @@ public struct Scenario: Equatable, Sendable {
     /// The event's name, as in JSON: `connect` and `disconnect` when the app is notified, `session.open`,
     /// `session.close`.
     public var event: String
-    /// Which accessory; any when nil.
+    /// Which accessory; nil means any.
     public var accessory: String?
-    /// The protocols it offers; any when nil.
+    /// The protocols that the accessory offers; nil means any.
     public var protocols: [String]?
-    /// Not before this time; any when nil.
+    /// The earliest time; nil means any.
     public var after: Duration?
-    /// Not after this time; any when nil.
+    /// The latest time; nil means any.
     public var before: Duration?
 
     /// An expectation.
@@ -145,7 +146,7 @@ extension Scenario {
   /// The events that expectations are about: what an app sees.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Whether this is one of them: notifications count when the app gets them, sessions when they begin and end.
+  /// Whether this is one of them: notifications count when the app receives them, sessions when they begin and end.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -53,7 +53,7 @@ struct ScenarioAppSection: Equatable {
 }
 
 extension AppRules {
-  /// As scenarios and the control protocol write them.
+  /// As written in scenarios and in the control protocol.
   package static let format = Record(
     "rules", "how the system treats the app where systems differ or behavior is undocumented",
     AppRules()

@@ -8,29 +8,29 @@ public struct ScenarioComparison: Equatable, Sendable {
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
     /// The error as a sentence.
     public let description: String
-    /// When it was noticed; nil when something is missing at the end.
+    /// When it was noticed; nil if something is missing at the end.
     public let time: Instant?
 
-    /// Expectation `index` (from 0) and what happened instead; nil for nothing more.
+    /// Expectation `index` (from 0) and what happened instead; nil if nothing more happened.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
       let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
       description = "\(expected), but \(happened ?? "nothing more") happened"
     }
 
-    /// The app's list was not what a step says.
+    /// The app's list was not what a step expects.
     init(list expected: String, instead seen: String, at time: Instant) {
       self.time = time
       description = "expected \(expected) in the app's list at \(time.secondsText) s, found \(seen)"
     }
   }
 
-  /// How far events may be from the times of a scenario: exact in virtual time; with two processes, each with its own
-  /// clock, as much as a busy machine needs.
+  /// How far events may be from the times of a scenario. In virtual time, times are exact; with two processes, each
+  /// with its own clock, the tolerance allows for a busy machine.
   public struct Tolerance: Equatable, Sendable {
-    /// How much too early.
+    /// How much an event may be early.
     public var early: Duration
-    /// How much too late.
+    /// How much an event may be late.
     public var late: Duration
 
     /// Virtual time: exactly.
@@ -39,14 +39,14 @@ public struct ScenarioComparison: Equatable, Sendable {
     public static let realTime = Tolerance(early: .milliseconds(50), late: .seconds(2))
   }
 
-  /// The first difference; nil when everything came as expected.
+  /// The first difference; nil if everything was as expected.
   public let difference: Difference?
 
   /// Compares what the app saw with the scenario's expectations, one by one.
   ///
   /// - Parameters:
   ///   - beginning: when the scenario's time began.
-  ///   - surprises: what was found in the app's list instead of what steps say.
+  ///   - surprises: where the app's list differed from what steps expect.
   init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference],
     tolerance: Tolerance = .none
@@ -63,7 +63,7 @@ public struct ScenarioComparison: Equatable, Sendable {
         at: event?.time)
       break
     }
-    // What is missing at the end is later than all that was seen.
+    // A missing event at the end is later than everything that was seen.
     difference = ([found].compactMap(\.self) + surprises).min {
       ($0.time ?? .distantFuture) < ($1.time ?? .distantFuture)
     }

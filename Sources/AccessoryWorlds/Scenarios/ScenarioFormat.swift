@@ -14,7 +14,7 @@ extension Scenario {
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// As files have it, with what they refer to.
+  /// As written in files, with what they refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
@@ -55,11 +55,11 @@ extension Scenario {
 
 /// What a file refers to by name.
 package struct ScenarioNames: Sendable {
-  /// Where profiles are found.
+  /// Where to find profiles.
   package var profiles = ProfileLibrary()
-  /// What the file calls its accessories; nil where it has none, so that no step can name a wrong one.
+  /// The file's names for its accessories; nil if it has none, so that no step can name a wrong one.
   package var accessories: [String]?
-  /// What it calls its apps.
+  /// The file's names for its apps.
   package var apps: [String]?
 
   package init(profiles: ProfileLibrary = ProfileLibrary(), accessories: [String]? = nil, apps: [String]? = nil) {
@@ -109,7 +109,7 @@ extension Scenario {
 // MARK: - Parts
 
 extension Scenario.About {
-  /// As files have it.
+  /// As written in files.
   package static let format = Record("about", "", Scenario.About()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
@@ -122,16 +122,16 @@ extension Scenario.About {
   }
 }
 
-/// An accessory as files have it.
+/// An accessory as written in files.
 package struct PartSection: Equatable, Sendable {
   private var profile: Profile
   private var quirks: [Quirk] = []
   private var serial: String?
 
-  /// The accessory as it is.
+  /// The accessory itself.
   package init(_ profile: Profile) { self.profile = profile }
 
-  /// The accessory, with what the file says beside its profile.
+  /// The accessory, with the file's additions to its profile.
   package var whole: Profile {
     var whole = profile
     if let serial { whole.identity.serialNumber = serial }
@@ -139,7 +139,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// The keys that every accessory has; a profile that stands in the file takes the accessory's name.
+  /// The keys that every accessory has; a profile written inside the file takes the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -178,7 +178,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // Without a place of its own a problem is about the reference.
+        // A problem without its own place is about the reference.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -207,7 +207,7 @@ extension Field {
     }
   }
 
-  /// What every scenario may say of its device.
+  /// What every scenario can specify about its device.
   package static func device(
     _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>
   ) -> [Field] {
@@ -235,7 +235,7 @@ extension Format<Flicker> {
   }
 }
 
-/// A fault as files have it.
+/// A fault as written in files.
 private struct FaultSection: Equatable {
   var faults: [Fault] = []
   var end = Cable.End.device
@@ -283,7 +283,7 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// The name of an accessory or an app; any where it is not known which there are.
+  /// The name of an accessory or an app; any name if it is not known which exist.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }
@@ -297,11 +297,11 @@ extension Format<String> {
 }
 
 extension Format<UInt64> {
-  /// A random seed; files have no larger numbers.
+  /// A random seed; files cannot contain larger numbers.
   package static let seed = integer(0...UInt64(Int64.max))
 }
 
-// Steps, as files have them: a time, and an action (``WorldAction``).
+// Steps as written in files: a time, and an action (``WorldAction``).
 
 extension Scenario.Step {
   package static func format(_ names: ScenarioNames, for tool: ActionKind.Tool = .scenarios) -> Format<Self> {
@@ -316,7 +316,7 @@ extension Scenario.Step {
 }
 
 extension Format {
-  /// Steps, in the order of time.
+  /// Steps, in order of time.
   package static func steps<Step>(
     of format: Format<Step>, at time: @escaping @Sendable (Step) -> Duration
   ) -> Format where Value == [Step] {

@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds scenarios: those that ship, or at a path.
+/// Finds scenarios: the shipped ones, or one at a path.
 ///
-/// The files in `profiles/scenarios/` are the source; the build embeds each as `PackageResources.NAME_json5`. The list
-/// here is the only thing to add to for a new one, and a test compares it with the directory.
+/// The files in `profiles/scenarios/` are the source; the build embeds each as `PackageResources.NAME_json5`. A new one
+/// only needs to be added to this list, and a test compares the list with the directory.
 public struct ScenarioLibrary: Sendable {
   package let profiles: ProfileLibrary
 
@@ -61,10 +61,10 @@ public struct ScenarioLibrary: Sendable {
     self.profiles = profiles
   }
 
-  /// The names of those that ship.
+  /// The names of the shipped scenarios.
   public var names: [String] { Self.files.map(\.name) }
 
-  /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
+  /// The scenario that a reference names: a name, or a path if it contains a `/` or has an extension.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
     try Scenario(source(reference), profiles: profiles)
   }
@@ -105,9 +105,9 @@ public struct ScenarioLibrary: Sendable {
   }
 }
 
-/// A scenario's file that was not read yet.
+/// A scenario's file that has not been read yet.
 package struct ScenarioSource {
-  /// The file's name without its ending.
+  /// The file's name without its extension.
   package let name: String
   /// The file's name in messages.
   package let path: String

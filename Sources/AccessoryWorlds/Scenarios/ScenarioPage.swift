@@ -1,16 +1,16 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A page in Markdown: what happened, how to play it, how an app survives it.
+  /// A page in Markdown: what happened, how to play the scenario, and how an app survives it.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
   }
 
-  /// Its duration in real time.
+  /// The scenario's duration in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
-  /// What to type: in virtual time, and in real time in two terminals.
+  /// The commands to type: in virtual time, and in real time in two terminals.
   private var commands: String {
     // A file may have any name.
     let name = name.shellWord
@@ -39,7 +39,8 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// A page in Markdown: what happened, the commands that play it, how an app survives it, and the client that does not.
+  /// A page in Markdown: what happened, the commands that play the scenario, how an app survives it, and the client
+  /// that does not.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -54,9 +55,9 @@ extension Scenario.About {
   }
 }
 
-/// Breaks text into lines.
+/// Wraps text into lines.
 enum TextWrap {
-  /// `text` in lines of at most `width` characters, broken between words; a longer word has a line of its own.
+  /// `text` in lines of at most `width` characters, broken between words; a longer word gets its own line.
   static func lines(_ text: String, width: Int) -> String {
     var lines: [String] = []
     for word in text.split(whereSeparator: \.isWhitespace) {
@@ -70,16 +71,17 @@ enum TextWrap {
   }
 }
 
-/// The numbers under which scenarios and docs/external-accessory.md refer to a behavior or a failure, in a few words.
+/// Short descriptions of the numbers by which scenarios and docs/external-accessory.md refer to a behavior or a
+/// failure.
 enum FieldNumber {
-  /// The few words of a number that a shipped scenario reproduces; a test compares the two lists.
+  /// The description of a number that a shipped scenario reproduces; a test compares the two lists.
   static let words: [String: String] = [
     // Variants of the flicker.
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
     "F4": "a missing connect",
     "F5": "a connect after thirty seconds", "F6": "background and foreground", "F8": "a stale accessory",
     "F9": "no reply to an early write", "F11": "the accessory closes the session",
-    // Failures in the field.
+    // Failures reported from the field.
     "W1": "no protocols before authentication", "W2": "notifications coalesced during suspension",
     "W3": "two connection IDs", "W4": "unregistered by a freed object", "W5": "a connect without a notification",
     "W6": "an early write is never answered", "W7": "bytes-available fires once", "W8": "nil sessions",
@@ -95,7 +97,7 @@ enum FieldNumber {
     "W29": "an event from freed streams", "W30": "only the first transaction works",
     "W31": "an unnoticed dead session", "W32": "a small buffer that overflows", "W33": "replies in pieces",
     "W34": "only the first settings are obeyed", "W35": "a radio shared with audio",
-    // What External Accessory does by nature: notifications, suspension, sessions, streams.
+    // How External Accessory normally behaves: notifications, suspension, sessions, streams.
     "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]

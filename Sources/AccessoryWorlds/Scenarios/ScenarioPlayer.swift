@@ -16,12 +16,12 @@ import LinuxIO
 public final class ScenarioPlayer {
   /// The scenario.
   public let scenario: Scenario
-  /// The world it is played in.
+  /// The world in which it is played.
   public let world: World
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Takes the device from the cable of an accessory that is in another process; nil when the accessories are here.
+  /// Disconnects the device from the cable of an accessory in another process; nil if the accessories are in this one.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -50,7 +50,7 @@ public final class ScenarioPlayer {
     self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
   }
 
-  /// One without accessories, where `sever` is there for those of another process.
+  /// A player without accessories, where `sever` disconnects those in another process.
   init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
     sever: ((String) -> Void)?
@@ -103,9 +103,9 @@ public final class ScenarioPlayer {
 
 /// Runs the steps of a scenario when they are due.
 ///
-/// When one process plays both ends, the time of a scenario begins at the start. When two processes play one end
-/// each, neither knows when the other started; so the time of each stops at the first plug-in until the cable has
-/// its other end, and from there on both count the same time.
+/// If one process plays both ends, the time of a scenario begins at the start. If two processes play one end each,
+/// neither knows when the other started, so each stops its time at the first plug-in until the cable has its other end;
+/// from then on both count the same time.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -121,7 +121,7 @@ package final class ScenarioTimeline {
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the time stops; nil when it does not stop, or has continued.
+  /// How many steps are played before time stops; nil if it does not stop, or has continued.
   private var held: Int?
 
   /// A timeline that has not started. With `holds` it stops at the first plug-in.
@@ -143,7 +143,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// The cable has its other end: time continues. Later cables change nothing.
+  /// The cable has its other end: time continues. Later cables have no effect.
   func release() {
     guard let held else { return }
     self.held = nil
@@ -185,11 +185,12 @@ extension Scenario {
   }
 }
 
-/// How a scenario came out: it passed when the app's events are those expected and the app has a working session at the end.
+/// The result of a scenario: it passed if the app's events are those expected and the app has a working session at the
+/// end.
 public struct ScenarioVerdict: Equatable, Sendable {
-  /// Whether all is as expected.
+  /// Whether everything is as expected.
   public let passed: Bool
-  /// The first difference, if any, and how the app fared.
+  /// The first difference, if any, and how the app did.
   public let text: String
 
   /// The verdict on an app that has finished.
@@ -201,6 +202,6 @@ public struct ScenarioVerdict: Equatable, Sendable {
 }
 
 extension ScenarioPlayer {
-  /// The verdict on the app as it is now. Take it before ``tearDown()``, which ends the sessions.
+  /// The verdict on the app as it is now. Read it before ``tearDown()``, which ends the sessions.
   public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }

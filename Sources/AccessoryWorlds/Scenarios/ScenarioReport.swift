@@ -1,26 +1,26 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// How several scenarios came out: `easim scenario run --all`, or some shards of it.
+/// The results of several scenarios: `easim scenario run --all`, or some shards of it.
 ///
-/// Scenarios run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
-/// to the very bytes of the single run's report.
+/// Scenarios run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add
+/// up to exactly the bytes of the single run's report.
 public struct ScenarioReport: Equatable, Sendable {
   /// One scenario, played once.
   public struct Run: Equatable, Sendable {
     /// Its name.
     public var scenario = ""
-    /// What it is about.
+    /// What the scenario is about.
     public var summary = ""
     /// The app that played.
     public var client = ""
-    /// Whether all came as expected.
+    /// Whether everything was as expected.
     public var passed = false
-    /// What the app did, and how it differed.
+    /// What the app did, and how that differed from what was expected.
     public var text = ""
     /// How long it took in the scenario's own time.
     public var length = Duration.zero
-    /// The timeline, of those that failed.
+    /// The timeline; only for failed scenarios.
     public var timeline: [String] = []
 
     /// A scenario that was played.
@@ -35,19 +35,19 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// One line for a person.
+    /// One line for people to read.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 
   /// The program and its version.
   public var program = ""
-  /// What was asked for besides: the app, the seed, the faults, in words.
+  /// The other settings: the app, the seed, the faults, in words.
   public var options: [String] = []
   /// The scenarios of the whole run, in order.
   public var planned: [String] = []
-  /// Which shards are in the report.
+  /// Which shards the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played its scenarios; nil when nothing did.
+  /// What stopped the run before it had played all its scenarios; nil if nothing did.
   public var stoppedBy: String?
   /// Whether a run without a scenario passes.
   public var allowsEmpty = false
@@ -62,14 +62,14 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// Passed when every scenario of the run was played and passed.
+  /// Passed if every scenario of the run was played and passed.
   public var verdict: Verdict {
     Verdict(
       wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
       nothing: runs.isEmpty && !allowsEmpty ? count : nil)
   }
 
-  /// Why a shard is not done.
+  /// Why a shard is incomplete.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     if runs.count == share, stoppedBy == nil { return nil }
@@ -104,12 +104,12 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line: the count, and which failed.
+  /// The last line: the count, and the names of those that failed.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
-  /// For people: a line for each, and the count.
+  /// As text: a line for each scenario, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
   /// A case for each scenario, and one for what is missing.
@@ -128,13 +128,13 @@ public struct ScenarioReport: Equatable, Sendable {
 
   private var time: Duration { runs.reduce(.zero) { $0 + $1.length } }
 
-  /// The run, for the title of a page.
+  /// The description of the run, for the title of a page.
   public var title: String { (["easim scenarios"] + options).joined(separator: " ") }
 
-  /// What came of it.
+  /// The outcome of the run.
   public var headline: String { sentence }
 
-  /// How many scenarios were played, and how they came out.
+  /// How many scenarios were played, and their results.
   public var figures: [ReportFigure] {
     [
       ReportFigure("played", runs.count), ReportFigure("passed", runs.count - failed.count, moreIsBetter: true),
@@ -152,11 +152,11 @@ public struct ScenarioReport: Equatable, Sendable {
 // MARK: - As a file
 
 extension ScenarioReport: Report {
-  /// What its files say they are.
+  /// How the report's files identify their format.
   public static let kind = "scenario report"
   /// The timelines of failed scenarios have some hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// Its keys in files.
+  /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
     headerFields
     verdictFields

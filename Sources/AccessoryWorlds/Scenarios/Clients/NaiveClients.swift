@@ -5,8 +5,8 @@ import IAP2
 
 // Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
 
-/// Opens a session at a connect with its protocol while it has none, and closes it at the disconnect of that connection.
-/// It reads the list at no other time.
+/// Opens a session at a connect with its protocol while it has none, and closes it at the disconnect of that
+/// connection. It reads the list at no other time.
 class NaiveClient: ScenarioClient {
   /// Whether it opens a session at this connect.
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
@@ -83,8 +83,8 @@ final class ResumesTheUpload: NaiveClient {
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// It misses accessories that were there before it was launched, or that are not announced, and relies on the registration
-/// of another object in its process.
+/// It misses accessories that were there before it was launched, or that are not announced, and relies on the
+/// registration of another object in its process.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 
@@ -172,11 +172,11 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
   }
 
   override func exchangeVerified(_ app: AppView) {
-    // The exchange is over, and its streams still call the same object.
+    // The exchange is over, but its streams still call the same object.
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// A stream does not retain its delegate. Where an app's stream would call freed memory, this one notices it.
+  /// A stream does not retain its delegate. Where an app's stream would access freed memory, this one notices it.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {
@@ -193,7 +193,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
 // MARK: - One thing missing
 
-// The rest does everything that ``RobustClient`` does, except for what its scenario is about.
+// Everything else works as in ``RobustClient``; only the subject of the scenario differs.
 
 final class WaitsWithoutEnd: RobustClient {
   override class var mistake: String { "waits for a reply without a timeout" }

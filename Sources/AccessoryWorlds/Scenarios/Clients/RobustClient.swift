@@ -8,35 +8,36 @@ import AccessorySessions
 /// - it reads the list of accessories at launch and when it comes to the foreground, because not every connect
 ///   is notified;
 /// - it opens a session only on a publication that lists its protocol;
-/// - it tells connections apart by connection ID, never by name or serial number;
+/// - it identifies connections by connection ID, never by name or serial number;
 /// - at a disconnect it ends only the session of that connection, and then checks for other accessories;
-/// - it treats the end of a session and the end of a connection as two things;
-/// - when a session cannot be opened, it tries again, later each time, and resets the count when an accessory connects;
+/// - it distinguishes the end of a session from the end of a connection;
+/// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
+///   connects;
 /// - before it sends, it waits a moment and discards bytes of an earlier session;
 /// - it writes small amounts, and no more than the session accepts;
 /// - it numbers its requests, so that a late reply to an earlier one is not taken for the reply;
 /// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
-/// - while it needs data, it sends again from time to time, and when it comes to the foreground, so that a session that died
-///   without an end is noticed;
+/// - while it needs data, it sends from time to time, and when it comes to the foreground, so that it notices a session
+///   that died silently;
 /// - it starts an interrupted upload from the beginning.
 ///
 /// Clients that lack one of these points are in NaiveClients.swift.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of probes that were planned; only the newest is made.
+  /// The number of planned probes; only the newest one is carried out.
   private var probes = 0
 
-  // MARK: What naive clients lack
+  // MARK: What naive clients do not do
 
   /// How long a session may make no progress before it is given up.
   var patience: Duration? { .seconds(5) }
-  /// Whether it checks for bytes without an event.
+  /// Whether the client checks for bytes without an event.
   var looksForBytes: Bool { true }
-  /// Whether it resets its failure count when an accessory connects.
+  /// Whether the client resets its failure count when an accessory connects.
   var forgetsFailures: Bool { true }
-  /// After how many failed attempts or unexpected ends it waits for a change before it tries again.
+  /// After how many failed attempts or unexpected ends the client waits for a change before it tries again.
   var attemptLimit: Int { 8 }
-  /// Whether it checks from time to time that a silent session still works.
+  /// Whether the client checks from time to time that a silent session still works.
   var probesSilentSessions: Bool { true }
   override var window: Int { 1_024 }
   override var nextPayload: [UInt8] { [UInt8(truncatingIfNeeded: requests)] + payload.dropFirst() }
@@ -91,7 +92,7 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends over an idle session, and gives the session up when no reply comes.
+  /// Sends over an idle session, and gives the session up if no reply comes.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)

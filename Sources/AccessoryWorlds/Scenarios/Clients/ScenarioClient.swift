@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario: opens a session on one protocol, sends a payload and verifies the echo.
+/// An app in a scenario: opens a session for one protocol, sends a payload and verifies the echo.
 ///
-/// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
-/// Opening and verifying are shared and stand here; ``report`` has the result.
+/// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session
+/// ends. Opening and verifying are shared and implemented here; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
   /// What a client achieved.
   public struct Report: Equatable, Sendable {
@@ -17,7 +17,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// How the app fared, as the end of a sentence.
+    /// How the app did, as the end of a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -25,7 +25,7 @@ public class ScenarioClient: AppHandler {
 
   /// The bytes that are sent over each session.
   final var payload: [UInt8] = []
-  /// How often the payload is sent over an open session; once when nil.
+  /// How often the payload is sent over an open session; nil means once.
   final var interval: Duration?
   /// Called when the app's process crashes, with the reason.
   final var onCrash: (String) -> Void = { _ in }
@@ -39,20 +39,20 @@ public class ScenarioClient: AppHandler {
   private var exchange: Exchange?
   private var counted = Report()
   private var lastVerified: Instant?
-  /// How many payloads it began to send.
+  /// How many payloads it has begun to send.
   final private(set) var requests = 0
   private var hasEnded = false
   /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
 
-  /// A client that wants this protocol.
+  /// A client for this protocol.
   public required init(wanting protocolName: String, on loop: any EventLoop) {
     self.protocolName = protocolName
     self.loop = loop
     beginning = loop.now
   }
 
-  /// What it has achieved so far.
+  /// What the client has achieved so far.
   public final var report: Report {
     var report = counted
     report.isServing = isServing
@@ -106,7 +106,7 @@ public class ScenarioClient: AppHandler {
   /// How many bytes may be sent before their echo has come back.
   var window: Int { .max }
 
-  /// How long a new session only reads, and discards what it reads.
+  /// How long a new session only reads, discarding what it reads.
   var quietTime: Duration { .zero }
 
   /// Starts sending.
@@ -144,18 +144,18 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Sends a payload over the current session once more, unless an exchange is running.
+  /// Sends a payload over the current session once more, unless an exchange is already running.
   final func exchangeAgain(_ app: AppView) {
     guard exchange == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)
   }
 
-  /// No reply is expected now, but the end of the session still is an event.
+  /// No reply is expected now, but the end of the session is still an event.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs work later; if the app is suspended then, when it resumes.
+  /// Runs work later; if the app is suspended then, the work waits until it resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }
@@ -170,7 +170,7 @@ public class ScenarioClient: AppHandler {
     for work in due { work() }
   }
 
-  /// How far the exchange of the current session has come; nil before it starts and after it is complete.
+  /// The progress of the current session's exchange; nil before it starts and after it is complete.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
 
   /// Reads what is available in the current session, whether or not there was an event.
@@ -210,7 +210,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// The process ends: nothing of it is called any more.
+  /// The process ends: nothing in it is called any more.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -245,7 +245,7 @@ public enum ScenarioClients {
     TakesOneReadForAReply.self, TrustsASilentSession.self,
   ]
 
-  /// The client of this name.
+  /// The client with this name.
   public static func named(_ name: String) -> ScenarioClient.Type? {
     ([robust] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
   }

@@ -7,11 +7,11 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for the
-/// device of another process (``ScenarioDevice``).
+/// The accessories' end of a scenario in a separate process: plays what happens to accessories and cables, for the
+/// device in another process (``ScenarioDevice``).
 ///
-/// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the
-/// scenario's cables, such as delay and faults.
+/// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the scenario's
+/// cables, such as delay and faults.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -26,7 +26,7 @@ public final class ScenarioAccessories {
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
   private lazy var actions = {
-    // The other process plays what is not here.
+    // The other process plays everything else.
     var actions = ActionPlayer()
     actions.accessory = { [unowned self] in parts[$0] }
     actions.pull = { [unowned self] name, _ in pull(name) }
@@ -60,7 +60,7 @@ public final class ScenarioAccessories {
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is on a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
-  /// Why the scenario cannot continue, such as an address in use.
+  /// Why the scenario cannot continue, for example because an address is in use.
   public private(set) var failure: (any Error)?
 
   /// Starts; everything else happens on the loop.
@@ -85,7 +85,7 @@ public final class ScenarioAccessories {
 }
 
 extension World.Settings.CableSpeed {
-  /// The same on a channel that has no delay of its own.
+  /// The same on a channel without its own delay.
   var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
@@ -119,7 +119,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // One cable at a time: the accessory turns a second device away, so its cable cannot be pulled.
+      // One cable at a time: the accessory turns a second device away, so that device's cable cannot be pulled.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

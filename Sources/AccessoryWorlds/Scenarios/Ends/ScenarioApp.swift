@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app of a scenario, launched, suspended and killed by its steps, with a client in it that handles what happens. The
-/// app's notifications appear on the timeline as well, with the app as their side; those of an app beside it do not.
+/// An app of a scenario, launched, suspended and killed by its steps, with a client that handles the events. The app's
+/// notifications also appear on the timeline, attributed to the app; those of the other app do not.
 package final class ScenarioApp {
-  /// The client in the process that runs, or that ran last.
+  /// The client in the running process, or in the last one that ran.
   private(set) var client: ScenarioClient
   /// Where the app's list of accessories differed from what a step expects, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
@@ -19,9 +19,9 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
-  /// The other app beside this one; nil in that one.
+  /// The other app; nil in that app itself.
   private var other: ScenarioApp?
-  /// Processes that ended and whose sessions the system left open.
+  /// Ended processes whose sessions the system left open.
   private var left: [AppView] = []
   private var hasRun = false
 
@@ -65,7 +65,7 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Runs a step: of this app, of another SDK in its process, or of the app beside it.
+  /// Performs a step: of this app, of another SDK in its process, or of the other app.
   package func perform(_ action: AppAction, of role: WorldAction.Role) {
     switch role {
     case .tested, .named: perform(action)
@@ -93,7 +93,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops. Its sessions end, also those that were left.
+  /// Stops. The app's sessions end, including those that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -124,7 +124,8 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// An accessory asked for an app: this is the only one there is. It is without effect when it runs already.
+  /// An accessory asked the device to launch an app: this is the only one there is. Has no effect if the app is already
+  /// running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -178,12 +179,12 @@ package final class ScenarioApp {
     }
   }
 
-  /// A process that has ended hears nothing, even if the system left its sessions.
+  /// A process that has ended receives nothing, even if the system left its sessions open.
   private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // What the app is expected to see is about this app.
+    // Expectations are about this app.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -205,7 +206,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs before the first step: unless the first step of its life launches it.
+  /// Whether the app runs before the first step: it does, unless the first step of its life launches it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -219,7 +220,7 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. To the system both are one app: they share its registrations and its sessions.
+/// Another SDK in the app's process. To the system both are one app: they share registrations and sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
   private let loop: any EventLoop
@@ -233,7 +234,7 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Runs a step, in the app of this view; nil when it does not run.
+  /// Performs a step in the app of this view; nil if the app is not running.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {
@@ -243,7 +244,7 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
-    // To the system it is the app; what happens to that happens to the app.
+    // To the system it is the app, so whatever happens to the app happens to it.
     case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }
@@ -258,7 +259,7 @@ package final class ScenarioSDK {
       opened.handler = Discarder()
       session = opened
     } catch {
-      // The view has logged why.
+      // The view has logged the reason.
       session = nil
     }
   }

@@ -7,7 +7,7 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// The device's end of a scenario in a process of its own: plays what happens to the device and the app, while another
+/// The device's end of a scenario in a separate process: plays what happens to the device and the app, while another
 /// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
 ///
 /// Time stops at the first plug-in until there is a cable.
@@ -33,7 +33,7 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The accessory's index in the scenario, if each accessory has an address of its own.
+    /// The accessory's index in the scenario, if each accessory has its own address.
     var accessory: Int?
   }
 
@@ -63,15 +63,15 @@ public final class ScenarioDevice {
   public var isOver: Bool { player.isOver }
   /// Whether there was a cable, which starts the time of the scenario.
   public private(set) var hasBegun = false
-  /// Why there is no cable, as far as that is known.
+  /// Why there is no cable, if that is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
   /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts, and keeps the device connected with what `dial` creates for each accessory of the scenario, given its
-  /// index; nil when an earlier dialer finds that accessory, too. `dial` is called again for an accessory whose cable
-  /// was pulled unnoticed, because the old cable still counts as plugged in.
+  /// index; nil means that an earlier dialer also finds that accessory. `dial` is called again for an accessory whose
+  /// cable was pulled unnoticed, because the old cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     player.start()
