@@ -1,4 +1,4 @@
-// A file of its own, in C, so that a new commit compiles these lines and links, and nothing else is built again.
+// A separate C file, so that a new commit compiles these lines and links, without rebuilding anything else.
 #include "CBuild.h"
 
 #ifndef EASIM_COMMIT

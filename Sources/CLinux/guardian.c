@@ -1,9 +1,9 @@
-// A program's guardian: a process between this one and the program, which outlives neither.
+// A program's guardian: a process between this one and the program, which does not outlive either of them.
 //
 // The guardian is the subreaper of everything the program starts, so nothing escapes it by leaving its process group or
-// its parent. It ends all of it when the program has ended, and at once when this process does, however it dies: it waits
-// on a pipe, the leash, whose other end only this process has. It is forked and never executes another file, so it calls
-// nothing but what may be called after a fork in a process with threads.
+// its parent. It ends everything when the program has ended, and immediately when this process does, however that
+// happens: it waits on a pipe, the leash, whose other end only this process has. It is forked and never executes
+// another file, so it only calls functions that are allowed after a fork in a process with threads.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What is left of a program gets this long to end after SIGTERM.
+// How long the remains of a program may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
 // Everything that must be prepared before the fork.
@@ -55,7 +55,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   for (int target = 0; target < 3; target++) {
     if (dup2(program->standard[target], target) < 0) fail(report, errno);
   }
-  // Its place is above the standard descriptors, and dup2 leaves close-on-exec behind.
+  // Above the standard descriptors; dup2 clears close-on-exec.
   if (report != 3) {
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, errno);
     report = 3;
@@ -71,7 +71,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   fail(report, errno);
 }
 
-// Signals every child. Those that the children started are children themselves once their parent is gone.
+// Signals every child. Grandchildren become children once their parent is gone.
 static void signal_children(int number) {
   char text[4096];
   int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -91,16 +91,16 @@ static void signal_children(int number) {
   close(file);
 }
 
-// Reaps what has ended; whether anything is left.
+// Reaps ended processes; returns whether any are left.
 static bool reap(void) {
   pid_t ended;
   while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
   return ended == 0;
 }
 
-// Ends everything that is left: asks first, if there is time, and then makes it end.
+// Ends everything that is left: with SIGTERM first, if there is time, and then with SIGKILL.
 static void sweep(pid_t body, int signals, int patience) {
-  // The program has not been reaped yet, so the number of its group is still its own.
+  // The program has not been reaped yet, so its group number has not been reused.
   kill(-body, patience > 0 ? SIGTERM : SIGKILL);
   for (int passed = 0; passed < patience + longest_kill_milliseconds; passed += round_milliseconds) {
     signal_children(passed < patience ? SIGTERM : SIGKILL);
@@ -140,7 +140,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // The same end as the program's, without a core of this process.
+      // Ends in the same way as the program, without a core dump of this process.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -154,7 +154,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
   }
 }
 
-// The guardian, from the fork to its end. Every signal is blocked.
+// The guardian, from the fork to its end. All signals are blocked.
 static _Noreturn void be_guardian(const struct program *program, int leash, int report) {
   pid_t self = getpid();
   setpgid(0, 0);
@@ -166,7 +166,8 @@ static _Noreturn void be_guardian(const struct program *program, int leash, int 
   if (body < 0) fail(report, errno);
   if (body == 0) become(program, report, self);
   setpgid(body, body);
-  // Nothing else stays open: the program's pipes would never end, and files of this process would never be closed.
+  // Nothing else stays open: otherwise the program's pipes would never end, and files of this process would never be
+  // closed.
   if (dup2(leash, 0) < 0) fail(report, errno);
   close_from(1);
   sigset_t child;
@@ -208,7 +209,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
   close(reins[0]);
   close(report[1]);
   if (code == 0) {
-    // The end of the pipe says that the program has been executed.
+    // The end of the pipe shows that the program has been executed.
     int failure = 0;
     ssize_t count;
     do count = read(report[0], &failure, sizeof failure);

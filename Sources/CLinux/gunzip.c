@@ -1,4 +1,4 @@
-// Unpacks gzip by zlib, which is loaded when the first packed file is read.
+// Unpacks gzip with zlib, which is loaded when the first compressed file is read.
 #define _GNU_SOURCE  // RTLD_NEXT
 #include "CLinux.h"
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int inflateEnd(struct zlib_stream *stream);
   F(int, inflateReset, (struct zlib_stream *stream), (stream))                                                          \
   F(int, inflateEnd, (struct zlib_stream *stream), (stream))
 
-// Not by the names of zlib: a program may be linked with it as well.
+// Not under zlib's own names, because a program may be linked with zlib as well.
 #define DECLARE(result, name, parameters, arguments) static __typeof__(&name) late_##name;
 FUNCTIONS(DECLARE)
 

@@ -162,14 +162,14 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The terminal that is held raw, for whoever has to give it back: the program, or the handler of its crash.
+// The terminal that is held raw. Either the program or its crash handler restores it.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
-// What is written when it is given back.
+// What is written when the terminal is restored.
 static const char *terminal_leave;
 
-// A process in the background would be stopped by changing the settings, which are the shell's then.
+// A process in the background would be stopped if it changed the settings, which then belong to the shell.
 static int terminal_is_ours(int descriptor) {
   pid_t group = tcgetpgrp(descriptor);
   return group < 0 || group == getpgrp();
@@ -183,7 +183,7 @@ void clinux_terminal_release(void) {
   if (!terminal_held) return;
   terminal_held = 0;
   int code = errno;
-  // The settings first, and with TCSANOW: writing to a terminal that is stopped blocks, and so would TCSADRAIN.
+  // The settings first, and with TCSANOW: writing to a stopped terminal blocks, and so would TCSADRAIN.
   if (terminal_is_ours(terminal_descriptor)) {
     tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
     if (write(terminal_descriptor, terminal_leave, strlen(terminal_leave)) < 0) {}
@@ -193,7 +193,7 @@ void clinux_terminal_release(void) {
 
 static void terminal_crashed(int signal) {
   clinux_terminal_release();
-  // Whoever was responsible for the signal before is again, and gets it when this returns.
+  // The previous handler of the signal is restored, and receives the signal when this returns.
   for (int i = 0; i < crash_count; i++) {
     if (crash_signals[i] == signal) sigaction(signal, &crash_before[i], NULL);
   }
@@ -239,7 +239,7 @@ int clinux_terminal_hold_keys(int descriptor) { return terminal_take(descriptor,
 
 int clinux_terminal_is_ours(int descriptor) { return terminal_is_ours(descriptor); }
 
-// Defined by AccessoryHardware. Null in a program without it.
+// Defined by AccessoryHardware. NULL in a program without it.
 __attribute__((weak)) void easim_add_hardware_media(void *table);
 
 void clinux_add_hardware_media(void *table) {
@@ -252,13 +252,13 @@ int clinux_exchange(const char *one, const char *other) {
 
 int clinux_rename_to_free(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  // A file system without the flag: a second name for the same file does the same.
+  // A file system that lacks the flag: a second name for the same file has the same effect.
   if (errno != EINVAL || link(from, to) != 0) return -1;
   unlink(from);
   return 0;
 }
 
-// Linux' Bluetooth addresses (net/bluetooth), declared here because their headers are in a package of their own.
+// Linux's Bluetooth addresses (net/bluetooth), declared here because their headers are in a separate package.
 struct clinux_bdaddr {
   uint8_t bytes[6];
 } __attribute__((packed));
@@ -292,7 +292,7 @@ int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t 
   int descriptor = socket(AF_BLUETOOTH, type, is_rfcomm ? CLINUX_BTPROTO_RFCOMM : CLINUX_BTPROTO_L2CAP);
   if (descriptor < 0) return -1;
   if (is_rfcomm) {
-    // Level 2 (medium): the line is encrypted with the key of the bond.
+    // Level 2 (medium): the line is encrypted with the bond's key.
     struct {
       uint8_t level;
       uint8_t key_size;

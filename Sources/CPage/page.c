@@ -1,4 +1,5 @@
-// The files of the live page, embedded by the compiler. A new file needs its bytes and its line here.
+// The files of the live page, embedded by the compiler. A new file must be added in two places here: its bytes and its
+// line.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -19,14 +19,14 @@
   static __typeof__(&name) late_##name;                                                                                 \
   result name parameters { return late_##name arguments; }
 
-/// Finds a function in `library`; where there is none, returns a sentence from the function around it.
+/// Finds a function in `library`; if there is none, makes the enclosing function return a sentence.
 #define LATE_FIND(result, name, parameters, arguments)                                                                  \
   if (!(*(void **)&late_##name = dlsym(library, #name))) return LATE_LIBRARY " has no " #name;
 
-/// A pointer to a function with variable arguments, which cannot be passed on; LATE_FIND finds it as well.
+/// A pointer to a function with variable arguments, which cannot be forwarded; LATE_FIND finds it as well.
 #define LATE_POINTER(name) static __typeof__(&name) late_##name;
 
-/// The library, or NULL with dlerror. `file` names its version: a program and a library of different ones do not fit. A
-/// program from a tarball or wheel is linked with its own copy, whose file may have another name; `any` is one of the
-/// library's functions, to find that. Needs _GNU_SOURCE.
+/// The library, or NULL with dlerror. `file` includes the version, because a program and a library of different
+/// versions do not work together. A program from a tarball or wheel is linked with its own copy, whose file may have
+/// another name; `any` is one of the library's functions, used to find that copy. Needs _GNU_SOURCE.
 #define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))

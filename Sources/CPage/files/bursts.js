@@ -9,9 +9,9 @@ export class Bursts {
   constructor(desk) {
     this.desk = desk;
     this.series = new Map();
-    // The rate over time of runs that are over, from their reports.
+    // The rate over time of completed runs, from their reports.
     this.slices = new Map();
-    // The latencies over time of the same.
+    // The latencies over time of the same runs.
     this.maps = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -96,7 +96,7 @@ export class Bursts {
     if (figures && (!last || figures.seconds > last.seconds)) {
       const span = figures.seconds - (last?.seconds ?? 0);
       points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
-      // Half the points for twice the time.
+      // Half the points, each covering twice the time.
       if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
     }
     if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
@@ -209,7 +209,7 @@ export class Bursts {
     const rates = slices?.length > 1 ? slices : points;
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks);
-    // Of a run that was over before it was asked often, the report says more.
+    // For a run that ended before it was polled often, the report contains more.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks);
@@ -218,7 +218,7 @@ export class Bursts {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// The latencies of each slice of time, from a report's map of latencies; in the middle of the rows that they are counted in.
+// The latencies of each slice of time, from a report's latency map; each is placed in the middle of its row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);

@@ -1,5 +1,5 @@
-// Every control of the page is a request of the control protocol. The bar shows the request that a control sends, as JSON-RPC
-// and for shells, to copy, and what came of the last one.
+// Every control of the page sends a request of the control protocol. The bar shows the request that a control sends, as
+// JSON-RPC and as a shell command, to copy, and the result of the last one.
 import { h, oneLine, plain, replace } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 
@@ -41,7 +41,7 @@ export class CallBar {
     replace(this.result, text);
   }
 
-  // Sends requests, one after the other. `params` may be a function of the results so far.
+  // Sends requests, one after another. `params` may be a function of the results so far.
   async run(calls) {
     const results = [];
     this.show(calls);
@@ -70,7 +70,7 @@ export class CallBar {
     }
   }
 
-  // A button that sends what `make` returns, and shows it when it gets the focus or the pointer.
+  // A button that sends what `make` returns, and shows the request when the button gets the focus or the pointer.
   button(label, make, { title, name, before, done, class: kind } = {}) {
     const preview = () => { const calls = make(); if (calls) this.show(calls); };
     const button = h("button", {

@@ -1,4 +1,4 @@
-// The forms: add an accessory, launch an app, connect to an address, make a world, let virtual time pass.
+// The forms: add an accessory, launch an app, connect to an address, create a world, advance virtual time.
 import { h, replace, setText, oneLine } from "./dom.js";
 import { chooser, field, values } from "./forms.js";
 
@@ -65,7 +65,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // Two accessories with one serial number are one to an app.
+      // To an app, two accessories with the same serial number are one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);

@@ -1,4 +1,4 @@
-// The bytes of a packet beside its fields; each marks the other.
+// The bytes of a packet beside its fields; selecting one highlights the other.
 import { h, oneLine, replace } from "./dom.js";
 
 const MOST_BYTES = 4_096;
@@ -64,7 +64,7 @@ export class PacketDetail {
     this.mark(this.pinned);
   }
 
-  // The smallest field that holds a byte.
+  // The smallest field that contains a byte.
   markByte(target) {
     const at = target.dataset?.at;
     if (at === undefined) return;

@@ -1,4 +1,4 @@
-// Forms made from the schemas of rpc.discover: what the protocol can take, the page can ask for.
+// Forms generated from the schemas of rpc.discover: whatever the protocol accepts, the page can send.
 import { h, replace } from "./dom.js";
 
 let counter = 0;
@@ -10,7 +10,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The kinds of a schema such as quirk or fault: each with its name, its description, and its properties.
+  // The kinds of a schema such as quirk or fault, each with its name, description and properties.
   kinds(method, param, definition) {
     const schema = this.param(method, param).schema;
     const definitions = schema.$defs;
@@ -22,7 +22,7 @@ export class Schemas {
     });
   }
 
-  // The fields of some parameters of a method.
+  // Input fields for some parameters of a method.
   fields(method, names) {
     return names.map((name) => {
       const param = this.param(method, name);
@@ -37,7 +37,7 @@ function resolve(schema, definitions) {
   return { ...definitions[name], ...schema, kind: name };
 }
 
-// One field with its label. `value()` is undefined when it holds the default.
+// One field with its label. `value()` is undefined if the field contains the default.
 export function field(schema, { title, changed } = {}) {
   const id = `f${++counter}`;
   const standard = schema.default;
@@ -75,7 +75,7 @@ export function field(schema, { title, changed } = {}) {
   };
 }
 
-// Patterns of the schema are for engines without the v flag.
+// The schema's patterns are written for engines without the v flag.
 function jsPattern(pattern) {
   if (!pattern) return undefined;
   const inner = pattern.replace(/^\^/, "").replace(/\$$/, "");
@@ -94,7 +94,7 @@ export function values(fields) {
   return all;
 }
 
-// A list of quirks or faults: choose one, set its parameters, take it away again. Its value is a list of texts in the form of
+// A list of quirks or faults: add one, set its parameters, remove it. The value is a list of texts in the form used on
 // the command line: "latency,delay=20ms".
 export function chooser(kinds, { title, presets = [], changed }) {
   const id = `f${++counter}`;
@@ -140,7 +140,7 @@ export function optionText(name, all) {
   return [name, ...Object.entries(all).map(([key, value]) => `${key}=${value}`)].join(",");
 }
 
-// "latency,delay=20ms" as its name and its values.
+// Splits "latency,delay=20ms" into its name and values.
 export function fromOptionText(text) {
   const [name, ...rest] = text.split(",");
   return { name, values: Object.fromEntries(rest.map((part) => { const at = part.indexOf("="); return [part.slice(0, at), part.slice(at + 1)]; })) };
@@ -153,7 +153,7 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// A slider for a parameter of a fault: durations and large numbers on a logarithmic scale, chances in per cent.
+// A slider for a fault's parameter: durations and large numbers on a logarithmic scale, probabilities in per cent.
 export function sliderScale(schema) {
   if (schema.kind === "chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "duration") {

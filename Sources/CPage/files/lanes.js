@@ -1,5 +1,5 @@
-// Draws a LaneModel on a canvas: bars and marks on a time axis in seconds. What was drawn last is kept as a list, for the
-// pointer and for whoever wants to compare the picture with the events.
+// Draws a LaneModel on a canvas: bars and marks on a time axis in seconds. The drawn items are kept as a list, for the
+// pointer and for tests that compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 
 const AXIS = 22;
@@ -7,7 +7,7 @@ const BAR = 14;
 const GAP = 8;
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
-// Of a lane, and lanes of a kind.
+// The height of one lane, and of a group of lanes.
 const MOST_ROWS = 6;
 const MOST_LANES = 40;
 
@@ -95,7 +95,7 @@ export class LaneView {
     });
   }
 
-  // From one drawn bar or mark to the next, for the keyboard.
+  // Moves from one drawn bar or mark to the next, for the keyboard.
   step(by) {
     const shapes = this.drawn.filter((shape) => shape.text).sort((a, b) => a.t0 - b.t0 || a.number - b.number);
     if (shapes.length === 0) return;
@@ -106,7 +106,7 @@ export class LaneView {
   }
 
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
-  // Narrow screens have the titles above the bars.
+  // On narrow screens, the titles are above the bars.
   labels() { return this.canvas.clientWidth < 560 ? 0 : 150; }
   rightEdge() { return this.follows ? Math.max(this.now(), this.span * 0.25) + this.span * 0.04 : this.end; }
 
@@ -151,7 +151,7 @@ export class LaneView {
     this.request();
   }
 
-  // Shows a time in the middle.
+  // Scrolls so that a time is in the middle.
   showTime(t) {
     this.follow(false);
     this.end = t + this.span / 2;
@@ -165,7 +165,7 @@ export class LaneView {
       const left = shape.mark ? shape.x - 6 : shape.x - 2;
       const right = shape.mark ? shape.x + 6 : shape.x + Math.max(shape.w, 3) + 2;
       if (point.x < left || point.x > right) continue;
-      // The later ones lie on top; marks on top of bars.
+      // Later ones are drawn on top; marks on top of bars.
       if (!best || shape.mark || !best.mark) best = shape;
     }
     return best;
@@ -259,7 +259,7 @@ export class LaneView {
     this.keepMoving(from, right);
   }
 
-  // Accessories and apps that are over leave the picture when nothing of them is in it.
+  // Accessories and apps that have ended disappear from the picture once nothing of theirs is visible.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -295,7 +295,7 @@ export class LaneView {
       const most = Math.max(...used) < MOST_ROWS ? MOST_ROWS : MOST_ROWS - 1;
       const more = [...used].filter((row) => row >= most).length;
       const last = more > 0 ? most : Math.max(...used);
-      // Accessories with one name are told apart by their serial numbers.
+      // Accessories with the same name are distinguished by serial number.
       const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
       const title = lane.title ?? lane.id;
       rows.push({
@@ -384,7 +384,7 @@ export class LaneView {
     pen.restore();
   }
 
-  // Each kind of mark has a shape of its own, besides its colour.
+  // Each kind of mark has its own shape as well as its own colour.
   markShape(pen, colors, kind, x, top) {
     pen.fillStyle = colors[kind] ?? colors.info;
     pen.beginPath();
@@ -433,7 +433,7 @@ export class LaneView {
     pen.stroke();
   }
 
-  // While something goes on, the picture moves; otherwise it is drawn only when something changes.
+  // While something is going on, the picture moves; otherwise it is redrawn only when something changes.
   keepMoving(from, right) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>

@@ -1,11 +1,11 @@
-// A list of any length of which only the visible rows exist. It follows its end until it is scrolled up.
+// A list of any length in which only the visible rows exist. It follows its end until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;
 let lists = 0;
 
 export class VirtualList {
-  // `cells` makes the texts of a row; `choose` is called when a row is chosen.
+  // `cells` creates the texts of a row; `choose` is called when a row is selected.
   constructor({ label, columns, cells, choose, kind }) {
     Object.assign(this, { columns, cells, choose, kind });
     this.id = `l${++lists}`;
@@ -47,7 +47,7 @@ export class VirtualList {
     if (follows) this.request();
   }
 
-  // Other rows, or more of them.
+  // Replaces the rows, or adds more.
   show(rows, { keep } = {}) {
     this.rows = rows;
     if (!keep) this.chosen = -1;

@@ -1,5 +1,5 @@
-// The page: views, the choice of the world, the connection. The token is behind '#' in the address and goes nowhere but into the
-// header of each request.
+// The page: views, the choice of the world, and the connection. The token comes after '#' in the address and is sent
+// only in the header of each request.
 import { h, perFrame, replace, seconds, setText, oneLine } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";
@@ -104,7 +104,7 @@ function header() {
   setInterval(() => setText(clock, store.worlds.size ? `t = ${seconds(desk.world().now(), 1)}` : ""), 200);
 }
 
-// The events of the world as a list, below the lanes.
+// The world's events as a list, below the lanes.
 function eventList(lanes) {
   const filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });
   const list = new VirtualList({
@@ -191,7 +191,7 @@ async function start() {
     SessionBox.mine.clear();
     desk.bar.say("");
   });
-  // For scripts in the browser's console: what is known, and what was drawn.
+  // For scripts in the browser's console: the known state, and what was drawn.
   globalThis.easim = { desk, lanes, store, server };
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");

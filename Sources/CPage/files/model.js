@@ -1,5 +1,5 @@
-// The lanes of a world as bars and marks on its time axis, made from notices alone: one lane for each accessory, one for the
-// cables, one for the device, one for each app. A scenario's lines make the same picture.
+// The lanes of a world as bars and marks on its time axis, derived only from notices: one lane for each accessory, one
+// for the cables, one for the device, one for each app. The lines of a scenario give the same picture.
 
 const MOST_OF_A_LANE = 20_000;
 
@@ -13,8 +13,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // A bar that goes on until `end` is called with the same key. Accessories that are there at the same time are below each other:
-  // all bars of one `owner` are in one row.
+  // A bar that continues until `end` is called with the same key. Accessories that are present at the same time are
+  // shown below each other: all bars of one `owner` are in one row.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };
@@ -73,7 +73,7 @@ export class LaneModel {
     return lane;
   }
 
-  // Accessories, the cable, the device, apps: as they are connected.
+  // Accessories, the cable, the device and apps, in the order of their connection.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -182,7 +182,7 @@ export class LaneModel {
           t0: t, number, kind: "session", text: `session ${notice.session} ${notice.protocol}`,
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
         };
-        // A scenario has one app; in other worlds the app's list of sessions says whose it is.
+        // A scenario has one app; in other worlds, the app's list of sessions shows which app a session belongs to.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
@@ -225,8 +225,8 @@ export class LaneModel {
     }
   }
 
-  // Gives an app what no notice says to be its: its sessions, and the accessories that were there before it was launched or that
-  // it is not notified of.
+  // Adds to an app what no notice reports: its sessions, and the accessories that were there before it was launched or
+  // that it is not notified of.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;

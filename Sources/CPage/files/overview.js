@@ -114,7 +114,7 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
-  // Of an accessory that is not plugged in, the quirk makes the next plug flicker.
+  // For an accessory that is not plugged in, the quirk makes it flicker the next time it is plugged in.
   flicker() {
     const accessory = this.state.accessory;
     if (this.state.plugged) return [["accessory.flicker", { accessory }]];
@@ -157,7 +157,7 @@ class AccessoryCard {
   }
 }
 
-// The name of one of several accessories, with its serial number where another has the same name.
+// The name of one of several accessories, with its serial number if another has the same name.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }
@@ -170,7 +170,7 @@ export class FaultRow {
     this.desk = desk;
     this.text = h("code", {});
     this.counts = h("span", { class: "hint" });
-    // What was moved and is not in the fault yet.
+    // Slider changes that have not been applied to the fault yet.
     this.moved = new Map();
     this.sliders = h("div", { class: "sliders" });
     this.element = h("div", { class: "fault" }, h("div", { class: "buttons" }, this.text, this.counts,
@@ -189,7 +189,7 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // It shows the fault's value, whoever changed it, except while it is moved.
+  // The slider shows the fault's value, whoever changed it, except while it is being moved.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -219,7 +219,7 @@ export class FaultRow {
     };
   }
 
-  // One request at a time, with what was moved alone: the other values are those that the fault has now.
+  // One request at a time, containing only what was moved: the other values are the fault's current ones.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;
@@ -233,7 +233,7 @@ export class FaultRow {
     this.isChanging = false;
   }
 
-  // Another client may have changed it since the last refresh.
+  // Another client may have changed the fault since the last refresh.
   async now(fault) {
     const { accessory } = this.desk.world().accessories.find((one) => one.faults.includes(fault)) ?? {};
     const { faults } = await this.desk.server.call("fault.list", { accessory }).catch(() => ({ faults: [] }));

@@ -1,4 +1,5 @@
-// The packets of a world as in Wireshark: a list that follows, filters, the bytes beside the fields, and files.
+// The packets of a world, as in Wireshark: a list that follows the traffic, filters, the bytes beside the fields, and
+// files.
 import { h, oneLine, replace, save, seconds } from "./dom.js";
 import { Failure } from "./rpc.js";
 import { VirtualList } from "./list.js";
@@ -48,7 +49,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown: from then on every packet is written down.
+  // Called when the view is shown: from then on every packet is recorded.
   async opened() {
     this.isOpen = true;
     if (this.isRecording === undefined) await this.setRecording(true);
@@ -173,7 +174,7 @@ export class Packets {
     }
   }
 
-  // Shows the packets of a moment.
+  // Shows the packets at a given moment.
   async jump(t) {
     await this.opened();
     while (await this.fetch());

@@ -39,7 +39,7 @@ export class Server {
     return answer.result;
   }
 
-  // Several requests at once. The results are in their order; one that failed is a Failure.
+  // Sends several requests at once. The results are in the same order; a failed one is a Failure.
   async batch(calls) {
     if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
     if (calls.length === 0) return [];
@@ -54,7 +54,7 @@ export class Server {
     });
   }
 
-  // Reads the stream of events until it ends. `started` is called when it is open.
+  // Reads the stream of events until it ends. `started` is called when the stream is open.
   async listen(started, take, signal) {
     let answer;
     try {
@@ -82,7 +82,7 @@ export class Server {
   }
 }
 
-// The same request as a line of JSON-RPC, and for shells.
+// The same request as a line of JSON-RPC, and as a shell command.
 export function asJSON(method, params) { return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }); }
 
 export function asCommand(method, params) {

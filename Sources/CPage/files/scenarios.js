@@ -1,4 +1,4 @@
-// Scenarios: one run with the robust client and one with the naive client, their lanes beside each other.
+// Scenarios: one run with the robust client and one with the naive client, with their lanes side by side.
 import { h, oneLine, replace, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";

@@ -1,5 +1,5 @@
-// A session of an app: its counters, and what EADemo offers: a string, hex, 10,000 bytes. Bytes are read only of sessions that
-// this page has opened, because each byte can be read once.
+// A session of an app: its counters, and the same payloads as in EADemo: a string, hex, 10,000 bytes. Bytes are read
+// only from sessions that this page has opened, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;
@@ -32,7 +32,7 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // What an accessory that echoes gives back is compared with these bytes. Of any other nothing is expected.
+  // The reply of an accessory that echoes is compared with these bytes. No reply is expected from others.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;
@@ -55,7 +55,7 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // A wait would let virtual time pass.
+        // Waiting would advance virtual time.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));
@@ -86,7 +86,7 @@ export function accessoryOf(world, session) {
   return all.find((one) => one.plugged) ?? all[0];
 }
 
-// Null for what is no text in UTF-8.
+// null if the bytes are not UTF-8 text.
 function asText(data) {
   if (data.some((byte) => byte === 127 || (byte < 32 && ![9, 10, 13].includes(byte)))) return null;
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }

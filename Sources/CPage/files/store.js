@@ -1,5 +1,5 @@
-// What is known of the server: worlds with their accessories, apps, sessions and jobs, and the notices of each world. All of
-// it comes from the event stream and from the lists that are asked for when something has changed.
+// What is known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
+// world. All of it comes from the event stream and from the lists that are requested when something has changed.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -22,7 +22,7 @@ class World {
     this.hosts = [];
   }
 
-  // The world's clock now. In real time it goes on between events.
+  // The world's current time. In real time the clock continues between events.
   now() {
     if (this.time === "virtual" || this.offset === null) return this.t;
     return Math.max(this.t, performance.now() / 1000 + this.offset);
@@ -30,7 +30,7 @@ class World {
 
   clock(t) {
     if (t > this.t) this.t = t;
-    // Events come late, never early, so the largest offset is the nearest one.
+    // Events arrive late, never early, so the largest offset is the most accurate one.
     const offset = t - performance.now() / 1000;
     if (this.offset === null || offset > this.offset) this.offset = offset;
   }
@@ -64,7 +64,7 @@ export class Store extends EventTarget {
     this.tell("state");
   }
 
-  // Listens for ever: reconnects, gets what was missed, and reports what is gone.
+  // Listens forever: reconnects, requests what was missed, and reports what is gone.
   async run() {
     let delay = 250;
     while (true) {
@@ -94,7 +94,7 @@ export class Store extends EventTarget {
   useToken(token) {
     if (token === this.server.token) return;
     this.server.token = token;
-    // Another token is another server.
+    // A different token means a different server.
     this.worlds.clear();
     this.rates.clear();
     this.jobs = [];
@@ -104,7 +104,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // What happened before the stream began.
+  // Events from before the stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -166,7 +166,7 @@ export class Store extends EventTarget {
     this.tell("jobs");
   }
 
-  // Lists are asked for at most five times a second.
+  // Lists are requested at most five times a second.
   refreshSoon(delay = 200) {
     const due = performance.now() + delay;
     if (this.timer && this.due <= due) return;
@@ -199,7 +199,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // Bytes pass without a notice.
+      // Bytes pass without causing a notice.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
@@ -210,7 +210,7 @@ export class Store extends EventTarget {
     }
   }
 
-  // What each app sees, its sessions, and the faults of accessories. The lists are shown when these are there.
+  // What each app sees, its sessions, and the faults of accessories. The lists are shown once these have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),
@@ -238,7 +238,7 @@ export class Store extends EventTarget {
   }
 }
 
-// The phases of an accessory, from what is heard of it.
+// The phases of an accessory, derived from its events.
 export const PHASES = ["plugged", "link", "authenticated", "identified", "published", "session"];
 
 function phase(phases, notice) {

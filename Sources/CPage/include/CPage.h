@@ -14,8 +14,8 @@ struct cpage_file {
   size_t count;
 };
 
-/// How many files there are.
+/// The number of files.
 extern const int cpage_file_count;
 
-/// One of them, from 0.
+/// One of the files, by index from 0.
 const struct cpage_file *cpage_file_at(int index);
