@@ -1,15 +1,15 @@
 import AccessoryFormats
 
-/// The authority that signs simulated coprocessors' certificates. Its name says that it is not Apple's, and no Apple
-/// device trusts it.
+/// The authority that signs simulated coprocessors' certificates. Its name makes clear that it is not Apple's, and no
+/// Apple device trusts it.
 ///
-/// Its key is made from a seed in this file, so that two processes have the same key without sharing a file. For the
+/// Its key is derived from a seed in this file, so that two processes have the same key without sharing a file. For the
 /// same reason a signature proves nothing: everyone has the key.
 public final class CertificateAuthority: Sendable {
-  /// The name that certificates carry as their issuer. X.509 allows 64 characters, and these are 64.
+  /// The name that certificates carry as their issuer. X.509 allows 64 characters, and this has 64.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
 
-  /// The one authority of all simulated accessories, made when first needed.
+  /// The authority of all simulated accessories, created when first needed.
   public static let simulation = CertificateAuthority(seed: 0)
 
   /// The self-signed certificate in DER.
@@ -18,8 +18,8 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// The authority of a seed. With any other seed than that of ``simulation`` it has the same name and another key,
-  /// for tests of unknown chains.
+  /// The authority that a seed gives. With a seed other than ``simulation``'s it has the same name and another key, for
+  /// tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
     key = .derived(from: stream)
@@ -41,24 +41,25 @@ public final class CertificateAuthority: Sendable {
   static let distinguishedName = CertificateDraft.Name(organisation: "easim", commonName: name)
 }
 
-/// Bytes that depend only on a seed and a purpose: simulated keys and serials are made from them.
+/// Bytes that depend only on a seed and a purpose: simulated keys and serials are derived from them.
 ///
-/// A hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of
-/// easim makes the same key from the same seed.
+/// A hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of easim
+/// derives the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// The stream of one thing that is made from a seed, such as "coprocessor 3.0".
+  /// The stream for one thing derived from a seed, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// `count` bytes for one purpose. Another attempt gives other bytes, where the first ones were no use.
+  /// `count` bytes for one purpose. Another attempt gives different bytes, if the first ones were unsuitable.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// A certificate's serial: of a fixed size whatever the seed, so positive and without a zero at the front.
+  /// A certificate's serial: it has a fixed size whatever the seed, and is therefore positive and without a leading
+  /// zero.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

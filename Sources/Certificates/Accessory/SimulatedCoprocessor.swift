@@ -4,7 +4,7 @@ import AccessoryCore
 /// trusts the authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are made when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
+/// are created when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
 /// older one, which needs primes.
 ///
 /// ```swift
@@ -13,7 +13,7 @@ import AccessoryCore
 /// try coprocessor.respond(to: challenge)   // 64 bytes
 /// ```
 public final class SimulatedCoprocessor: AccessoryAuthenticator {
-  /// Which coprocessor it plays.
+  /// Which coprocessor it simulates.
   public let generation: CoprocessorGeneration
 
   /// What it signs of a challenge.
@@ -24,7 +24,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// The coprocessor of a seed. With another authority than the simulation's, devices see an unknown chain.
+  /// The coprocessor that a seed gives. With an authority other than the simulation's, devices see an unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation
@@ -60,7 +60,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   }
 }
 
-/// What a coprocessor keeps inside: its key, and the certificate that vouches for it.
+/// What a coprocessor contains: its key, and the certificate for it.
 private struct Identity: Sendable {
   let key: any SigningKey
   let certificate: [UInt8]
@@ -85,13 +85,13 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// Real subjects have the form IPA_ and digits; these have the seed in theirs.
+  /// Real subjects consist of IPA_ and digits; these contain the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
 
-  /// A comment for whoever opens the certificate, filled up to the length that makes the whole exactly as long as a
-  /// real one.
+  /// A comment for people who open the certificate, padded to the length that makes the certificate exactly as long as
+  /// a real one.
   private static func comment(for generation: CoprocessorGeneration) -> String {
     let text = "Simulated by easim. Not Apple's, and no Apple device accepts it. "
     let length =
@@ -105,14 +105,14 @@ private struct Identity: Sendable {
 
 /// The private key of a coprocessor, of either generation.
 protocol SigningKey: AnyObject, Sendable {
-  /// The key as X.509 wants it. Lives as long as this object.
+  /// The key in the form that X.509 needs. Lives as long as this object.
   var key: OpaquePointer { get }
 
-  /// The bytes of AA03 for a digest of the generation's size; the same digest makes the same bytes.
+  /// The bytes of AA03 for a digest of the generation's size; the same digest gives the same bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// The two generations of authentication coprocessor that accessories carry, by what they show on the wire.
+/// The two generations of authentication coprocessors in accessories, by what they show on the wire.
 public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// 3.0: a P-256 key and a certificate of about 600 bytes.
   case current
@@ -126,7 +126,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// How many bytes of AA01 a simulated coprocessor presents: the size seen most. Real ones differ by a byte or two.
+  /// How many bytes of AA01 a simulated coprocessor presents: the most common size. Real ones differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, the `certSerial` that apps see.
@@ -135,15 +135,15 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the challenge in AA02: one digest, SHA-256 or SHA-1.
   public var challengeByteCount: Int { traits.challenge }
 
-  /// The size of the response in AA03: r and s side by side, or one RSA number.
+  /// The size of the response in AA03: r and s one after the other, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
   /// The kind of key, for messages.
   var keyName: String { traits.key }
 }
 
-/// What a coprocessor signs when it is given a challenge. The specification is not public and the sources disagree, so
-/// this is a setting: of a simulated coprocessor, and of what a verifier accepts.
+/// What a coprocessor signs when it receives a challenge. The specification is not public and the sources disagree, so
+/// this is a setting, both of a simulated coprocessor and of what a verifier accepts.
 public enum ChallengeReading: Equatable, Sendable {
   /// The challenge is the digest that gets signed. Its sizes suggest this: 32 bytes is SHA-256, 20 is SHA-1.
   case digest

@@ -2,15 +2,15 @@ import AccessoryCore
 
 /// An accessory's end of authentication: a coprocessor, simulated or a stub.
 ///
-/// The accessory role asks it twice per attachment: for the certificate (message AA01) and for the response to the
-/// device's challenge (AA02 to AA03). It may be asked from any thread.
+/// The accessory role uses it twice per attachment: for the certificate (message AA01) and for the response to the
+/// device's challenge (AA02 to AA03). It may be called from any thread.
 ///
 /// ```swift
 /// let coprocessor: any AccessoryAuthenticator = SimulatedCoprocessor(seed: 7)
 /// send(.authenticationCertificate(coprocessor.certificate))
 /// ```
 public protocol AccessoryAuthenticator: Sendable {
-  /// The bytes of AA01: a PKCS#7 envelope in DER, whole.
+  /// The bytes of AA01: a complete PKCS#7 envelope in DER.
   var certificate: [UInt8] { get }
 
   /// The response to a challenge: the bytes of AA03.
@@ -31,13 +31,13 @@ public protocol DeviceAuthenticator: Sendable {
   /// Decides between AA05 and AA04 for the response to one challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// The serial in a certificate, as a device shows it to its apps; nil when it cannot be read.
+  /// The serial in a certificate, as a device shows it to its apps; nil if it cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
 /// A device's decision about an accessory's response.
 public enum AuthenticationVerdict: Equatable, Sendable {
-  /// The response is right (AA05). The warnings name what a stricter device would have refused.
+  /// The response is correct (AA05). The warnings name what a stricter device would have refused.
   case accepted(warnings: [String])
   /// The accessory is refused (AA04), for this reason.
   case refused(reason: String)
@@ -53,9 +53,9 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response signs neither the challenge nor its hash.
   case wrongSignature
-  /// A stub accepts only certificates of stubs, and this is another.
+  /// A stub accepts only stubs' certificates, and this is not one.
   case foreignCertificate(String)
-  /// libcrypto refused; the text is its reason.
+  /// libcrypto refused; the text contains its reason.
   case librarySaidNo(String)
 
   /// A sentence fragment for messages.
@@ -73,7 +73,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   }
 }
 
-/// Turns every refusal of another authenticator into a warning: certificates of any form and signatures that do not
+/// Turns every refusal by another authenticator into a warning: certificates of any form and signatures that do not
 /// verify are accepted.
 ///
 /// ```swift
@@ -88,7 +88,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     self.strict = strict
   }
 
-  /// The challenge for a certificate. For a certificate that cannot be read, it has the size that fits the
+  /// The challenge for a certificate. If the certificate cannot be read, the challenge has the size that fits the
   /// certificate's length. It need not be random, because the response proves nothing.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
@@ -109,7 +109,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate, when it can be read.
+  /// The serial in a certificate, if it can be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import Synchronization
 
-/// Authentication without cryptography, for worlds that do not test authentication: the same messages in the same
+/// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
 /// sizes, at the cost of a few hundred additions.
 ///
 /// One type plays both ends. An accessory's certificate and responses depend on its seed. A device accepts exactly
@@ -26,7 +26,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static let mark = Array("easim stub certificate\0".utf8)
 
-  /// The stub of a seed.
+  /// The stub that a seed gives.
   public init(seed: UInt64, generation: CoprocessorGeneration = .current) {
     self.seed = seed
     self.generation = generation
@@ -52,7 +52,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return random.bytes(generation.challengeByteCount)
   }
 
-  /// Accepts what the stub of this certificate answers to this challenge.
+  /// Accepts the answer that the stub of this certificate gives to this challenge.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
     guard response == Self.response(seed: seed, generation, to: challenge) else {
@@ -75,9 +75,9 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// The seed and generation of a certificate; nil unless every byte is as the stub of that seed has it.
+  /// The seed and generation of a certificate; nil unless every byte matches the stub of that seed.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
-    // Both ends of a world are usually stubs of one seed.
+    // Both ends of a world are usually stubs with the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
@@ -102,7 +102,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Eight bytes at a time, each into a generator seeded by the last: every byte decides everything after it.
+    // Eight bytes at a time, each into a generator seeded by the previous ones: every byte affects everything after it.
     for start in stride(from: 0, to: input.count, by: 8) {
       let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A certificate that an accessory presented in AA01, read.
+/// A parsed certificate that an accessory presented in AA01.
 ///
 /// ```swift
 /// let certificate = try AccessoryCertificate(bytes)
@@ -8,11 +8,11 @@ import AccessoryCore
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate longer than this belongs to an older coprocessor and gets its shorter challenge. Other device
-  /// emulators decide by the same number; what real devices look at is not known.
+  /// A certificate longer than this belongs to an older coprocessor, which is sent the shorter challenge. Other device
+  /// emulators use the same threshold; how real devices decide is not known.
   static let olderAboveByteCount = 800
 
-  /// The bytes as they came.
+  /// The bytes as they arrived.
   let bytes: [UInt8]
   /// What the certificate is for: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
   let subject: String
@@ -20,7 +20,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, from the kind of its key.
+  /// The coprocessor's generation, derived from the kind of its key.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
@@ -44,7 +44,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
   var byteCount: Int { bytes.count }
 
-  /// How many bytes of challenge this certificate's coprocessor is sent.
+  /// How many bytes of challenge this certificate's coprocessor receives.
   var challengeByteCount: Int {
     let size: CoprocessorGeneration = byteCount > Self.olderAboveByteCount ? .older : .current
     return size.challengeByteCount
@@ -55,7 +55,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }
 
-  /// Two certificates are the same when their bytes are.
+  /// Two certificates are equal if their bytes are.
   static func == (left: AccessoryCertificate, right: AccessoryCertificate) -> Bool { left.bytes == right.bytes }
 
   private static func generation(of certificate: OpaquePointer) throws(CertificateError) -> CoprocessorGeneration {
@@ -87,7 +87,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(number))))
   }
 
-  /// A name on one line. Whatever is not printable ASCII is escaped: it will be shown on terminals.
+  /// A name on one line. Everything except printable ASCII is escaped, because the name will be shown on terminals.
   private static func text(_ name: OpaquePointer?) -> String {
     guard let name else { return "" }
     let output = Owned(BIO_new(BIO_s_mem()), { BIO_free($0) })
@@ -105,21 +105,21 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case empty
   /// A stub coprocessor's certificate, which only a stub can verify.
   case stub
-  /// PEM text where the wire carries DER.
+  /// The certificate is PEM text, but the wire carries DER.
   case pemText
   /// An X.509 certificate without its PKCS#7 envelope, which real devices refuse.
   case bareX509(byteCount: Int)
   /// The bytes do not begin like DER at all.
   case notDER(first: [UInt8], byteCount: Int)
-  /// The bytes begin well and go wrong at an offset.
+  /// The bytes begin correctly and go wrong at this offset.
   case damaged(offset: Int, what: String, bytes: [UInt8])
-  /// Sound DER, but no envelope with certificates; the reason is libcrypto's.
+  /// Valid DER, but not an envelope with certificates; the reason is libcrypto's.
   case notAnEnvelope(reason: String, first: [UInt8])
-  /// Something comes after the envelope.
+  /// There are bytes after the envelope.
   case trailingBytes(offset: Int, bytes: [UInt8])
-  /// The envelope holds no certificate, or more than a chain needs.
+  /// The envelope contains no certificate, or more than a chain needs.
   case wrongNumber(of: Int, limit: Int)
-  /// Coprocessors have no keys of this kind.
+  /// Coprocessors do not use keys of this kind.
   case unusableKey(String)
 
   /// A sentence fragment for messages.

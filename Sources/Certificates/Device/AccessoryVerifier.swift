@@ -1,7 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// The device's end of authentication: reads an accessory's certificate, makes the challenge, verifies the response.
+/// The device's end of authentication: reads an accessory's certificate, creates the challenge, and verifies the
+/// response.
 ///
 /// ```swift
 /// let verifier = AccessoryVerifier()
@@ -15,10 +16,10 @@ import Glibc
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 
-  /// A verifier that has seen no certificate yet.
+  /// A verifier that has not seen a certificate yet.
   public init() {}
 
-  /// Reads the certificate and makes a challenge of the size that it calls for.
+  /// Reads the certificate and creates a challenge of the size that it requires.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     SecureRandom.bytes(try known(certificate).certificate.challengeByteCount)
   }
@@ -34,12 +35,12 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate, when it can be read.
+  /// The serial in a certificate, if it can be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }
 
-  /// Verifies one response; returns which reading of the challenge it signs.
+  /// Verifies one response; returns which interpretation of the challenge it signs.
   func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
   ) throws(AuthenticatorError) -> ChallengeReading {
@@ -57,8 +58,8 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     return match
   }
 
-  /// A certificate with what is known of its chain; the same bytes again are a look-up. Parsing and following chains
-  /// happen outside the lock; two threads may do the same work once.
+  /// A certificate with what is known about its chain; the same bytes again only need a look-up. Parsing and following
+  /// chains happen outside the lock, so two threads may occasionally do the same work.
   func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
     if let entry = cache.withLock({ $0[bytes] }) { return entry }
     do throws(CertificateError) {
@@ -78,7 +79,7 @@ extension AccessoryCertificate {
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // 0 is a wrong signature and less than 0 one that cannot be read; to a device they are the same.
+    // 0 means a wrong signature and less than 0 one that cannot be read; a device treats both alike.
     switch generation {
     case .current:
       // Not through EVP, which would need the signature encoded as DER only to decode it again.
@@ -96,8 +97,8 @@ extension AccessoryCertificate {
   }
 }
 
-/// Certificates that were parsed and verified, by their bytes: an accessory that comes back, as in every flicker,
-/// costs a look-up instead of a parse and a chain.
+/// Certificates that were parsed and verified, by their bytes: an accessory that reconnects, as in every flicker, costs
+/// a look-up instead of parsing and following a chain.
 ///
 /// Limited in number and size; the oldest is dropped first. Only valid certificates are kept, because refusing an
 /// invalid one is cheap.
@@ -108,7 +109,8 @@ struct CertificateCache {
     let chainProblem: String?
   }
 
-  /// The bytes as a key. Only the end is hashed, where the signature is, in which all certificates differ.
+  /// The bytes as a key. Only the end is hashed, which contains the signature and therefore differs in all
+  /// certificates.
   private struct Key: Hashable {
     private static let hashedCount = 32
     let bytes: [UInt8]
@@ -123,7 +125,7 @@ struct CertificateCache {
   private let capacity: Int
   private let largest: Int
   private var entries: [Key: Entry] = [:]
-  /// The keys in the order they came, a ring once it is full.
+  /// The keys in order of arrival; a ring once it is full.
   private var order: [Key] = []
   private var oldest = 0
 
@@ -152,7 +154,7 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both are the same bytes. `memcmp`, because certificates are long and looked up several times for each
+  /// Whether both have the same bytes. `memcmp`, because certificates are long and looked up several times for each
   /// accessory: a loop over the elements took most of the time of a look-up.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }

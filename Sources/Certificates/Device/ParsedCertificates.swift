@@ -5,10 +5,10 @@ final class ParsedCertificates: @unchecked Sendable {
 
   /// The accessory's own.
   let leaf: OpaquePointer
-  /// Every certificate of the envelope, the leaf among them.
+  /// Every certificate in the envelope, including the leaf.
   let all: [OpaquePointer]
 
-  /// Takes ownership of certificates. The leaf is the first that is not an authority's.
+  /// Takes ownership of certificates. The leaf is the first one that does not belong to an authority.
   private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
     all = certificates
     self.leaf = leaf
@@ -18,7 +18,7 @@ final class ParsedCertificates: @unchecked Sendable {
     all.forEach { X509_free($0) }
   }
 
-  /// Parses an envelope, and nothing after it.
+  /// Parses an envelope, and checks that nothing follows it.
   static func envelope(_ bytes: [UInt8]) throws(CertificateError) -> ParsedCertificates {
     let (parsed, consumed) = parse(bytes, d2i_PKCS7)
     guard let envelope = Owned(parsed: parsed, PKCS7_free) else { throw refusal(of: bytes) }
@@ -42,7 +42,7 @@ final class ParsedCertificates: @unchecked Sendable {
     return ParsedCertificates(owning: certificates, leaf: leaf)
   }
 
-  /// Parses one X.509 certificate; nil when the bytes are something else.
+  /// Parses one X.509 certificate; nil if the bytes are something else.
   static func bare(_ bytes: [UInt8]) -> ParsedCertificates? {
     let (parsed, consumed) = parse(bytes, d2i_X509)
     guard let parsed else {
@@ -91,15 +91,15 @@ final class ParsedCertificates: @unchecked Sendable {
 
 /// Finds where bytes stop being DER, for messages: libcrypto's parsers report what is wrong but not where.
 ///
-/// It follows tags and lengths only, so bytes without a fault may still not be a certificate.
+/// It follows only tags and lengths, so bytes without an error may still not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
 
-  /// Deeper than any certificate, shallow enough for any stack.
+  /// Deeper than any certificate, but shallow enough for any stack.
   private static let depthLimit = 24
 
-  /// The first fault in `bytes`, which should hold one value and nothing after it; nil when there is none.
+  /// The first error in `bytes`, which should contain exactly one value; nil if there is none.
   static func first(in bytes: [UInt8]) -> DERFault? {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return DERFault(offset: 0, what: "nothing is there") }
@@ -119,7 +119,7 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // An invalid header leaves `length` as it was; a length beyond the end does not.
+    // An invalid header leaves `length` unchanged; a length beyond the end does not.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {
@@ -138,8 +138,8 @@ struct DERFault: Equatable {
   }
 }
 
-/// Follows certificates' chains with libcrypto, to one that is trusted. Dates are ignored, because accessories are used
-/// longer than their certificates are valid.
+/// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories are
+/// used longer than their certificates are valid.
 final class TrustedChain: @unchecked Sendable {
   static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
 
@@ -150,7 +150,7 @@ final class TrustedChain: @unchecked Sendable {
     guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
     self.store = store
     LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
-    // Extensions that libcrypto does not know are ignored, too: Apple marks some of its own as critical.
+    // Extensions that libcrypto does not know are also ignored: Apple marks some of its own as critical.
     let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
@@ -160,11 +160,11 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Where the chain of `certificate` ends, over the other certificates in its envelope if need be; nil when it leads to
-  /// the trusted one.
+  /// Where the chain of `certificate` ends, through the other certificates in its envelope if necessary; nil if it
+  /// leads to the trusted one.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack borrows the certificates; only it is freed.
+    // The stack borrows the certificates, so only the stack is freed.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

@@ -1,7 +1,8 @@
-/// An X.509 certificate before it is signed, and its making.
+/// An X.509 certificate before it is signed, and how it is created.
 ///
-/// The seed changes no sizes: every field has a fixed one, and it is signed again with another nonce until the signature
-/// has the commonest length. So certificates that differ only in key and serial are equally long.
+/// The seed does not change sizes: every field has a fixed size, and the certificate is signed again with another nonce
+/// until the signature has the most common length. Certificates that differ only in key and serial are therefore
+/// equally long.
 struct CertificateDraft {
   /// A distinguished name: organisation and common name.
   struct Name {
@@ -9,7 +10,7 @@ struct CertificateDraft {
     var commonName: String
   }
 
-  /// Three lengths are common, 70 to 72; half of all signatures are this long.
+  /// Three lengths are common, 70 to 72; half of all signatures have this one.
   static let signatureByteCount = 71
 
   var serial: [UInt8]
@@ -19,15 +20,14 @@ struct CertificateDraft {
   var publicKey: OpaquePointer
   /// Extensions in libcrypto's configuration language, by their number.
   var extensions: [(kind: Int32, text: String)]
-  /// The authority's certificate, for extensions that point to it.
+  /// The authority's certificate, for extensions that refer to it.
   var authority: ParsedCertificates?
 
-  /// The certificate in DER, signed with ECDSA over SHA-256, the same every time.
+  /// The certificate in DER, signed with ECDSA over SHA-256; the result is always the same.
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
-    // The first signature has a random nonce and only sets the algorithm names; a deterministic signature replaces
-    // it.
+    // The first signature has a random nonce and only sets the algorithm names; a deterministic signature replaces it.
     LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
     let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
     let signature = Self.signatureOfFixedLength(Digests.sha256(body), by: authority)
@@ -83,7 +83,7 @@ struct CertificateDraft {
   }
 }
 
-/// The envelope of a certificate: PKCS#7 SignedData with certificates and without signed content.
+/// A certificate's envelope: PKCS#7 SignedData with certificates and without signed content.
 enum Envelope {
   /// Puts one X.509 certificate, in DER, into an envelope.
   static func around(_ certificate: [UInt8]) -> [UInt8] {
@@ -92,7 +92,7 @@ enum Envelope {
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
-    // The envelope needs a place for signed data, which stays empty: it carries certificates only.
+    // The envelope needs a place for signed data, which stays empty, because it carries only certificates.
     LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
     if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
       ASN1_OCTET_STRING_free(content.pointee.d.data)

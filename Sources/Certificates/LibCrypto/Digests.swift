@@ -1,4 +1,4 @@
-/// The hashes that authentication uses, each one call into libcrypto.
+/// The hashes used in authentication, each a single call into libcrypto.
 enum Digests {
   /// 20 bytes: what the older coprocessor signs.
   static func sha1(_ bytes: [UInt8]) -> [UInt8] {
@@ -10,7 +10,7 @@ enum Digests {
     digest(bytes, EVP_sha256(), count: 32)
   }
 
-  /// As many bytes as asked for, all of them decided by `bytes` (SHAKE256).
+  /// As many bytes as requested, all of them derived from `bytes` (SHAKE256).
   static func stretched(_ bytes: [UInt8], to length: Int) -> [UInt8] {
     let context = Owned(EVP_MD_CTX_new(), EVP_MD_CTX_free)
     LibraryReasons.must(EVP_DigestInit_ex(context.pointer, EVP_shake256(), nil), "SHAKE256")
@@ -29,8 +29,8 @@ enum Digests {
   }
 }
 
-/// Keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all, which otherwise is
-/// two thirds of what a hash costs.
+/// Keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all of them; otherwise
+/// the look-up is two thirds of a hash's cost.
 struct KeyedDigests: ~Copyable {
   // Never freed and never changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)

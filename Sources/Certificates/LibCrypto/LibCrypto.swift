@@ -1,6 +1,6 @@
 /// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
 ///
-/// Noncopyable, so that nothing is freed twice. What outlives a function is owned by a class with a `deinit`
+/// Noncopyable, so that nothing is freed twice. Objects that outlive a function are owned by a class with a `deinit`
 /// (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
 ///
 /// ```swift
@@ -11,7 +11,7 @@ struct Owned<Pointer>: ~Copyable {
   let pointer: Pointer
   private let free: (Pointer?) -> Void
 
-  /// Takes the result of a call that fails only without memory or with wrong arguments: null is a trap.
+  /// Takes the result of a call that fails only if memory runs out or arguments are wrong: null traps.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
       preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
@@ -20,7 +20,7 @@ struct Owned<Pointer>: ~Copyable {
     self.free = free
   }
 
-  /// Takes what a parser made of bytes from outside; nil when it refused them.
+  /// Takes what a parser made of untrusted bytes; nil if it refused them.
   init?(parsed: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let parsed else { return nil }
     pointer = parsed
@@ -39,7 +39,7 @@ enum LibraryReasons {
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
-    // The library keeps sixteen at most.
+    // The library keeps at most sixteen.
     while case let code = ERR_get_error(), code != 0 {
       guard let text = ERR_reason_error_string(code) else { continue }
       let reason = String(cString: text)
@@ -48,7 +48,7 @@ enum LibraryReasons {
     return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
   }
 
-  /// Traps unless a call on values of our own making succeeded.
+  /// Traps unless a call on values created by easim succeeded.
   static func must(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
   }
@@ -66,7 +66,7 @@ func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> 
 }
 
 extension OpaquePointer {
-  /// A BIGNUM as bytes, most significant first, filled up with zeros at the front.
+  /// A BIGNUM as bytes, most significant first, padded with zeros at the front.
   func bigEndianBytes(_ length: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: length) { output, count in
       let written = BN_bn2binpad(self, output.baseAddress, Int32(length))
@@ -84,7 +84,7 @@ extension OpaquePointer {
   }
 }
 
-/// Which libcrypto this process runs with, which may be another than it was built with.
+/// Which libcrypto this process runs with; it may differ from the one it was built with.
 public enum LibraryVersion {
   /// Such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {
@@ -92,10 +92,10 @@ public enum LibraryVersion {
   }
 }
 
-/// Random bytes that cannot be predicted, for challenges to real accessories. What must be reproducible uses
-/// `SeededRandom` instead.
+/// Unpredictable random bytes, for challenges to real accessories. Reproducible numbers come from `SeededRandom`
+/// instead.
 public enum SecureRandom {
-  /// `count` bytes from libcrypto's generator. Traps where the system has no entropy to give: a challenge that can be
+  /// `count` bytes from libcrypto's generator. Traps if the system has no entropy, because a challenge that can be
   /// guessed proves nothing.
   public static func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { output, filled in
@@ -105,7 +105,7 @@ public enum SecureRandom {
   }
 }
 
-/// Base64 as RFC 4648 has it, with padding, by libcrypto.
+/// Base64 according to RFC 4648, with padding, through libcrypto.
 ///
 /// ```swift
 /// Base64.text([0x68, 0x69])   // "aGk="
@@ -118,7 +118,7 @@ package enum Base64 {
     return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
   }
 
-  /// Nil for a text that is not base64. libcrypto passes over white space and takes `=` everywhere for a digit.
+  /// nil for text that is not base64. libcrypto ignores white space and accepts `=` anywhere as a digit.
   package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
     let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -1,4 +1,4 @@
-/// A private key on P-256 that signs the same digest the same way every time.
+/// A private key on P-256 that always produces the same signature for the same digest.
 ///
 /// For simulation only: its scalar comes from a public seed, so nothing protects it against timing attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
@@ -9,7 +9,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   /// The order of the group: scalars and nonces are below it.
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// The key of a scalar; nil unless it is 32 bytes, at least 1 and below the order.
+  /// The key for a scalar; nil unless it is 32 bytes, at least 1 and below the order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }
@@ -28,7 +28,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 
   static func derived(from seed: SeedStream) -> P256Key {
-    // One scalar in four thousand million is refused.
+    // One scalar in four billion is refused.
     for attempt in UInt8.min...UInt8.max {
       if let key = P256Key(scalar: seed.bytes("P-256 scalar", attempt: attempt, count: 32)) { return key }
     }
@@ -40,7 +40,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     EC_KEY_free(curveKey)
   }
 
-  /// Signs 32 bytes as they are. The same digest and `extra` make the same signature.
+  /// Signs 32 bytes as they are. The same digest and `extra` give the same signature.
   func sign(digest: [UInt8], extra: [UInt8] = []) -> P256Signature {
     var nonces = DeterministicNonces(scalar: scalar, digest: digest, order: Self.order, extra: extra)
     while true {
@@ -52,7 +52,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     sign(digest: digest).raw
   }
 
-  /// One attempt with one nonce; nil when it makes r or s zero.
+  /// One attempt with one nonce; nil if it makes r or s zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
     let order = P256Order.shared
@@ -81,7 +81,8 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A P-256 signature in its two forms: on the wire the two numbers side by side; in certificates and libcrypto, DER.
+/// A P-256 signature in its two forms: on the wire, the two numbers one after the other; in certificates and libcrypto,
+/// DER.
 struct P256Signature: Equatable {
   /// r and then s, 32 bytes each: exactly 64.
   let raw: [UInt8]
@@ -91,8 +92,8 @@ struct P256Signature: Equatable {
     self.raw = raw
   }
 
-  /// A SEQUENCE of two INTEGERs: 70 to 72 bytes as a rule, since a number with its top bit set takes one more, and
-  /// fewer when a number begins with zeros.
+  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number with its top bit set takes one more, and one
+  /// that begins with zeros takes fewer.
   var der: [UInt8] {
     let signature = parsed()
     return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
@@ -110,9 +111,10 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The order of the group P-256, below which scalars and nonces are, and arithmetic by it: made once for all keys.
+/// The order of the group P-256, which scalars and nonces are below, and arithmetic modulo it: created once for all
+/// keys.
 ///
-/// Only read after it was made, so any thread may.
+/// Only read once it was created, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -136,10 +138,10 @@ final class P256Order: @unchecked Sendable {
     bytes = number.bigEndianBytes(32)
   }
 
-  /// Sets `result` to the inverse of a number that is not zero, modulo the order.
+  /// Sets `result` to the inverse of a nonzero number modulo the order.
   ///
-  /// By raising it to the order less two (Fermat), which takes half the time of `BN_mod_inverse`: that one divides, and
-  /// its branches depend on the number.
+  /// By raising it to the order minus two (Fermat), which takes half the time of `BN_mod_inverse`: that function
+  /// divides, and its branches depend on the number.
   func invert(_ value: OpaquePointer, into result: OpaquePointer, _ arithmetic: OpaquePointer) {
     LibraryReasons.must(
       BN_mod_exp_mont(result, value, inverting, number, arithmetic, montgomery), "the nonce's inverse")
@@ -147,13 +149,13 @@ final class P256Order: @unchecked Sendable {
 }
 
 /// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first one is used; the next one
-/// only if a nonce gives no valid signature, which has never been seen.
+/// only if a nonce gives no valid signature, which has never been observed.
 ///
-/// OpenSSL has this from 3.2 on, but Debian 12 has 3.0. Only the order of the steps is written here; arithmetic and
-/// HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
+/// OpenSSL has this since 3.2, but Debian 12 has 3.0. Only the sequence of steps is written here; arithmetic and HMAC
+/// are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) makes another, equally deterministic sequence for the same key and digest: it is how a
-/// certificate is signed again when its signature came out in the wrong length.
+/// `extra` (RFC 6979, 3.6) gives another, equally deterministic sequence for the same key and digest. It is used to
+/// sign a certificate again if its signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
   private var key: [UInt8]

@@ -107,7 +107,7 @@
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and visible structures of libcrypto's headers, which its binary interface fixes.
+// Constants and visible structures from libcrypto's headers, which its binary interface fixes.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
@@ -142,16 +142,16 @@ struct PKCS7 {
   var length: Int
   var state: Int32
   var detached: Int32
-  /// The kind of the content, an `ASN1_OBJECT`.
+  /// The kind of content, an `ASN1_OBJECT`.
   var type: OpaquePointer?
   var d: Content
 
-  /// The union of what an envelope can hold: a pointer in each case.
+  /// The union of what an envelope can contain: a pointer in each case.
   struct Content {
-    /// Of an envelope of signed data.
+    /// For an envelope of signed data.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
 
-    /// Of the content within, an `ASN1_OCTET_STRING`.
+    /// For the content inside, an `ASN1_OCTET_STRING`.
     var data: OpaquePointer? {
       get { sign.map { OpaquePointer($0) } }
       set { sign = newValue.map { UnsafeMutablePointer($0) } }

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// libcrypto's calls for numbers, keys, digests and signatures, declared by hand instead of imported from its headers: a
-// module that imports C makes every app that could import ExternalAccessory need that C module too, and its headers. The
+// libcrypto's calls for numbers, keys, digests and signatures, declared by hand instead of imported from its headers:
+// if a module imports C, every app that can import ExternalAccessory also needs that C module and its headers. The
 // names are libcrypto's. A test compares the declarations' types and constants with the headers.
 
 @_extern(c) func BN_CTX_free(_ c: OpaquePointer?)
