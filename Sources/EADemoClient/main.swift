@@ -7,13 +7,13 @@
 //   EADemoClient com.example.echo 10k
 import ExternalAccessory
 
-/// Prints a line at once, so that a reader of the pipe sees what a table view would show.
+/// Prints a line immediately, so that a reader of the pipe sees what a table view would show.
 func show(_ line: String) {
   print(line)
   fflush(nil)
 }
 
-/// What the root view controller of EADemo does.
+/// The work of EADemo's root view controller.
 final class Demo: @unchecked Sendable {
   private let wanted: String
   private let payload: Data

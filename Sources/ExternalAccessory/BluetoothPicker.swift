@@ -45,7 +45,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Answers a Bluetooth picker. The world of a test does; without one there is no picker.
+/// Answers a Bluetooth picker. A test's world provides one; without it there is no picker.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose name matches, and calls `finish` with the outcome. On the loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)

@@ -59,7 +59,7 @@ open class EAAccessory: NSObject, @unchecked Sendable {
     set { delegateLock.withLock { delegateObject = newValue } }
   }
 
-  /// The accessory in the layout of Apple's framework.
+  /// The accessory's description in the layout of Apple's framework.
   open override var description: String {
     var identity = Profile.Identity(
       name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,

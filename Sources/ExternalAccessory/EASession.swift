@@ -25,7 +25,7 @@ open class EASession: NSObject, @unchecked Sendable {
   ///
   /// It does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// The last three are where the call is: do not pass them. Messages about the session name that place.
+  /// The last three arguments are the place of the call: do not pass them. Messages about the session name that place.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -37,8 +37,8 @@ open class EASession: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` as a value. A
-  /// call prefers the other one, which knows where it is.
+  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` as a value.
+  /// Calls prefer the other one, which knows where it was called.
   @_disfavoredOverload
   public init?(accessory: EAAccessory, forProtocol protocolString: String) {
     guard let pipe = Self.open(accessory, protocolString, at: nil) else { return nil }
@@ -57,8 +57,8 @@ open class EASession: NSObject, @unchecked Sendable {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The bytes from the accessory. The same object every time; the app opens it.
+  /// The bytes from the accessory. It is always the same object; the app opens it.
   open var inputStream: InputStream? { input }
-  /// The bytes to the accessory. The same object every time; the app opens it.
+  /// The bytes to the accessory. It is always the same object; the app opens it.
   open var outputStream: OutputStream? { output }
 }

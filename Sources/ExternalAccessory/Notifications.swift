@@ -19,7 +19,7 @@ public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 extension EAAccessoryManager {
   /// `Foundation.NSNotification.Name.EAAccessoryDidConnect` as a typed message.
   public struct AccessoryDidConnectMessage: NotificationCenter.MainActorMessage {
-    /// The object that posts it.
+    /// The object that posts the notification.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidConnect }
@@ -52,7 +52,7 @@ extension EAAccessoryManager {
 
   /// `Foundation.NSNotification.Name.EAAccessoryDidDisconnect` as a typed message.
   public struct AccessoryDidDisconnectMessage: NotificationCenter.MainActorMessage {
-    /// The object that posts it.
+    /// The object that posts the notification.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidDisconnect }

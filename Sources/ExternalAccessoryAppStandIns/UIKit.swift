@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`: the state of the app, and notifications when it changes. Nothing is on a screen.
+/// A stand-in for UIKit's `UIApplication`: the state of the app, and notifications when it changes. There is no screen.
 ///
 /// In a test it follows `SimulatedWorld.move(to:)`. In a program without a world it is always active and posts nothing.
 ///
@@ -75,6 +75,6 @@ public import Foundation
 
 /// A stand-in for UIKit's `UIViewController`, without a view.
 ///
-/// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes one. Apple's systems show the
-/// configuration on it; here the world answers and nothing is shown.
+/// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes one. Apple's systems show
+/// the configuration on it; here the world answers and nothing is shown.
 @MainActor open class UIViewController: NSObject {}

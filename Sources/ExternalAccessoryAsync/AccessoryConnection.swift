@@ -1,6 +1,6 @@
 public import ExternalAccessory
 
-/// A session for async code: write with `await`, read with `for try await`. Each waits for the accessory as necessary.
+/// A session for async code: write with `await`, read with `for try await`. Both wait for the accessory if necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")
@@ -26,7 +26,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. The last three are where the call is: do not pass them.
+  /// Opens a session and its streams. The last three arguments are the place of the call: do not pass them.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -68,7 +68,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// The bytes that arrived since the last call. Waits for some; returns nil when the session ended.
+      /// The bytes that arrived since the last call. Waits until there are some; returns nil when the session has
+      /// ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }
@@ -88,7 +89,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     }
   }
 
-  /// Writes all bytes, as fast as the accessory takes them.
+  /// Writes all bytes, as fast as the accessory accepts them.
   public func write(_ bytes: [UInt8]) async throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -119,9 +120,9 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   }
 }
 
-/// Lets a task wait for the next ``open()``. If nothing waits, the next ``wait()`` returns at once.
+/// Lets a task wait for the next ``open()``. If no task is waiting, the next ``wait()`` returns immediately.
 ///
-/// It uses `NSLock` and not the package's own lock, so that this module needs nothing but the public API.
+/// It uses `NSLock` instead of the package's own lock, so that this module needs only the public API.
 final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = false

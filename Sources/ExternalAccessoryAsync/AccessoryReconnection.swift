@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// Connections to one accessory, one after the other: each time the accessory comes back or its session ends, the next.
+/// Connections to one accessory, one after another: each time the accessory reconnects or its session ends, the next.
 ///
 /// ```swift
 /// for await connection in AccessoryReconnection(for: "com.example.protocol") {
@@ -14,11 +14,11 @@ import ExternalAccessory
 /// ```
 ///
 /// The sequence waits for the first accessory that offers the protocol, as long as it takes, and remembers its serial
-/// number. From then on it looks for that accessory only. When the body of the loop ends, the session is closed and the
+/// number. From then on it looks only for that accessory. When the body of the loop ends, the session is closed and the
 /// sequence tries to open another:
 ///
-/// - at once when the accessory connects;
-/// - at once when the app becomes active (`UIApplication.didBecomeActiveNotification`);
+/// - immediately when the accessory connects;
+/// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
 /// - otherwise after each `interval`. After `attempts` of these in a row without a session the sequence ends.
 ///
 /// A connect without protocols, the first half of a flicker, does not count as a connect, and neither does that of another
@@ -83,7 +83,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
     /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
     public mutating func next() async -> AccessoryConnection? {
-      // Before the first session there is nothing to come back: look once, then wait without a limit.
+      // Before the first session there is nothing to return to: look once, then wait without a limit.
       var isSearching = previous != nil
       var reason: Watch.Reason? = previous == nil ? .arrival : nil
       var failures = 0
@@ -124,7 +124,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// In the order of their importance: of several at once, ``next(within:on:)`` returns the first.
+  /// In order of importance: if there are several, ``next(within:on:)`` returns the first.
   enum Reason: Comparable {
     case arrival
     case activation
@@ -143,7 +143,7 @@ private final class Watch: @unchecked Sendable {
         guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
         if accessory.protocolStrings.contains(protocolString) { self?.add(.arrival) }
       },
-      // By its literal name, because UIKit is not everywhere that this module is.
+      // By its literal name, because UIKit is not available everywhere that this module is.
       center.addObserver(
         forName: Notification.Name("UIApplicationDidBecomeActiveNotification"), object: nil, queue: nil
       ) { [weak self] _ in self?.add(.activation) },
@@ -161,7 +161,7 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns at once with what happened since the last call, or waits for it, for `limit` at most.
+  /// Returns immediately with what happened since the last call; if nothing did, waits for up to `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

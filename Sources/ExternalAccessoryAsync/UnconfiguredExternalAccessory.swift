@@ -11,7 +11,7 @@ public import ExternalAccessory
 /// }
 /// ```
 ///
-/// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches of the
+/// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
 /// process. The names are those of the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
   /// A change of the accessories in range.
@@ -54,13 +54,13 @@ public typealias UnconfiguredExternalAccessory = EAWiFiUnconfiguredAccessory
 extension EAWiFiUnconfiguredAccessory {
   /// Why a configuration failed.
   public enum ConfigurationError: Error, Equatable {
-    /// The user cancelled it.
+    /// The user cancelled the configuration.
     case cancelled
     /// It failed.
     case failed
   }
 
-  /// Configures the accessory and waits for the result. All searches of the process end.
+  /// Configures the accessory and waits for the result. All searches in the process end.
   ///
   /// - Parameter viewController: where Apple's systems show the configuration; any object here.
   public func configure(on viewController: AnyObject) async throws(ConfigurationError) {

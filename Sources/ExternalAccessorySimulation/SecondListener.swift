@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has its own
-/// observers, its registrations count in the same counter, and it can open sessions.
+/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has its own observers
+/// and can open sessions, and its registrations count towards the app's.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")
@@ -16,7 +16,7 @@ import Foundation
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
-    /// Whether it is a connect.
+    /// Whether the notification is a connect.
     public let isConnect: Bool
     /// The name of the accessory.
     public let name: String
@@ -30,8 +30,8 @@ public final class SecondListener: @unchecked Sendable {
   private var list: [Notice] = []
   private var opened: [EASession] = []
 
-  /// A listener that is not registered yet. Where a protocol is named, it opens a session for it at each connect that
-  /// offers it.
+  /// A listener that is not registered yet. If a protocol is given, it opens a session for it at each connect of an
+  /// accessory that offers it.
   public init(opening wanted: String? = nil) {
     self.wanted = wanted
     for (name, isConnect) in [(Notification.Name.EAAccessoryDidConnect, true), (.EAAccessoryDidDisconnect, false)] {
@@ -45,12 +45,12 @@ public final class SecondListener: @unchecked Sendable {
 
   deinit { stop() }
 
-  /// The notifications it got, in order.
+  /// The notifications that the listener received, in order.
   public var notices: [Notice] { lock.withLock { list } }
-  /// The sessions that it opened.
+  /// The sessions that the listener opened.
   public var sessions: [EASession] { lock.withLock { opened } }
 
-  /// Registers for notifications, and opens sessions with accessories that are connected already.
+  /// Registers for notifications, and opens sessions with accessories that are already connected.
   public func register() {
     EAAccessoryManager.shared().registerForLocalNotifications()
     for accessory in EAAccessoryManager.shared().connectedAccessories { open(accessory) }
@@ -61,7 +61,7 @@ public final class SecondListener: @unchecked Sendable {
     for _ in 0..<times { EAAccessoryManager.shared().unregisterForLocalNotifications() }
   }
 
-  /// Closes its sessions and removes its observers. The registration stays as it is.
+  /// Closes the listener's sessions and removes its observers. The registration remains.
   public func stop() {
     let (tokens, sessions) = lock.withLock {
       defer { (self.tokens, opened) = ([], []) }

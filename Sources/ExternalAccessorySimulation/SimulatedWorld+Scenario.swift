@@ -21,9 +21,9 @@ extension SimulatedWorld {
   /// A step that kills, crashes or launches the app does so in the world first (``killApp(sessions:)``, ``launchApp()``).
   /// Another SDK in the app, and another app, are played by the world.
   ///
-  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session because
-  ///   its user wants it, look at its list of accessories. At `.ends` let go of the app's objects, at `.launches` make new
-  ///   ones.
+  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session
+  ///   because its user wants it, look at its list of accessories. At `.ends`, release the app's objects; at
+  ///   `.launches`, create new ones.
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
@@ -48,8 +48,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// Plays the scenario, with `app` called on the loop, and `sdk` for what another SDK in the app does; the world plays that
-  /// when it is nil.
+  /// Plays the scenario, with `app` called on the loop, and `sdk` called for what another SDK in the app does; if `sdk`
+  /// is nil, the world plays that.
   func play(
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {

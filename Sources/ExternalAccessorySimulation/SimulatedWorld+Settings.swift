@@ -33,12 +33,12 @@ extension SimulatedWorld {
     public var clock = Clock.virtual
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
-    /// The protocols that the app's Info.plist declares. Nil means an app without an Info.plist, which sees every
+    /// The protocols that the app's Info.plist declares. nil means an app without an Info.plist, which sees every
     /// accessory.
     public var declaredProtocols: [String]?
-    /// The background modes of its Info.plist.
+    /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []
-    /// How the system treats the app, where sources disagree or systems differ.
+    /// How the system treats the app, in points where sources disagree or systems differ.
     public var rules = AppRules()
     /// How Apple's framework reports events, where its documentation leaves that open or systems differ. Each of these
     /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
@@ -51,7 +51,7 @@ extension SimulatedWorld {
     public var keepsTranscript = false
     /// The delay of a cable.
     public var latency = Duration.zero
-    /// The rate of a cable each way, in bytes per second; unlimited if nil.
+    /// The rate of a cable in each direction, in bytes per second; nil means unlimited.
     public var bytesPerSecond: Int?
 
     /// The scenario, if these settings were made from one; see ``SimulatedWorld/playScenario(asking:)``.

@@ -88,7 +88,7 @@ extension SimulatedWorld {
       return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
     }
     guard next <= wait.end else {
-      // Threads and tasks of the app may take a moment for the last events.
+      // The app's threads and tasks may take a moment to handle the last events.
       let begin = wait.overSince ?? Date()
       wait.overSince = begin
       return Date().timeIntervalSince(begin) > Self.deliveryTimeout ? .over : .idle
@@ -106,7 +106,7 @@ extension SimulatedWorld {
     let begin = Date()
   }
 
-  /// Whether the app still reads, or gets more bytes to read, before time may pass.
+  /// Whether the app is still reading, or has more bytes to read, before time may pass.
   private func appReads(_ readers: inout Readers) async -> Bool {
     let (begin, first) = (Date(), realm.reading)
     if isAwaited(first, readers) {
@@ -134,7 +134,7 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Waits until the main queue has run everything in it, and everything that this added.
+  /// Waits until the main queue has run everything in it, including what that added.
   private func drainMain() async {
     repeat {
       await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
@@ -216,7 +216,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// Runs the run loop on the main thread. On another thread waits for the main queue and runs that thread's run loop.
+  /// On the main thread, runs the run loop. On another thread, waits for the main queue and runs that thread's run
+  /// loop.
   private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty

@@ -26,14 +26,14 @@ extension SimulatedWorld {
     }
   }
 
-  /// The state of the app; nil while it does not run.
+  /// The state of the app; nil while it is not running.
   public var appState: AppState? { perform { [realm] _ in realm.app?.state } }
 
   private func tellApp(_ step: UIApplication.Step) {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }
   }
 
-  /// The world ends: `UIApplication` is active again, without notifications.
+  /// The world is ending: `UIApplication` becomes active again, without notifications.
   func endLife() {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.reset() } }
   }
@@ -50,8 +50,8 @@ extension SimulatedWorld {
     case fail(EABluetoothAccessoryPickerError.Code)
   }
 
-  /// Sets how the user answers the Bluetooth picker. It offers the accessories of the world that are not plugged in:
-  /// `answer` gets their names. A chosen name that was not offered fails with `resultNotFound`.
+  /// Sets how the user answers the Bluetooth picker. The picker offers the accessories of the world that are not
+  /// plugged in, and `answer` receives their names. A chosen name that was not offered fails with `resultNotFound`.
   public func answerPicker(_ answer: @escaping @Sendable (_ names: [String]) -> PickerAnswer) {
     let user = PickerUser(self, answer)
     perform { [realm] _ in realm.picker = user }
@@ -100,13 +100,13 @@ extension SimulatedWorld {
   /// Removes an unconfigured accessory.
   public func removeUnconfigured(_ accessory: EAWiFiUnconfiguredAccessory) { realm.air.disappear(accessory) }
 
-  /// The accessory that the app is having configured.
+  /// The accessory that the app is configuring.
   public var underConfiguration: EAWiFiUnconfiguredAccessory? { realm.air.underConfiguration }
 
   /// Ends the configuration.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
-  /// Switches Wi-Fi on or off. It starts switched on.
+  /// Turns Wi-Fi on or off. It is on at the start.
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 
@@ -121,7 +121,7 @@ extension SimulatedWorld {
 /// app = App()                   // registers, and reads connectedAccessories
 /// ```
 ///
-/// A test has one process, so the objects of the killed app stay until the test releases them. They get nothing any
+/// A test has one process, so the objects of the killed app stay until the test releases them. They receive nothing any
 /// more: no notification, no stream event, no completion. Their streams are closed. Observers that they leave in
 /// `NotificationCenter` would get the new app's notifications, which is impossible in a real process: remove them.
 extension SimulatedWorld {
@@ -129,19 +129,19 @@ extension SimulatedWorld {
   public enum SessionsOfEndedApp: Sendable {
     /// The device closes them, and the accessory is notified.
     case closed
-    /// The device keeps them, as some systems were seen to do: the accessory believes that the app is there. To the app
-    /// that is launched next they are those of another app, for which `AppRules.otherApps` holds.
+    /// The device keeps them, as some systems were seen to do: the accessory believes that the app is still there. To
+    /// the app that is launched next, they are another app's sessions, to which `AppRules.otherApps` applies.
     case left
   }
 
-  /// Ends the app as the system or the user does: without a warning, and with its sessions open.
-  /// What the app wrote before is still sent.
+  /// Ends the app as the system or the user would: without a warning, and with its sessions open. What the app wrote
+  /// earlier is still sent.
   public func killApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: false) }
     endProcess("was killed", sessions)
   }
 
-  /// Ends the app as a crash does. Bytes that it wrote and that have not left the device are lost.
+  /// Ends the app as a crash would. Bytes that it wrote and that have not left the device are lost.
   public func crashApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: true) }
     endProcess("crashed", sessions)

@@ -8,8 +8,8 @@ import Foundation
 import LinuxIO
 import Testing
 
-/// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls it;
-/// the app under test uses Apple's API only.
+/// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls
+/// it; the app under test uses only Apple's API.
 ///
 /// ```swift
 /// try await withSimulatedWorld { world in
@@ -73,7 +73,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   private static let count = Locked(0)
 
-  /// How messages call the next world: by its test, and by its number in this process.
+  /// How messages refer to the next world: by its test, and by its number in this process.
   private static func nextName() -> String {
     let number = count.withLock { count -> Int in
       count += 1
@@ -84,7 +84,8 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   deinit { end() }
 
-  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls it.
+  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls
+  /// this.
   ///
   /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the next
   /// test.
@@ -137,7 +138,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - profile: the name or the path.
-  ///   - quirks: quirks as for `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes: without
+  ///   - quirks: quirks in the form of `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes:
+  ///     without
   ///     protocols, then it disconnects, then it connects with its protocols.
   /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
@@ -156,8 +158,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// All accessories that were added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// Opens a session in another app of the device, and returns whether that worked. `Settings.rules.otherApps` determines
-  /// what this means for the app under test.
+  /// Opens a session in another app on the device, and returns whether that succeeded. `Settings.rules.otherApps`
+  /// determines what this means for the app under test.
   @discardableResult
   public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
     perform { [self] inner in
@@ -190,8 +192,8 @@ public final class SimulatedWorld: @unchecked Sendable {
     events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
   }
 
-  /// What the app did wrong, a sentence each: unregistered too often, wrote without space, read without bytes, released a
-  /// session with a stream open. A test can require that it is empty.
+  /// What the app did wrong, one sentence each: unregistered too often, wrote without space, read without bytes,
+  /// released a session with a stream open. A test can require that this list is empty.
   public var misuses: [String] { realm.misuses }
 
   /// A sentence for each session that is still open.
@@ -201,7 +203,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   public var registrationCount: Int { perform { [realm] _ in realm.app?.registrationCount ?? 0 } }
 }
 
-/// Test libraries print the values of a failed expectation with `Mirror`. What a world contains belongs to its loop and
+/// Test libraries print the values of a failed expectation with `Mirror`. A world's contents belong to its loop and
 /// must not be read on another thread.
 extension SimulatedWorld: CustomReflectable {
   /// Empty.

@@ -2,7 +2,7 @@ import AccessorySessions
 import Foundation
 import Testing
 
-/// Makes a world, runs `body` in it, and ends it.
+/// Creates a world, runs `body` in it, and ends it.
 ///
 /// A process has one `EAAccessoryManager`, so worlds exist one at a time: tests that run in parallel wait for each other.
 ///
@@ -30,7 +30,7 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// A call inside the `body` of another. It would wait for the outer world to end, which waits for it.
+/// A call inside the `body` of another. It would wait for the outer world to end, which waits for this call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
@@ -38,8 +38,8 @@ struct NestedWorldError: Error, CustomStringConvertible {
 
 /// The body of a test, run so that the test library passes failures here and the timeline can be added to them.
 ///
-/// The task that makes this object also runs the body, on the actor that the body was written for. The compiler cannot see
-/// that through the test library's closure, hence `@unchecked Sendable`.
+/// The task that creates this object also runs the body, on the actor that the body was written for. The compiler
+/// cannot see that through the test library's closure, hence `@unchecked Sendable`.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
@@ -98,7 +98,7 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// At most the last so many lines of each are shown.
+  /// Only this many of the last lines of each are shown.
   private static let lineLimit = 500
 
   /// The part of the report that was not shown before.

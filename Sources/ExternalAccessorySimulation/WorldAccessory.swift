@@ -13,7 +13,7 @@ public import IAP2
 /// await world.settle()
 /// ```
 ///
-/// It handles its sessions as its profile says, unless ``behave(_:)`` or ``takeSessions()`` is called.
+/// It handles its sessions according to its profile, unless ``behave(_:)`` or ``takeSessions()`` is called.
 public final class WorldAccessory: @unchecked Sendable {
   /// Its profile.
   public let profile: Profile
@@ -54,14 +54,14 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Plugs it in.
   public func plugIn() { perform(.accessory(.plugIn, of: name)) }
 
-  /// Unplugs it: bytes in transit are still delivered.
+  /// Unplugs the accessory: bytes in transit are still delivered.
   public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
-  /// Pulls its cable: bytes in transit are lost. If `unnoticed`, the device still shows the accessory as connected,
-  /// until something that it sends is not acknowledged.
+  /// Pulls the accessory's cable: bytes in transit are lost. If `unnoticed`, the device still shows the accessory as
+  /// connected, until something that it sends is not acknowledged.
   public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
-  /// Whether it is plugged in.
+  /// Whether the accessory is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }
 
   /// Makes the device reset the link: the accessory disconnects and connects again without being unplugged.
@@ -69,10 +69,10 @@ public final class WorldAccessory: @unchecked Sendable {
 
   // MARK: Sessions
 
-  /// Closes its sessions and stays connected.
+  /// Closes the accessory's sessions; the accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Forgets its sessions without closing them: they stay open in the app, and nothing is answered on them.
+  /// Forgets the accessory's sessions without closing them: they stay open in the app, but nothing is answered in them.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Handles sessions that are opened from now on with this behavior.
@@ -128,12 +128,12 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
 
   /// The protocol.
   public var protocolName: String { session.protocolName }
-  /// Whether it is open.
+  /// Whether the session is open.
   public var isOpen: Bool { entrance.sync { session.isOpen } }
   /// All bytes that the accessory has read.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app. What does not fit now is sent as soon as there is room.
+  /// Sends bytes to the app. Bytes that do not fit now are sent as soon as there is room.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes
@@ -141,10 +141,10 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// The number of bytes that still wait for room.
+  /// The number of bytes that are still waiting for room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// While it is true the accessory reads nothing, so that the app's writes soon find no room.
+  /// While this is true, the accessory reads nothing, so that the app's writes soon find no room.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {

@@ -15,8 +15,8 @@ extension XCTestCase {
   /// }
   /// ```
   ///
-  /// A synchronous test runs the main run loop on the main thread, so that timers and streams of the app work as in an
-  /// app. The test may also be async.
+  /// A synchronous test runs the main run loop on the main thread, so that the app's timers and streams work as they do
+  /// in an app. The test may also be async.
   public func simulatedWorld(_ settings: SimulatedWorld.Settings = SimulatedWorld.Settings()) throws -> SimulatedWorld {
     let world = try SimulatedWorld(settings)
     // XCTest keeps the teardown blocks until all tests have run, so the world is released explicitly.

@@ -34,9 +34,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let main = MainDelivery()
   /// The behaviors that Apple's documentation leaves open.
   package let settings: FrameworkSettings
-  /// The number of stream events that were signalled and that no run loop has delivered yet.
+  /// The number of stream events that were signalled but not delivered by any run loop yet.
   let signals = Locked(0)
-  /// Whether the app runs. Streams of a suspended app deliver their events when it runs again.
+  /// Whether the app is running. A suspended app's streams deliver their events when it runs again.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
@@ -46,8 +46,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// Counts the launches of the app: events that wait for the main thread when the app is killed are not for the next
-  /// one.
+  /// Counts the launches of the app: events that were waiting for the main thread when the app was killed are not for
+  /// the next launch.
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. On the loop only.
   private var objects: [Int: EAAccessory] = [:]
@@ -62,7 +62,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// A realm without a device: see ``look(at:as:)``.
   ///
-  /// - Parameter world: how messages call the world that this is; empty for the local accessories.
+  /// - Parameter world: how messages refer to this world; empty for the local accessories.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
     self.entrance = entrance
     self.settings = settings
@@ -78,7 +78,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app; nil while it does not run. On the loop.
+  /// The app; nil while it is not running. On the loop.
   package var app: AppView? { appView }
 
   /// The app's process ends, as when the system kills it or it crashes: it gets no more events, and its streams fail.
@@ -98,7 +98,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return ended
   }
 
-  /// What the app wrote goes out now, or is lost. On the loop.
+  /// What the app wrote is sent now, or is lost. On the loop.
   package func settleUnsent(isLost: Bool) {
     for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
   }
@@ -109,7 +109,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
-  /// What the app sees; empty outside of ``look(at:as:)`` and ``end()``. On the loop.
+  /// What the app sees; empty outside ``look(at:as:)`` and ``end()``. On the loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
   /// Disconnects the realm from the device. Until then the app view and the realm retain each other. Accessories that
@@ -183,7 +183,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return entrance.sync { earlier + (appView?.misuses ?? []) } + noted.withLock { $0.texts }
   }
 
-  /// Looks for streams on run loops that never run. Where one may be such, waits until it is known.
+  /// Looks for streams on run loops that never run. If there may be one, waits until it is certain.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -199,7 +199,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// How many misuses are printed; the rest can be read.
+  /// How many misuses are printed; all of them can be read.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {
@@ -224,7 +224,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     tell {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
-      // Foundation keeps observers of the typed message separate: they do not receive the notification.
+      // Foundation treats observers of the typed message separately: they do not receive the notification.
       MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
     }
   }
@@ -258,7 +258,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
 
-  /// In a later turn, so that the notification and the delegate call of one disconnect carry the same object.
+  /// In a later turn, so that the notification and the delegate call for one disconnect carry the same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
   }
@@ -271,8 +271,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// Test libraries print the values of a failed expectation with `Mirror`, and an accessory leads here. What the realm
-/// contains belongs to its loop and must not be read on another thread.
+/// Test libraries print the values of a failed expectation with `Mirror`, which reaches this object through an
+/// accessory. The realm's contents belong to its loop and must not be read on another thread.
 extension AccessoryRealm: CustomReflectable {
   /// Empty.
   package var customMirror: Mirror { Mirror(self, children: []) }
@@ -282,7 +282,7 @@ extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signalled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app has read in all of its sessions. A test does not wait for a suspended app.
+  /// How far the app has read in all its sessions. A test does not wait for a suspended app.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

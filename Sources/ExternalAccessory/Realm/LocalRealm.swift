@@ -9,8 +9,8 @@ import CoreFoundation
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls: the local accessories, and those at the addresses of
-/// `EASIM_ENDPOINTS`, in real time on a thread of their own.
+/// The realm of a program that no test controls: the local accessories, and those at the addresses in
+/// `EASIM_ENDPOINTS`, in real time on a separate thread.
 ///
 /// | variable | meaning |
 /// |---|---|
@@ -21,9 +21,9 @@ internal import LinuxIO
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
-/// The reasons for an empty list, for a session that is nil, and for an alert are printed to stderr.
+/// The reasons for an empty list, for a nil session, and for an alert are printed to stderr.
 enum LocalRealm {
-  /// How long a program waits, at its first use of the manager, for the accessories that are plugged in already. As at
+  /// How long a program waits, when it first uses the manager, for the accessories that are already plugged in. As at
   /// the launch of an app, these are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
@@ -36,11 +36,11 @@ enum LocalRealm {
 
     init(_ device: Device) { self.device = device }
 
-    /// Whether every accessory that could be connected to at once has been published.
+    /// Whether every accessory that could be connected immediately has been published.
     var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
-  /// The loop of the one realm of the local accessories.
+  /// The loop of the local accessories' realm.
   private static let loop = Result { try EpollLoop() }
 
   static func make() -> AccessoryRealm {
@@ -48,7 +48,8 @@ enum LocalRealm {
       try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
-      // A program that calls exit() takes its libraries down while its other threads run; this one must not be in them.
+      // A program that calls exit() tears down its libraries while its other threads run, so this thread must not be
+      // using them.
       atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
@@ -98,7 +99,7 @@ enum LocalRealm {
     do {
       let dialer = try MediumTable.linked.makeDialer(
         to: address, for: holder.device, on: loop, options: options,
-        // Only connects to accessories that the app can see, and leaves the others to other hosts.
+        // Connects only to accessories that the app can see, and leaves the others to other hosts.
         wanted: .every { accessory in
           app.rules.visibility == .all
             || accessory.protocols.map { offered in
@@ -145,7 +146,7 @@ enum LocalRealm {
       settings.rules.undeclaredSessions = .allowed
     }
     defer {
-      // Only for a named file: the file beside the program is in the bundle already.
+      // Only for a named file: the file next to the program is already in the bundle.
       if variable("EASIM_INFO_PLIST") != nil, let declared = settings.manifest.declaredProtocols {
         BundleDeclarations(protocols: declared, modes: settings.manifest.backgroundModes).apply()
       }
@@ -163,7 +164,7 @@ enum LocalRealm {
     return settings
   }
 
-  /// Beside the program; and, for a program in `X.app/Contents/Linux/`, in its bundle.
+  /// Next to the program or, for a program in `X.app/Contents/Linux/`, in its bundle.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()
@@ -184,9 +185,9 @@ enum LocalRealm {
 /// The accessory settings in `Bundle.main.infoDictionary`. Clients read them themselves, so they must agree with the
 /// declarations that the device uses.
 ///
-/// On Linux the dictionary is empty unless there is an Info.plist beside the program. CoreFoundation creates it once,
-/// mutable, and keeps it, so later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)` return
-/// the values that are set here.
+/// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
+/// mutable, and keeps it, so later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)` return the
+/// values that are set here.
 package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?
   private var modes: [String]?
@@ -197,7 +198,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     self.modes = modes.isEmpty ? nil : modes
   }
 
-  /// What the main bundle says now.
+  /// What the main bundle currently declares.
   package static var current: BundleDeclarations {
     let info = Bundle.main.infoDictionary
     var now = BundleDeclarations(protocols: [], modes: [])
@@ -206,11 +207,11 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle say this. Returns whether it does now.
+  /// Makes the main bundle declare this. Returns whether it does now.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The object is mutable, although CoreFoundation's type for it is the immutable one.
+    // The object is mutable, although CoreFoundation declares it as the immutable type.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)

@@ -2,7 +2,7 @@ package import AccessoryCore
 import Foundation
 package import LinuxIO
 
-/// Runs work of the app's threads on the loop.
+/// Runs work from the app's threads on the loop.
 package protocol LoopEntrance: AnyObject, Sendable {
   /// The loop.
   var loop: any EventLoop { get }
@@ -12,7 +12,7 @@ package protocol LoopEntrance: AnyObject, Sendable {
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
-/// For a loop with a thread of its own: the local accessories, and worlds in real time.
+/// For a loop with its own thread: the local accessories, and worlds in real time.
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 
@@ -27,7 +27,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop.
   package var loop: any EventLoop { epoll }
 
-  /// Blocks until the loop's thread has run `body`. On that thread it runs at once.
+  /// Blocks until the loop's thread has run `body`. On that thread it runs immediately.
   package func sync<Value>(_ body: () -> Value) -> Value {
     if epoll.isCurrent { return body() }
     let done = DispatchSemaphore(value: 0)
@@ -48,7 +48,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
   /// The body that the caller waits for. It is removed before the caller continues, so that the loop, which may release
-  /// the work later, does not release anything that the body captured.
+  /// the work later, releases nothing that the body captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -60,7 +60,8 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// For a loop without a thread: the thread that has the lock is on the loop, and time passes only in ``run(until:)``.
+/// For a loop without a thread: whichever thread holds the lock is on the loop, and time passes only in
+/// ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop
   /// Recursive, because work on the loop may call ``sync(_:)`` again.
@@ -84,8 +85,8 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work up to an instant; the time is then at most that instant. Traps if work makes more work at the same
-  /// instant without end, which is a bug of this package.
+  /// Runs all work up to an instant; the time is then at most that instant. Traps if work keeps creating more work at
+  /// the same instant, which is a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

@@ -3,8 +3,8 @@ import Foundation
 
 /// Runs work on the main thread, in order: notifications, delegates, picker completions.
 ///
-/// It uses `OperationQueue.main`. An observer that asked for the main queue is waited for, and waiting for it in a block
-/// of `DispatchQueue.main` would never end.
+/// It uses `OperationQueue.main`, because an observer that asked for the main queue is waited for, and waiting for it
+/// in a block of `DispatchQueue.main` would never end.
 package final class MainDelivery: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [() -> Void] = []
@@ -18,7 +18,8 @@ package final class MainDelivery: @unchecked Sendable {
   }
 
   /// Queues `body` unless the main run loop is running by then, because a running main run loop does the same work by
-  /// itself. `begin` is called on the main queue in either case. From any thread; a caller has at most one nudge queued.
+  /// itself. `begin` is called on the main queue in either case. May be called from any thread; a caller has at most
+  /// one call queued.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     lock.withLock { nudges += 1 }
     DispatchQueue.main.async { [self] in
@@ -34,7 +35,7 @@ package final class MainDelivery: @unchecked Sendable {
     return key
   }()
 
-  /// Whether the caller is on the main queue, on whichever thread that is, or on the main thread.
+  /// Whether the caller is on the main queue (on whichever thread that is) or on the main thread.
   package static var isOnMainQueue: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }
@@ -42,7 +43,7 @@ package final class MainDelivery: @unchecked Sendable {
   /// Whether all work is done.
   package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isBusy && nudges == 0 } }
 
-  /// How much work is queued.
+  /// How many pieces of work are queued.
   package var backlog: Int { lock.withLock { waiting.count + nudges } }
 
   /// One operation for each piece of work, so that the main run loop gets its turn between two of them.

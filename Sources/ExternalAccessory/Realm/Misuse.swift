@@ -9,10 +9,10 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
   /// A second session for one protocol of one accessory, while the first is in use.
   case secondSession(String, first: SessionOpening, second: SessionOpening)
-  /// Something about one stream of a session.
+  /// A misuse of one stream of a session.
   case stream(String, StreamMisuse)
 
-  /// A sentence: what the app did on which protocol, what Apple's systems do then, and what to do instead.
+  /// A sentence: what the app did and for which protocol, what Apple's systems do then, and what to do instead.
   package var description: String {
     switch self {
     case .readWithoutBytes(let name):
@@ -38,9 +38,9 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
 /// What an app can do wrong with one stream.
 package enum StreamMisuse: Hashable, Sendable {
-  /// It is scheduled and open and has no delegate.
+  /// The stream is scheduled and open, but has no delegate.
   case ownDelegate
-  /// No run loop that it is scheduled in runs.
+  /// None of the run loops in which the stream is scheduled is running.
   case deadLoop
 }
 

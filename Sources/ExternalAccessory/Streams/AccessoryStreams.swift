@@ -86,6 +86,6 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. They are after the end: they return the remaining bytes, or the error.
+  /// Whether reads and writes are allowed. They still are after the end: they return the remaining bytes, or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

@@ -6,16 +6,16 @@ internal import IAP2
 
 /// Carries the bytes of one session between the loop that owns the session and the app's threads that use its streams.
 ///
-/// Each direction has a bounded buffer. When the app does not read, the pipe stops reading from the session, whose packets
-/// are then no longer acknowledged. When the wire is slow, `write` takes fewer bytes, as streams do.
+/// Each direction has a bounded buffer. If the app does not read, the pipe stops reading from the session, whose
+/// packets are then no longer acknowledged. If the wire is slow, `write` takes fewer bytes, as streams do.
 ///
 /// The session ends in one of two ways. The app releases it, as ``SessionLifetime`` defines, and everything written
 /// before is still sent. Or the accessory ends it, and both streams report the end after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
-  /// What the loop has left in the session because `incoming` was full.
+  /// What the loop left in the session because `incoming` was full.
   private enum Backlog {
     case none
-    /// There are bytes in the session, and nothing is on its way to fetch them.
+    /// There are bytes in the session, and nothing is about to fetch them.
     case waiting
     /// The loop is about to fetch them.
     case coming
@@ -23,7 +23,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   let connectionID: Int
   let protocolName: String
-  /// Where the app opened it.
+  /// Where the app opened the session.
   let opening: SessionOpening
   let input: StreamPort
   let output: StreamPort
@@ -82,7 +82,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
-  /// A stream object is gone. This counts as closing it, except under the rule that requires `close()`.
+  /// A stream object was released. This counts as closing the stream, except under the rule that requires `close()`.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
     let status = port.status
@@ -93,7 +93,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     port.invalidate()
   }
 
-  /// Once for a session, and not after the accessory ended it.
+  /// Called once for a session, and not after the accessory ended it.
   private func noteNeglect() {
     let isFirst = lock.withLock { () -> Bool in
       defer { wasNeglectNoted = true }
@@ -121,7 +121,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
-  /// The session object is gone.
+  /// The session object was released.
   func released() { settle(lock.withLock { lifetime.released() }) }
 
   private func settle(_ isDone: Bool) {
@@ -134,19 +134,19 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   var hasBytes: Bool { lock.withLock { !incoming.isEmpty } }
 
-  /// With ``FrameworkSettings/LossEvent/silence`` there still seems to be room after the accessory is gone.
+  /// With ``FrameworkSettings/LossEvent/silence``, there still seems to be room after the accessory is gone.
   var hasRoom: Bool {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
-  /// What streams return from `read`: 0 for the end as well as for nothing yet.
+  /// What streams return from `read`: 0 means either the end or no bytes yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
       let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
       if fetches { backlog = .coming }
-      // The port changes under this lock everywhere, so that bytes that arrive now are not hidden by an older look.
+      // The port changes only under this lock, so that bytes that arrive now are not hidden by an outdated check.
       input.wasUsed(isReady: !incoming.isEmpty)
       return (count, fetches, count == 0 && !isOver && target.count > 0)
     }
@@ -183,7 +183,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     output.deliverAllOnMain()
   }
 
-  /// The app runs again: delivers the events of the time while it was suspended.
+  /// The app runs again: delivers the events that occurred while it was suspended.
   func resume() {
     input.signalIfDue()
     output.signalIfDue()
@@ -191,16 +191,16 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   // MARK: The loop
 
-  /// What the app wrote goes out now, as far as the wire takes it.
+  /// What the app wrote is sent now, as far as the wire accepts it.
   func flush() { push() }
 
-  /// What the app wrote and the session has not taken is lost.
+  /// What the app wrote and the session has not accepted is lost.
   func dropUnsent() {
     lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// The app's process is gone: no more reads, writes and events.
+  /// The app's process has ended: no more reads, writes and events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -265,21 +265,21 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // In a later turn, because the disconnect of this turn looks for the sessions that it ended.
+    // In a later turn, because this turn's disconnect looks for the sessions that it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
 
 /// How far an app has read the bytes that arrived for it.
 package struct Reading {
-  /// Whether bytes wait in an open stream.
+  /// Whether bytes are waiting in an open stream.
   package var isBehind = false
-  /// Whether the loop is about to bring more.
+  /// Whether the loop is about to bring more bytes.
   package var isFetching = false
   /// The number of reads.
   package var count = 0
 
-  /// Of two sessions together.
+  /// For two sessions combined.
   static func + (one: Reading, other: Reading) -> Reading {
     Reading(
       isBehind: one.isBehind || other.isBehind, isFetching: one.isFetching || other.isFetching,
@@ -293,7 +293,7 @@ extension SessionPipe: CustomReflectable {
 }
 
 extension SessionEnd {
-  /// Whether the accessory disconnected, rather than only ended the session.
+  /// Whether the accessory disconnected, rather than merely ending the session.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true
@@ -314,14 +314,14 @@ struct ByteBuffer {
   var isEmpty: Bool { bytes.isEmpty }
   var room: Int { max(0, capacity - count) }
 
-  /// Appends as much as there is room for, or everything if `isForced`. Returns how much that was.
+  /// Appends as much as there is room for, or everything if `isForced`. Returns the number of bytes.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
     return taken
   }
 
-  /// Moves as much as fits to `target`. Returns how much that was.
+  /// Moves as much as fits to `target`. Returns the number of bytes.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
     bytes.consume { span in
       let taken = min(span.byteCount, target.count)

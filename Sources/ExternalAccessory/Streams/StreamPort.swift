@@ -2,7 +2,7 @@ internal import AccessoryCore
 import CoreFoundation
 import Foundation
 
-/// Delivers the events of one stream to its delegate, on the run loops that the stream is scheduled in.
+/// Delivers the events of one stream to its delegate, on the run loops in which the stream is scheduled.
 ///
 /// ``StreamState`` decides which event is next. The port then signals a run-loop source; the run loop performs the
 /// source, and each performance delivers one event, so that a busy stream shares its run loop with others.
@@ -12,13 +12,13 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// It is the loop of a thread that drains the main queue, and was added along with the main loop.
+    /// This is the loop of a thread that drains the main queue, and was added together with the main loop.
     var isBesideMain = false
   }
 
   /// The receiver of the events.
   private enum Listener {
-    /// The stream itself: no delegate was set, or nil, which on Apple's systems has this effect.
+    /// The stream itself: either no delegate was set, or it was set to nil, which has this effect on Apple's systems.
     case stream
     /// The app's delegate.
     case app
@@ -36,16 +36,16 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// Whether a delegate was set. Reading the weak reference retains the delegate for a moment, perhaps as its last owner,
-  /// and its deinit may call this port. So the reference is read only where it can be released outside of the lock.
+  /// Whether a delegate was set. Reading the weak reference briefly retains the delegate, perhaps as its last owner,
+  /// and its deinit may call this port. The reference is therefore read only where it can be released outside the lock.
   private var listener = Listener.stream
-  /// The misuses of this stream that were reported already.
+  /// The misuses of this stream that have already been reported.
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
   /// Schedules in run loops of other threads, until those threads have added the source.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
-  /// The source is signalled, and no run loop has performed it yet.
+  /// The source is signalled, but no run loop has performed it yet.
   private var isSignalled = false
   /// A block on the main queue will deliver what the main run loop does not. One at a time: a busy main run loop takes
   /// blocks from its queue more slowly than its sources are signalled.
@@ -60,7 +60,7 @@ final class StreamPort: @unchecked Sendable {
     isAppRunning = realm.isAppRunning
   }
 
-  /// Sets the stream that delegates are called with. It is not retained.
+  /// Sets the stream that is passed to delegates. It is not retained.
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
@@ -106,16 +106,16 @@ final class StreamPort: @unchecked Sendable {
   /// Bytes arrived, or there is room again.
   func becomeReady() { change { $0.becomeReady() } }
 
-  /// The app read or wrote; `isReady` says whether there are bytes or room left.
+  /// The app read or wrote; `isReady` tells whether there are bytes or room left.
   func wasUsed(isReady: Bool) { change { $0.wasUsed(isReady: isReady) } }
 
-  /// No more bytes come.
+  /// No more bytes arrive.
   func end() { change { $0.end() } }
 
   /// The stream failed. The delegate gets an event if `isEvent`; otherwise only the status shows it.
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
-  /// The stream object is gone.
+  /// The stream object was released.
   func invalidate() {
     let last = lock.withLock { () -> CFRunLoopSource? in
       defer { source = nil }
@@ -132,7 +132,7 @@ final class StreamPort: @unchecked Sendable {
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if Self.isBesideMain(loop) {
-      // The loop of this thread, too, because the app may run it from here.
+      // Also the loop of this thread, because the app may run it from here.
       add(Schedule(loop: .main, core: CFRunLoopGetMain(), mode: mode))
       return add(Schedule(loop: loop, core: CFRunLoopGetCurrent(), mode: mode, isBesideMain: true))
     }
@@ -175,8 +175,8 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Whether the main queue's current thread asks for its own run loop. Under Swift Testing and in an async `main`
-  /// this is not the main thread, and nothing runs its loop, so the main loop is used instead.
+  /// Whether the main queue's current thread asks for its own run loop. Under Swift Testing and in an async `main` this
+  /// is not the main thread, and its loop is never run, so the main loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -201,7 +201,7 @@ final class StreamPort: @unchecked Sendable {
     }
     guard let source else { return }
     CFRunLoopAddSource(schedule.core, source, schedule.mode.core)
-    // An earlier signal may be pending, on a loop that does not run.
+    // An earlier signal may be pending on a loop that is not running.
     signalIfDue(wakesAgain: true)
   }
 
@@ -243,7 +243,7 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // A main run loop that runs performs its source itself, and in the right mode.
+    // A running main run loop performs its source itself, in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
@@ -258,7 +258,7 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  /// Returns whether it was noted now.
+  /// Returns whether the misuse was newly recorded.
   @discardableResult
   private func noteOnce(_ misuse: StreamMisuse) -> Bool {
     let isFirst = lock.withLock { noted.insert(misuse).inserted }
@@ -303,7 +303,7 @@ final class StreamPort: @unchecked Sendable {
   /// Delivers the next event. Returns whether there was one.
   @discardableResult
   private func deliver() -> Bool {
-    // Delegate and stream are released outside of the lock: this may be their last reference, and their deinit may take
+    // Delegate and stream are released outside the lock: this may be their last reference, and their deinit may take
     // the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }
@@ -326,12 +326,13 @@ final class StreamPort: @unchecked Sendable {
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Checks the loops again when they have had time to run.
+  /// Checks the loops again after they have had time to run.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// Since when events wait for loops of which none runs; nil if there are no such events, or this was reported.
+  /// Since when events have been waiting for loops of which none is running; nil if there are no such events, or they
+  /// were already reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }
@@ -340,17 +341,17 @@ extension StreamPort {
     }
   }
 
-  /// Notes a misuse if events have waited long enough.
+  /// Records a misuse if events have waited long enough.
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // Not before it can be read: a reader of the misuses waits for it while another thread reports it.
+    // Only once it can be read: a reader of the misuses waits for this one while another thread reports it.
     lock.withLock { watch.end() }
   }
 }
 
 extension RunLoop.Mode {
-  /// The mode as CoreFoundation knows it. It recognises the common modes by their address, not by their name.
+  /// The mode in CoreFoundation's form. It recognises the common modes by address, not by name.
   fileprivate var core: CFString? {
     self == .common ? kCFRunLoopCommonModes : CFStringCreateWithCString(nil, rawValue, 0x0800_0100)
   }

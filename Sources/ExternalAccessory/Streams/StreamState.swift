@@ -10,22 +10,22 @@ import Foundation
 /// ```
 ///
 /// Besides the phase there are two independent facts: whether there is something to read or room to write
-/// (``Readiness``), and how the bytes ended (``Ending``). As on Apple's systems the delegate gets:
+/// (``Readiness``), and how the bytes ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
 /// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some;
 /// - `hasSpaceAvailable` once, and again only after a write;
-/// - `endEncountered` once, on an input stream only after everything was read; or `errorOccurred` once;
+/// - `endEncountered` once, on an input stream only after everything was read, or `errorOccurred` once;
 /// - nothing before `open()` and nothing after `close()`.
 ///
 /// An event stays pending until ``take(_:)``, however late the app sets a delegate, schedules or opens the stream.
 struct StreamState {
-  /// Which way the bytes go.
+  /// The direction of the bytes.
   enum Direction { case input, output }
 
   private enum Phase: Equatable {
     case notOpen
-    /// `open()` was called; the delegate has not got `openCompleted` yet.
+    /// `open()` was called, but the delegate has not received `openCompleted` yet.
     case opening
     case open
     case closed
@@ -34,7 +34,7 @@ struct StreamState {
   /// Bytes to read, or room to write.
   private enum Readiness: Equatable {
     case none
-    /// Ready, and the delegate was not notified yet.
+    /// Ready, but the delegate has not been notified yet.
     case due
     /// Ready, the delegate was notified, and the app has not read or written since.
     case told
@@ -83,7 +83,7 @@ struct StreamState {
     }
   }
 
-  /// No more bytes come, and an input stream has none left.
+  /// No more bytes arrive, and an input stream has none left.
   private var isAtEnd: Bool {
     switch ending {
     case .due(.endEncountered), .told(.endEncountered): direction == .output || readiness == .none
@@ -112,10 +112,10 @@ struct StreamState {
     if readiness == .none { readiness = .due }
   }
 
-  /// The app read or wrote; `isReady` says whether there are bytes or room left.
+  /// The app read or wrote; `isReady` tells whether there are bytes or room left.
   mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
 
-  /// No more bytes come.
+  /// No more bytes arrive.
   mutating func end() {
     if ending == .none { ending = .due(.endEncountered) }
   }
@@ -139,7 +139,7 @@ struct StreamState {
   }
 }
 
-/// Whether a stream's loops have ever taken an event, and since when the first one waits.
+/// Whether a stream's loops have ever taken an event, and since when the first one has been waiting.
 struct LoopWatch {
   /// How many seconds a thread has from its schedule to its first run of the loop.
   static let patience = 2.0
@@ -147,14 +147,14 @@ struct LoopWatch {
   private(set) var since: Date?
   private var isOver = false
 
-  /// An event waits. Returns whether it is the first.
+  /// An event is waiting. Returns whether it is the first.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()
     return true
   }
 
-  /// A loop took an event, so it runs.
+  /// A loop took an event, so it is running.
   mutating func end() {
     since = nil
     isOver = true

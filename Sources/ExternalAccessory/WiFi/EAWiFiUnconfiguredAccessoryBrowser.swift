@@ -43,7 +43,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   open var manufacturer: String { texts.manufacturer }
   /// The model.
   open var model: String { texts.model }
-  /// The name of its own network, which is used to configure it.
+  /// The name of the accessory's own network, which is used to configure it.
   open var ssid: String { texts.ssid }
   /// The MAC address.
   open var macAddress: String { texts.macAddress }
@@ -59,7 +59,7 @@ public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
   case stopped = 1
   /// Searching.
   case searching = 2
-  /// Configuring an accessory, and not searching.
+  /// Configuring an accessory, not searching.
   case configuring = 3
 }
 
@@ -67,7 +67,7 @@ public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
 public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
   /// The accessory is on the network.
   case success = 0
-  /// The user cancelled it.
+  /// The user cancelled the configuration.
   case userCancelledConfiguration = 1
   /// It failed.
   case failed = 2
@@ -86,7 +86,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// The filter; nil while this browser does not search.
   private var filter: ((EAWiFiUnconfiguredAccessory) -> Bool)?
 
-  /// A browser that calls its delegate on `queue`, or on the main queue if that is nil.
+  /// A browser that calls its delegate on `queue`; nil means the main queue.
   public init(delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?, queue: DispatchQueue?) {
     listener = delegate
     self.queue = queue
@@ -119,7 +119,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// Stops the search.
   open func stopSearchingForUnconfiguredAccessories() { air.stop() }
 
-  /// Configures an accessory and calls the delegate with the result. Nothing is shown here, so `viewController` can be any
+  /// Configures an accessory and calls the delegate with the result. Nothing is shown, so `viewController` can be any
   /// object.
   open func configureAccessory(
     _ accessory: EAWiFiUnconfiguredAccessory, withConfigurationUIOn viewController: AnyObject
@@ -140,9 +140,10 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Compares what is in range with what was found, and calls the delegate with the difference if this browser searches.
+  /// Compares what is in range with what was found before, and calls the delegate with the difference if this browser
+  /// is searching.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
-    // The predicate is the app's code and may call this browser, so it is evaluated outside of the lock.
+    // The predicate is the app's code and may call this browser, so it is evaluated outside the lock.
     guard let filter = lock.withLock({ filter }) else { return }
     let now = all.filter(filter)
     let (new, gone) = lock.withLock {

@@ -1,7 +1,7 @@
 internal import AccessoryCore
 import Foundation
 
-/// The search for unconfigured Wi-Fi accessories. A realm has one, which all its browsers share.
+/// The search for unconfigured Wi-Fi accessories. A realm has one search, which all its browsers share.
 ///
 /// ```
 ///   stopped ◀──stop()── searching ◀──start()── any but unavailable
@@ -78,7 +78,7 @@ package final class WiFiAir: @unchecked Sendable {
   /// The state of the search.
   package var currentState: EAWiFiUnconfiguredAccessoryBrowserState { lock.withLock { state } }
 
-  /// The accessory that is being configured.
+  /// The accessory being configured.
   package var underConfiguration: EAWiFiUnconfiguredAccessory? { lock.withLock { configuring } }
 
   /// An unconfigured accessory came into range.
@@ -87,7 +87,7 @@ package final class WiFiAir: @unchecked Sendable {
     look()
   }
 
-  /// It is out of range.
+  /// An unconfigured accessory went out of range.
   package func disappear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.remove(accessory) }
     look()
@@ -106,13 +106,13 @@ package final class WiFiAir: @unchecked Sendable {
     if !stoppedFirst { move(to: .stopped) }
   }
 
-  /// The world ends: a configuration fails and a search stops.
+  /// The world is ending: a configuration fails and a search stops.
   func end() {
     finish(.failed)
     stop()
   }
 
-  /// Switches Wi-Fi on or off. When it is switched off, a configuration in progress fails.
+  /// Turns Wi-Fi on or off. When it is turned off, a configuration in progress fails.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
