@@ -1,2 +1,2 @@
-// Instants, hex and byte queues are part of this module's own interface.
+// Instants, hex and byte queues are part of this module's public interface.
 @_exported import WireBasics

@@ -6,10 +6,10 @@
 public struct ControlMessage: Hashable, Sendable {
   /// The message's number.
   public var id: MessageID
-  /// The parameters as on the wire, see ``ParameterReader``.
+  /// The parameters in their form on the wire, see ``ParameterReader``.
   public var body: [UInt8]
 
-  /// Bytes of a message before its parameters.
+  /// The number of bytes before a message's parameters.
   public static let headerSize = 6
 
   /// A message with its parameters already written.
@@ -36,24 +36,25 @@ public struct ControlMessage: Hashable, Sendable {
     return 0x4040 << 32 | UInt64(length) << 16 | UInt64(id.rawValue)
   }
 
-  /// The message as on the wire. A body over 65,529 bytes cannot be sent and traps.
+  /// The message in its form on the wire. A body of more than 65,529 bytes cannot be sent and traps.
   public var encoded: [UInt8] {
     let header = header
     return (0..<Self.headerSize).reversed().map { UInt8(truncatingIfNeeded: header >> (8 * UInt64($0))) } + body
   }
 }
 
-/// Cuts the control session's byte stream into messages by their own length.
+/// Cuts the control session's byte stream into messages by their length fields.
 ///
-/// Apple devices put one message into one packet, but nothing forbids several or a split one, so packet borders mean nothing
-/// here. A message holds at most 65,535 bytes by its length field, and so does the buffer.
+/// Apple devices put one message into one packet, but nothing forbids several messages per packet or a split message,
+/// so packet boundaries have no meaning here. According to its length field a message has at most 65,535 bytes, and so
+/// does the buffer.
 struct ControlStream {
   private var buffer = ByteQueue()
 
   /// The next item of the stream.
   enum Item: Equatable {
     case message(ControlMessage)
-    /// Bytes that do not begin a message: everything up to the next that may, or all there is.
+    /// Bytes that do not begin a message: everything up to the next possible beginning, or all bytes there are.
     case garbage([UInt8])
   }
 
@@ -61,7 +62,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// The next message or the garbage in front of it; nil while neither is whole.
+  /// The next message, or the garbage before it; nil while neither is complete.
   mutating func next() -> Item? {
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }

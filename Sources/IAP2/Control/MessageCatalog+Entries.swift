@@ -1,5 +1,6 @@
 // Every control message that at least two public sources know: number, name, sender, how many top-level parameters are
-// known, and those that have a name. A message without a name was seen in use, and no more is known of it.
+// known, and the parameters that have names. A message without a name was seen in use, but nothing more is known about
+// it.
 
 extension MessageCatalog {
   static let entries: [Entry] = [

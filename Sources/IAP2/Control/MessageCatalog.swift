@@ -1,14 +1,14 @@
-/// The names of everything that may appear on the control session.
+/// The names of everything that may appear in the control session.
 ///
-/// A number that is not here is still carried, shown as hex and ignored.
+/// A number that is not listed here is still carried, shown as hex and ignored.
 public enum MessageCatalog {
   /// The description of one message.
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
-    /// Its name; empty where a message was seen and no source names it.
+    /// The message's name; empty if it was seen but no source names it.
     public let name: String
-    /// Which role sends it, as far as that is known.
+    /// Which role sends the message, if known.
     public let sender: Link.Role?
     /// How many top-level parameters are known to exist.
     public let parameterCount: Int
@@ -23,7 +23,7 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is written, as far as showing it needs to know.
+  /// How a parameter's value is written, as far as is needed to show it.
   public enum ValueKind: String, Sendable {
     /// Text.
     case utf8
@@ -55,9 +55,9 @@ public enum MessageCatalog {
   public struct ParameterEntry: Equatable, Sendable {
     /// The parameter's number.
     public let id: UInt16
-    /// How its value is written.
+    /// How the parameter's value is written.
     public let kind: ValueKind
-    /// Its name; may be empty.
+    /// The parameter's name; may be empty.
     public let name: String
     /// The parameters of a group, as far as they are known.
     public let group: [ParameterEntry]
@@ -81,7 +81,7 @@ public enum MessageCatalog {
 }
 
 extension MessageCatalog.Entry {
-  /// The parameters that have a name.
+  /// The parameters that have names.
   public var parameters: [MessageCatalog.ParameterEntry] {
     var text = parameterText[...]
     return MessageCatalog.ParameterEntry.read(&text)
@@ -89,7 +89,8 @@ extension MessageCatalog.Entry {
 }
 
 extension MessageCatalog.ParameterEntry {
-  /// Reads "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end or the brace that closes a group.
+  /// Reads "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end or the brace that closes a
+  /// group.
   fileprivate static func read(_ text: inout Substring) -> [Self] {
     var entries: [Self] = []
     while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
@@ -115,9 +116,9 @@ extension Substring {
   }
 }
 
-/// The number of a control message. Any number can be carried; easim uses those with a name here.
+/// The number of a control message. Any number can be carried; easim itself uses those with a name here.
 ///
-/// ``MessageCatalog`` has the names of all known messages.
+/// ``MessageCatalog`` contains the names of all known messages.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
   /// The number on the wire.
   public var rawValue: UInt16
@@ -129,62 +130,62 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 
   private init(_ value: UInt16) { rawValue = value }
 
-  /// D: asks for the identification.
+  /// From the device: requests the identification.
   public static let startIdentification = MessageID(0x1D00)
-  /// A: what the accessory is, see ``Identification``.
+  /// From the accessory: its identification, see ``Identification``.
   public static let identificationInformation = MessageID(0x1D01)
-  /// D: the identification is accepted.
+  /// From the device: the identification is accepted.
   public static let identificationAccepted = MessageID(0x1D02)
-  /// D: the identification is refused, naming parameters.
+  /// From the device: the identification is refused, with the offending parameters.
   public static let identificationRejected = MessageID(0x1D03)
-  /// A: the accessory takes its identification back.
+  /// From the accessory: withdraws its identification.
   public static let cancelIdentification = MessageID(0x1D05)
-  /// A: names and versions changed.
+  /// From the accessory: names and versions changed.
   public static let identificationInformationUpdate = MessageID(0x1D06)
-  /// D: asks for the certificate.
+  /// From the device: requests the certificate.
   public static let requestAuthenticationCertificate = MessageID(0xAA00)
   /// A: the certificate.
   public static let authenticationCertificate = MessageID(0xAA01)
   /// D: the challenge.
   public static let requestAuthenticationChallengeResponse = MessageID(0xAA02)
-  /// A: the response to it.
+  /// From the accessory: the response to the challenge.
   public static let authenticationResponse = MessageID(0xAA03)
-  /// D: the accessory is not authenticated.
+  /// From the device: the accessory is not authenticated.
   public static let authenticationFailed = MessageID(0xAA04)
-  /// D: the accessory is authenticated.
+  /// From the device: the accessory is authenticated.
   public static let authenticationSucceeded = MessageID(0xAA05)
-  /// D: an app opened a session.
+  /// From the device: an app opened a session.
   public static let startExternalAccessorySession = MessageID(0xEA00)
-  /// D: the session is closed.
+  /// From the device: the session is closed.
   public static let stopExternalAccessorySession = MessageID(0xEA01)
-  /// A: asks for an app to be launched.
+  /// From the accessory: asks the device to launch an app.
   public static let requestAppLaunch = MessageID(0xEA02)
-  /// A: a session is in order, or to be closed.
+  /// From the accessory: a session is accepted, or should be closed.
   public static let externalAccessorySessionStatus = MessageID(0xEA03)
-  /// A: subscribes to power news.
+  /// From the accessory: subscribes to power updates.
   public static let startPowerUpdates = MessageID(0xAE00)
   /// D: power news.
   public static let powerUpdate = MessageID(0xAE01)
-  /// A: ends the subscription.
+  /// From the accessory: ends the subscription.
   public static let stopPowerUpdates = MessageID(0xAE02)
-  /// A: what the accessory can supply.
+  /// From the accessory: what it can supply.
   public static let powerSourceUpdate = MessageID(0xAE03)
-  /// A: subscribes to what is playing.
+  /// From the accessory: subscribes to playback updates.
   public static let startNowPlayingUpdates = MessageID(0x5000)
-  /// D: what is playing.
+  /// From the device: what is playing.
   public static let nowPlayingUpdate = MessageID(0x5001)
-  /// D: the device's name.
+  /// From the device: its name.
   public static let deviceInformationUpdate = MessageID(0x4E09)
-  /// D: the device's language.
+  /// From the device: its language.
   public static let deviceLanguageUpdate = MessageID(0x4E0A)
-  /// D: the device's clock.
+  /// From the device: its clock.
   public static let deviceTimeUpdate = MessageID(0x4E0B)
-  /// D: the device's identifier.
+  /// From the device: its identifier.
   public static let deviceUUIDUpdate = MessageID(0x4E0C)
 }
 
 extension MessageID: CustomStringConvertible {
-  /// "EA00 StartExternalAccessoryProtocolSession", or the number alone.
+  /// "EA00 StartExternalAccessoryProtocolSession", or only the number.
   public var description: String {
     let number = Hex.number(rawValue)
     guard let name = MessageCatalog.entry(self)?.name, !name.isEmpty else { return number }

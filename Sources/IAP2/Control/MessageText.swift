@@ -1,4 +1,4 @@
-/// Control messages as text: the number, the name, and every parameter as ``MessageCatalog`` names it.
+/// Control messages as text: the number, the name, and every parameter with its name from ``MessageCatalog``.
 public enum MessageText {
   /// One line: `EA00 StartExternalAccessoryProtocolSession protocol=1 session=7`.
   public static func line(_ message: ControlMessage, shownBytes: Int = 8) -> String {
@@ -16,7 +16,7 @@ public enum MessageText {
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
   }
 
-  /// Every parameter on a line of its own: number, name and value, with the parameters of a group indented below it.
+  /// Every parameter on a separate line: number, name and value, with the parameters of a group indented below it.
   ///
   /// ```
   /// 0 name = "LAWK View"
@@ -74,9 +74,9 @@ extension String {
   }
 }
 
-/// A parameter of a control message as ``MessageCatalog`` reads it.
+/// A parameter of a control message, interpreted according to ``MessageCatalog``.
 public struct DecodedParameter: Hashable, Sendable {
-  /// The value, by its kind; bytes where no kind is known or the value does not fit it.
+  /// The value, by its kind; bytes if no kind is known or the value does not fit the kind.
   public enum Value: Hashable, Sendable {
     /// Text.
     case text(String)
@@ -88,7 +88,7 @@ public struct DecodedParameter: Hashable, Sendable {
     case list([UInt16])
     /// Parameters.
     indirect case group([DecodedParameter])
-    /// No value: the parameter is there, which is all it says.
+    /// No value: the presence of the parameter is the information.
     case present
     /// Anything else.
     case bytes([UInt8])
@@ -96,7 +96,7 @@ public struct DecodedParameter: Hashable, Sendable {
 
   /// The parameter's number.
   public var id: UInt16
-  /// Its name; empty where it has none.
+  /// The parameter's name; empty if it has none.
   public var name: String
   /// Its value.
   public var value: Value

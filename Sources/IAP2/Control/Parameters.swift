@@ -7,7 +7,7 @@ public struct Parameter: Hashable, Sendable {
   /// Where the parameter begins, in bytes from the start of the message's parameters.
   public var offset: Int
 
-  /// A parameter; `offset` is its place on the wire.
+  /// A parameter; `offset` is its position on the wire.
   public init(id: UInt16, value: [UInt8], offset: Int = 0) {
     self.id = id
     self.value = value
@@ -19,9 +19,9 @@ public struct Parameter: Hashable, Sendable {
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong, as a sentence fragment.
   public var problem: String
-  /// Where, in bytes from the start of the message's parameters.
+  /// The position, in bytes from the start of the message's parameters.
   public var offset: Int
-  /// The bytes at that place, at most 32.
+  /// The bytes at that position, at most 32.
   public var bytes: [UInt8]
 
   init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {
@@ -30,16 +30,16 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
     self.bytes = Array(bytes.prefix(32))
   }
 
-  /// A sentence with the place and the bytes.
+  /// A sentence with the position and the bytes.
   public var description: String {
     "\(problem), at byte \(offset): \(bytes.isEmpty ? "(nothing)" : Hex.spaced(bytes))"
   }
 }
 
-/// Reads the parameters of a control message. One level at a time: a group is read by whoever knows that it is one, so
-/// groups nested without end cost nothing.
+/// Reads the parameters of a control message, one level at a time: a group is read only by a caller that knows it is
+/// one, so endlessly nested groups cost nothing.
 public enum ParameterReader {
-  /// All parameters of `body`, in order; numbers may repeat, which is how lists of text and groups are written.
+  /// All parameters of `body`, in order; numbers may repeat, because lists of texts and groups are written that way.
   /// `base` is added to the offsets, for the parameters of a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []
@@ -82,7 +82,7 @@ extension Parameter {
     return number
   }
 
-  /// The value as text, without the zero byte that ends it.
+  /// The value as text, without its terminating zero byte.
   public func text() throws(ParameterError) -> String {
     guard let last = value.last, last == 0 else { throw fail("is text without the zero byte that ends it") }
     let bytes = value.dropLast()
@@ -91,14 +91,14 @@ extension Parameter {
     return text
   }
 
-  /// The value as a boolean; a byte other than 0 and 1 is an error.
+  /// The value as a boolean; any byte except 0 and 1 is an error.
   public func bool() throws(ParameterError) -> Bool {
     let byte = try number(as: UInt8.self)
     guard byte <= 1 else { throw fail("is \(byte) instead of 0 or 1") }
     return byte == 1
   }
 
-  /// The value as two-byte numbers, packed.
+  /// The value as packed two-byte numbers.
   public func list() throws(ParameterError) -> [UInt16] {
     guard value.count % 2 == 0 else { throw fail("is a list of two-byte numbers of \(value.count) bytes") }
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
@@ -121,8 +121,8 @@ extension [Parameter] {
     first { $0.id == id }
   }
 
-  /// The only parameter with this number; missing and repeated are errors. `base` is where a group began, to point to
-  /// when something is missing in it.
+  /// The only parameter with this number; missing and repeated ones are errors. `base` is where a group began, so that
+  /// the error can point there if something in the group is missing.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
@@ -142,7 +142,7 @@ public struct ParameterWriter: Sendable {
   /// Nothing written yet.
   public init() {}
 
-  /// A parameter with these bytes as its value. One that is too long for its length field is written nevertheless:
+  /// A parameter with these bytes as its value. A value that is too long for its length field is written nevertheless:
   /// the message then fits no packet, and sending it reports its length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
@@ -176,17 +176,17 @@ public struct ParameterWriter: Sendable {
     number(id, value)
   }
 
-  /// Text with the zero byte that ends it.
+  /// Text with its terminating zero byte.
   public mutating func text(_ id: UInt16, _ value: String) {
     blob(id, Array(value.utf8) + [0])
   }
 
-  /// A list of two-byte numbers, packed.
+  /// A list of packed two-byte numbers.
   public mutating func list(_ id: UInt16, _ values: [UInt16]) {
     blob(id, values.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] })
   }
 
-  /// A parameter whose value is parameters.
+  /// A parameter whose value consists of parameters.
   public mutating func group(_ id: UInt16, _ write: (inout ParameterWriter) -> Void) {
     var inner = ParameterWriter()
     write(&inner)

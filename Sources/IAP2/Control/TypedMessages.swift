@@ -1,7 +1,7 @@
-/// What a device says of power (AE01), as far as its parameters are public. A parameter that is not sent is nil: an
-/// accessory gets the ones it asked for in AE00.
+/// A device's power update (AE01), as far as its parameters are public. A parameter that is not sent is nil: an
+/// accessory receives the ones it requested in AE00.
 public struct PowerUpdate: Hashable, Sendable {
-  /// 0: the most that the accessory may draw, in mA.
+  /// 0: the maximum current that the accessory may draw, in mA.
   public var maximumCurrentDrawn: UInt16?
   /// 1: whether the device's battery will charge if power is present.
   public var willCharge: Bool?
@@ -9,12 +9,12 @@ public struct PowerUpdate: Hashable, Sendable {
   public var accessoryPowerMode: UInt8?
   /// 4: whether an external charger is connected.
   public var isExternalChargerConnected: Bool?
-  /// 5: how far charging is.
+  /// 5: the charging state.
   public var charging: Charging?
   /// 6: the battery's level in percent.
   public var batteryPercent: UInt16?
 
-  /// How far charging is.
+  /// The charging state.
   public enum Charging: UInt8, Hashable, Sendable {
     /// Not charging.
     case no = 0
@@ -24,7 +24,7 @@ public struct PowerUpdate: Hashable, Sendable {
     case full = 2
   }
 
-  /// An update that says nothing.
+  /// An update without any parameters.
   public init() {}
 
   /// Reads an AE01; nil for any other message.
@@ -51,7 +51,7 @@ public struct PowerUpdate: Hashable, Sendable {
     }
   }
 
-  /// This update cut down to the parameters that a subscription (AE00) selects.
+  /// This update reduced to the parameters that a subscription (AE00) selects.
   public func selecting(_ ids: Set<UInt16>) -> PowerUpdate {
     var cut = PowerUpdate()
     if ids.contains(0) { cut.maximumCurrentDrawn = maximumCurrentDrawn }
@@ -64,10 +64,10 @@ public struct PowerUpdate: Hashable, Sendable {
   }
 }
 
-/// A subscription to power news (AE00): the numbers of the parameters that the accessory wants, each an empty
-/// parameter.
+/// A subscription to power updates (AE00): the numbers of the parameters that the accessory wants, each written as an
+/// empty parameter.
 public struct PowerSubscription: Hashable, Sendable {
-  /// The parameters of AE01 that are wanted.
+  /// The parameters of AE01 that the accessory wants.
   public var parameters: Set<UInt16>
 
   /// A subscription to these parameters.
@@ -121,19 +121,18 @@ public struct PowerSource: Hashable, Sendable {
   }
 }
 
-/// Updates that a device sends to an accessory that lists the message as received (4E09 to 4E0C have no start
-/// message).
+/// Updates that a device sends to accessories that list the message as received (4E09 to 4E0C have no start message).
 public enum DeviceUpdate: Hashable, Sendable {
   /// 4E09: the device's name.
   case name(String)
-  /// 4E0A: the language in use, such as "en".
+  /// 4E0A: the current language, such as "en".
   case language(String)
-  /// 4E0B: seconds since 1970, minutes from UTC, minutes of daylight saving.
+  /// 4E0B: seconds since 1970, UTC offset and daylight saving offset in minutes.
   case time(seconds: UInt64, zoneMinutes: Int16, daylightMinutes: Int8)
   /// 4E0C: the device's identifier.
   case uuid(String)
 
-  /// The number of the message that carries it.
+  /// The number of the message that carries this update.
   public var messageID: MessageID {
     switch self {
     case .name: .deviceInformationUpdate
@@ -176,11 +175,11 @@ public enum DeviceUpdate: Hashable, Sendable {
   }
 }
 
-/// An accessory's wish that an app be launched (EA02); without effect when the app runs already.
+/// An accessory's request to launch an app (EA02); it has no effect if the app is already running.
 public struct AppLaunchRequest: Hashable, Sendable {
   /// The app's bundle identifier.
   public var bundleID: String
-  /// Whether the user is asked first.
+  /// Whether the device asks the user first.
   public var withAlert: Bool
 
   /// A request.
@@ -189,7 +188,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
     self.withAlert = withAlert
   }
 
-  /// Reads an EA02; nil for any other message. Without the second parameter the user is asked.
+  /// Reads an EA02; nil for any other message. Without the second parameter, the user is asked.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)
@@ -206,7 +205,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
   }
 }
 
-// The five messages of authentication, all of them driven by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
+// The five messages of authentication, all driven by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
 
 extension ControlMessage {
   static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
@@ -227,7 +226,7 @@ extension ControlMessage {
 }
 
 extension [Parameter] {
-  /// The blob that AA01, AA02 and AA03 consist of.
+  /// The blob that is the content of AA01, AA02 and AA03.
   func authenticationBlob() throws(ParameterError) -> [UInt8] {
     try only(0, "data").value
   }

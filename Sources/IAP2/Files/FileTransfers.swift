@@ -1,25 +1,25 @@
-/// Receives files over a file transfer session, each whole or not at all.
+/// Receives files over a file transfer session; each arrives completely or not at all.
 ///
 /// ```
 ///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
 ///                                      02 cancel ──▶ dropped          03 pause ──▶ waits
 /// ```
 ///
-/// Each packet begins with the transfer's number and one of these operations. A file of no bytes is whole with its setup.
+/// Each packet begins with the transfer's number and one of these operations. An empty file is complete with its setup.
 ///
-/// Invariants: no file grows beyond ``limit``, and no more than ``transferLimit`` are under way.
+/// Invariants: no file grows beyond ``limit``, and there are never more than ``transferLimit`` transfers.
 public struct FileReceiver: Sendable {
-  /// What is to be done.
+  /// What the caller must do.
   public enum Action: Hashable, Sendable {
     /// Send this packet.
     case send([UInt8])
-    /// A file begins; so many bytes.
+    /// A file begins, with this many bytes.
     case began(UInt8, size: Int)
-    /// A file is whole; its type where the sender says one.
+    /// A file is complete; the type is the sender's, if it names one.
     case received(UInt8, type: UInt16?, [UInt8])
-    /// A file will not come; why.
+    /// A file will not arrive, for this reason.
     case failed(UInt8, String)
-    /// A packet makes no sense; a sentence with its bytes.
+    /// A packet makes no sense; the sentence includes its bytes.
     case malformed(String)
   }
 
@@ -29,13 +29,13 @@ public struct FileReceiver: Sendable {
     var bytes: [UInt8] = []
   }
 
-  /// The most bytes of a file.
+  /// The maximum size of a file.
   public let limit: Int
-  /// How many transfers may be under way.
+  /// The maximum number of simultaneous transfers.
   public static let transferLimit = 4
   private var transfers: [UInt8: Transfer] = [:]
 
-  /// A receiver of files up to so many bytes.
+  /// Creates a receiver for files up to this size.
   public init(limit: Int = 16 << 20) {
     self.limit = limit
   }
@@ -50,7 +50,7 @@ public struct FileReceiver: Sendable {
     case 0x04: return setUp(id, data)
     case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
     case 0x02: return drop(id, "the sender cancelled it")
-    // A pause, and the two operations that answer files of this end.
+    // A pause, and the two operations that answer files sent by this end.
     case 0x01, 0x03, 0x05: return []
     default:
       return [
@@ -59,7 +59,7 @@ public struct FileReceiver: Sendable {
     }
   }
 
-  /// The link is down: what is not whole will not come.
+  /// The link is down: incomplete files will not arrive.
   public mutating func stop() -> [Action] {
     defer { transfers = [:] }
     return transfers.keys.sorted().map { .failed($0, "the link went down") }
@@ -105,32 +105,33 @@ public struct FileReceiver: Sendable {
 
 /// Sends files over a file transfer session; ``FileReceiver`` is its other end.
 ///
-/// A file is announced with its size and waits for the other end's start. Then all of it is sent once, in packets of
-/// ``pieceSize``; how long a file may be is for the owner to decide.
+/// A file is announced with its size and waits for the other end to start it. Then all of it is sent once, in packets
+/// of ``pieceSize``; the owner decides how long a file may be.
 public struct FileSender: Sendable {
-  /// What is to be done.
+  /// What the caller must do.
   public enum Action: Hashable, Sendable {
     /// Send this packet.
     case send([UInt8])
-    /// The other end has the file.
+    /// The other end has received the file.
     case delivered(UInt8)
-    /// The other end does not want it.
+    /// The other end refuses the file.
     case cancelled(UInt8)
   }
 
-  /// How many bytes of a file one packet has at most; the link cuts no packets of files.
+  /// How many bytes of a file one packet can hold; the link does not split packets of files.
   public let pieceSize: Int
-  /// The files that are announced and not delivered; those that were sent have no bytes here.
+  /// The files that are announced but not delivered; completely sent ones have no bytes here.
   private var files: [UInt8: [UInt8]] = [:]
-  /// Apple devices choose numbers from 80 on.
+  /// Apple devices choose numbers from 80 upwards.
   private var nextID: UInt8 = 0x80
 
-  /// A sender of pieces of this size.
+  /// Creates a sender with this piece size.
   public init(pieceSize: Int) {
     self.pieceSize = max(1, pieceSize)
   }
 
-  /// Announces a file. Its number, by which a message can name it, and the packet to send; nil when all numbers are taken.
+  /// Announces a file. Returns its number, by which a message can refer to it, and the packet to send; nil if all
+  /// numbers are taken.
   public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
     guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }
     nextID = 0x80 | (id &+ 1)
@@ -144,7 +145,7 @@ public struct FileSender: Sendable {
   /// Whether a file is neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { files[id] != nil }
 
-  /// A packet of the other end about files.
+  /// A packet about files from the other end.
   public mutating func receive(_ packet: [UInt8]) -> [Action] {
     guard packet.count >= 2, let bytes = files[packet[0]] else { return [] }
     let id = packet[0]

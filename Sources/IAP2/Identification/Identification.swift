@@ -1,6 +1,6 @@
-/// What an accessory is: the content of IdentificationInformation (1D01).
+/// An accessory's description of itself: the content of IdentificationInformation (1D01).
 ///
-/// Every publicly known parameter has a property; unknown ones are in ``other`` unchanged.
+/// Every publicly known parameter has a property; unknown ones are kept unchanged in ``other``.
 public struct Identification: Hashable, Sendable {
   /// 0: the name that users see.
   public var name = ""
@@ -26,17 +26,17 @@ public struct Identification: Hashable, Sendable {
   public var protocols: [ExternalAccessoryProtocol] = []
   /// 11: the team whose apps match.
   public var appMatchTeamID: String?
-  /// 12: the language in use.
+  /// 12: the current language.
   public var currentLanguage = "en"
-  /// 13: the languages there are.
+  /// 13: the available languages.
   public var supportedLanguages = ["en"]
   /// 14–17 and 24: the ways the accessory can be reached.
   public var transports: [TransportComponent] = []
-  /// 18: its HID functions.
+  /// 18: the accessory's HID functions.
   public var hidComponents: [HIDComponent] = []
-  /// 34: the product plan, 16 hex digits in captures; what a dump shows as `ppid`.
+  /// 34: the product plan, 16 hex digits in captures; dumps show it as `ppid`.
   public var productPlanUID: String?
-  /// Parameters that have no type here.
+  /// Parameters for which there is no type here.
   public var other: [Parameter] = []
 
   /// An identification to be filled in.
@@ -63,7 +63,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
     case optional
     /// Match without an alert.
     case noAlert
-    /// A value that no source describes; carried as it is.
+    /// A value that no source describes; kept as it is.
     case unknown(UInt8)
 
     /// The byte on the wire.
@@ -93,7 +93,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
   public var name: String
   /// Whether the device offers to find an app.
   public var matchAction: MatchAction
-  /// The transport component whose own endpoints carry the sessions, when they bypass the link.
+  /// The transport component whose own endpoints carry the sessions, if they bypass the link.
   public var nativeTransportComponent: UInt16?
   /// Whether the protocol belongs to CarPlay.
   public var isCarPlay: Bool
@@ -116,13 +116,13 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
 /// "USB device" and "USB host" name the mode of the *Apple device*, not of the accessory: an accessory that is a USB
 /// device attached to a host declares `usbHost`.
 public struct TransportComponent: Hashable, Sendable {
-  /// Which parameter declares it.
+  /// The parameter that declares it.
   public enum Kind: UInt16, Hashable, Sendable, CaseIterable {
     /// A serial line.
     case serial = 14
-    /// USB, the Apple device being the USB device.
+    /// USB with the Apple device as the USB device.
     case usbDevice = 15
-    /// USB, the Apple device being the host.
+    /// USB with the Apple device as the host.
     case usbHost = 16
     /// Bluetooth.
     case bluetooth = 17
@@ -232,17 +232,17 @@ extension TransportComponent {
   }
 }
 
-/// An identification with the message that carries it, written once: an accessory says the same each time it is
-/// attached.
+/// An identification with the message that carries it, written once, because an accessory sends the same message each
+/// time it is attached.
 ///
 /// ```swift
 /// let whole = PreparedIdentification(identification)
 /// let peer = AccessoryPeer(identification: whole)        // and again for the next cable
 /// ```
 public final class PreparedIdentification: Sendable {
-  /// What the accessory says it is.
+  /// The accessory's description of itself.
   public let identification: Identification
-  /// How it says so.
+  /// The bytes that contain it.
   let message: ControlMessage
 
   /// Writes the message.

@@ -1,4 +1,4 @@
-/// Checks an identification as the device does; each rule is a named check.
+/// Checks an identification as a device does; each rule is a named check.
 public struct IdentificationJudge: Hashable, Sendable {
   /// Rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
   public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
@@ -14,12 +14,12 @@ public struct IdentificationJudge: Hashable, Sendable {
     return judge
   }
 
-  /// Refuses what Apple devices were seen to refuse, and warns where that is unknown.
+  /// Refuses what Apple devices were seen to refuse, and warns where their behavior is unknown.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.
   public struct Verdict: Hashable, Sendable {
-    /// Why it is refused; empty when it is accepted.
+    /// The reasons for a refusal; empty if the identification is accepted.
     public var errors: [IdentificationFinding]
     /// Findings that do not lead to a refusal.
     public var warnings: [IdentificationFinding]
@@ -30,10 +30,11 @@ public struct IdentificationJudge: Hashable, Sendable {
       self.warnings = warnings
     }
 
-    /// Whether it is accepted.
+    /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The refusal as the device sends it: each refused parameter once, the message lists with the messages.
+    /// The refusal as the device sends it: each refused parameter once, and the message lists with the offending
+    /// messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
         for id in Set(errors.map(\.parameter)).sorted() {
@@ -57,8 +58,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Every rule that an identification breaks. A parameter that could not be read is reported once: it does not count
-  /// as blank, missing or undeclared as well.
+  /// Every rule that an identification breaks. A parameter that could not be read is reported once: it does not also
+  /// count as blank, missing or undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
     var findings = IdentificationFindings(reading.identification)
@@ -70,7 +71,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     return findings.found.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
-  /// Findings about parameters that were read all the same.
+  /// Findings about parameters that could still be read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
   /// The parameters that a rule depends on, besides the one that the finding names.
@@ -174,7 +175,7 @@ private struct IdentificationFindings {
     }
     add(
       .receivedWithoutRequest, 7, unasked.map(\.answer), "the message that asks for it is not declared as sent")
-    // Sessions of native transport begin and end without a message on the link.
+    // Sessions with native transport begin and end without a message on the link.
     guard identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) else { return }
     let missing = [MessageID.startExternalAccessorySession, .stopExternalAccessorySession]
       .filter { !received.contains($0) }.map(\.description)
@@ -193,11 +194,11 @@ private struct IdentificationFindings {
   }
 }
 
-/// Which messages need which others, as data.
+/// Which messages require which others, as data.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
-  /// An accessory that sends the first must declare the second.
+  /// An accessory that sends the first must also declare the second.
   static let stopForStart: [(start: MessageID, stop: MessageID)] = [
     (0x4154, 0x4156), (0x4157, 0x4159), (0x4170, 0x4172), (0x4C00, 0x4C02), (0x4C03, 0x4C05), (0x4E03, 0x4E05),
     (0x5000, 0x5002), (0x5200, 0x5203), (0x5400, 0x5401), (0x5402, 0x5404), (0x6800, 0x6803), (0xAE00, 0xAE02),
@@ -212,11 +213,11 @@ enum MessageRelations {
   ].map { (id($0.0), id($0.1)) }
 }
 
-/// Something that is wrong with an identification, explained for a firmware developer.
+/// A problem with an identification, explained for firmware developers.
 public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible {
   /// Which rule was broken.
   public var check: IdentificationCheck
-  /// The parameter of 1D01 that broke it.
+  /// The parameter of 1D01 that broke the rule.
   public var parameter: UInt16
   /// What is wrong, as a sentence.
   public var reason: String
@@ -233,52 +234,52 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// A parameter that every known accessory sends is missing.
   case missingParameter
-  /// A parameter's bytes are not what its type says.
+  /// A parameter's bytes do not match its type.
   case unreadableParameter
-  /// A parameter that can come once comes twice.
+  /// A parameter that may occur once occurs twice.
   case repeatedParameter
   /// A text is blank.
   case blankText
-  /// A text lacks the zero byte that ends it; it is read all the same.
+  /// A text lacks its terminating zero byte; it is read nevertheless.
   case textWithoutEnd
   /// Several languages are in one parameter, each with its zero byte; they are read nevertheless.
   case packedLanguages
-  /// A text that need not be there is blank.
+  /// An optional text is blank.
   case blankOptionalText
-  /// A parameter that only says "present" has a value.
+  /// A parameter whose presence is its only meaning has a value.
   case presenceWithValue
   /// Two protocols share a number or a name.
   case duplicateProtocol
   /// Two components share a number.
   case duplicateComponent
-  /// There is no transport component. Every capture has one; whether an Apple device requires it is unknown.
+  /// There is no transport component. Every capture contains one; whether an Apple device requires it is unknown.
   case missingTransport
   /// A protocol's native transport names a component that is not declared.
   case unknownNativeTransport
-  /// A protocol's native transport names a component that is not USB, where alone there are endpoints for it.
+  /// A protocol's native transport names a component that is not USB, although only USB has endpoints for it.
   case nativeTransportBesideUSB
   /// A Start message is listed as sent, but its Stop message is not.
   case startWithoutStop
-  /// A message is to be received that only a message the accessory does not send would bring.
+  /// A message is listed as received, but only a message that the accessory does not send would request it.
   case receivedWithoutRequest
-  /// Messages of identification and authentication are listed; they go without saying.
+  /// Messages of identification and authentication are listed, although they need not be.
   case reservedMessage
-  /// A message is in the list of the wrong direction.
+  /// A message is in the list for the wrong direction.
   case wrongDirection
-  /// Some protocols' sessions use the link, but the messages that open and close sessions are not listed.
+  /// The sessions of some protocols use the link, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
 
   /// How much a broken rule matters.
   public enum Severity: Hashable, Sendable {
     /// The identification is refused.
     case error
-    /// It is accepted, and the finding reported.
+    /// The identification is accepted, and the finding is reported.
     case warning
-    /// It is accepted, and nothing reported.
+    /// The identification is accepted, and nothing is reported.
     case ignored
   }
 
-  /// What Apple devices were seen to do, and a warning where it is not known.
+  /// What Apple devices were seen to do; a warning if that is unknown.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

@@ -1,6 +1,6 @@
 /// An identification, as far as it can be read, with a finding for everything that cannot.
 ///
-/// Reading continues after a mistake, so that a firmware developer sees all of them at once and the refusal can name
+/// Reading continues after a mistake, so that a firmware developer sees all mistakes at once and the refusal can name
 /// every parameter.
 public struct IdentificationReading: Hashable, Sendable {
   /// What could be read.
@@ -78,7 +78,7 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// One language, as everywhere else; or several in one parameter, each with its zero byte, as some accessories have it.
+  /// One language per parameter is the norm; some accessories put several into one, each with its zero byte.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
@@ -95,7 +95,7 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// A text, also one without the zero byte that ends it. `group` is the parameter to name for one inside a group.
+  /// A text, even without its terminating zero byte. `group` is the parameter to name for a text inside a group.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -137,7 +137,7 @@ public struct IdentificationReading: Hashable, Sendable {
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    // What 4 means elsewhere no source says; a number that is not known in a group is ignored.
+    // No source says what 4 means elsewhere; an unknown number in a group is ignored.
     if kind == .usbHost || kind == .wirelessCarPlay {
       transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     }
@@ -170,7 +170,7 @@ public final class JudgedIdentification: Equatable, Sendable {
   /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
-  /// An identification, accepted without a finding unless the verdict says otherwise.
+  /// An identification; it counts as accepted without findings unless the verdict says otherwise.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])
@@ -185,13 +185,13 @@ public final class JudgedIdentification: Equatable, Sendable {
     self.init(reading.identification, judge.judge(reading))
   }
 
-  /// Whether both say the same.
+  /// Whether both are equal.
   public static func == (left: JudgedIdentification, right: JudgedIdentification) -> Bool {
     left === right || (left.identification == right.identification && left.verdict == right.verdict)
   }
 }
 
-/// The last identifications that were sent to a device. An accessory that comes back, as in a flicker, sends the same
+/// The most recent identifications sent to a device. An accessory that reconnects, as in a flicker, sends the same
 /// bytes again; comparing them costs less than reading and checking.
 ///
 /// Limited in number; the oldest is dropped first.
@@ -216,7 +216,7 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Compares every byte, without an early exit, so that the compiler can use vectors.
+  /// Compares every byte, without stopping early, so that the compiler can use vectors.
   private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     let (left, right) = (left.span, right.span)

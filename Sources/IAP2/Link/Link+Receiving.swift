@@ -1,8 +1,8 @@
-// What a link does with the packets and the time it is given once it is up.
+// How a link that is up handles packets and time.
 
 extension Link {
-  /// A packet arrived whole. `hasRoom` says whether its session can take the payload; a packet without room is treated
-  /// as if it had been lost, so that the other end keeps it.
+  /// A complete packet arrived. `hasRoom` tells whether its session can take the payload; a packet without room is
+  /// treated as if it had been lost, so that the other end keeps it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
@@ -61,24 +61,25 @@ extension Link {
     if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
-  /// The packet that follows in order, when it arrived before its turn: its session and payload.
+  /// The packet that follows in order, if it arrived before its turn: its session and payload.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
     return (session, payload)
   }
 
-  /// A packet arrived with a wrong payload checksum: it is not acknowledged, and so will come again.
+  /// A packet arrived with a wrong payload checksum. It is not acknowledged, so the other end will retransmit it.
   public mutating func handleSpoiled() {
     counters.spoiled += 1
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Only a device sends these; from an accessory they change nothing.
+    // Only a device sends these; from an accessory they have no effect.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device does not accept this SYN. The next one has another number and is sent at its time, not at once.
+      // The device does not accept this SYN. The next one has another number and is sent at its usual time, not
+      // immediately.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
       pending.remove(.synchronization)
@@ -93,33 +94,33 @@ extension Link {
     return .down(end)
   }
 
-  // MARK: A session that does not read
+  // MARK: A session that is not being read
 
-  /// Whether acknowledgements are kept back.
+  /// Whether acknowledgements are withheld.
   public var isHoldingAcknowledgements: Bool { receiver.isHolding }
 
-  /// Whether the link is up and has no acknowledgements at all.
+  /// Whether the link is up and uses no acknowledgements at all.
   public var isZeroAcknowledgement: Bool { terms.isZeroAcknowledgement }
 
-  /// Keeps acknowledgements back from here on, because a session has as much unread as it may.
+  /// Withholds acknowledgements from now on, because a session has as many unread bytes as it may.
   public mutating func holdAcknowledgements() {
     counters.withholdings += 1
     if receiver.hold() { pending.insert(.acknowledgement) }
   }
 
-  /// Lets acknowledgements go on, one at once when packets are owed it.
+  /// Resumes acknowledgements, and sends one immediately if packets are waiting for it.
   public mutating func releaseAcknowledgements() {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end repeats a packet before it gives the link up.
+  /// How long the other end retransmits a packet before it gives the link up.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }
 
   // MARK: Time
 
-  /// When ``handleTimeout(now:)`` wants to be called; nil on an idle link.
+  /// When to call ``handleTimeout(now:)``; nil on an idle link.
   public var deadline: Instant? {
     guard terms.isUp else { return phaseDeadline }
     if terms.isZeroAcknowledgement { return nil }
@@ -127,7 +128,7 @@ extension Link {
       sender.deadline(timeout: terms.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
-  /// Handles everything whose time has come at `now`.
+  /// Handles everything that is due at `now`.
   public mutating func handleTimeout(now: Instant) -> Reaction {
     guard terms.isUp else { return handlePhaseTimeout(now: now) }
     if terms.isZeroAcknowledgement { return .nothing }

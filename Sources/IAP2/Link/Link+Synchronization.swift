@@ -1,4 +1,4 @@
-// How a link comes up and goes down: detection, SYN, and every way back to the beginning.
+// How a link comes up and goes down: detection, SYN, and every way back to the start.
 
 extension Link {
   /// The detection sequence arrived.
@@ -12,7 +12,7 @@ extension Link {
     case (.device, .stopped), (.accessory, _):
       break
     case (.device, .established), (.device, .answering):
-      // On a live link detection resets it at the device.
+      // At the device, detection on a live link resets the link.
       let reaction = fail(.restarted, now: now)
       answerProbe()
       return reaction
@@ -36,8 +36,8 @@ extension Link {
     return .down(.legacyDevice(frame: frame))
   }
 
-  /// Whether a frame is what an iAP1-only device answers detection with: general lingo, and either RequestIdentify or
-  /// an acknowledgement, of whatever status, for command EE.
+  /// Whether a frame is an iAP1-only device's answer to detection: general lingo, and either RequestIdentify or an
+  /// acknowledgement for command EE, whatever its status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00
@@ -46,7 +46,7 @@ extension Link {
     }
   }
 
-  /// Ends the link from this side with a reset, which only a device sends.
+  /// Ends the link from this side with a reset, which only a device may send.
   public mutating func reset(now: Instant) {
     precondition(role == .device, "only the device sends a reset")
     guard phase != .stopped else { return }
@@ -54,14 +54,14 @@ extension Link {
     pending.insert(.reset)
   }
 
-  /// Sends the link to sleep, which only a device does.
+  /// Puts the link to sleep, which only a device may do.
   public mutating func sleep() {
     precondition(role == .device, "only the device puts a link to sleep")
     stop()
     pending.insert(.sleep)
   }
 
-  /// Stops without sending, because the cable is gone. Unacknowledged packets are dropped; the sequence numbers are
+  /// Stops without sending, because the cable has ended. Unacknowledged packets are dropped; the sequence numbers are
   /// kept, because a reset still needs them.
   public mutating func stop() {
     phase = .stopped
@@ -84,7 +84,7 @@ extension Link {
     pending.insert(.detection)
   }
 
-  /// The accessory begins a synchronisation with a fresh number.
+  /// The accessory begins a synchronisation with a new number.
   mutating func synchronize(_ offer: LinkParameters, now: Instant) {
     settlingRoundsLeft = Self.settlingRounds
     phase = .synchronizing(offer: settings.offer(offer), attempts: 1, next: now + settings.synchronizationPeriod)
@@ -97,7 +97,7 @@ extension Link {
     let adjusted: [LinkParameters.ValueOutOfRange]
     do throws(LinkParametersError) {
       parameters = try LinkParameters(reading: payload)
-      // With ACK it is not the accessory's own offer, but the device's values sent back.
+      // With ACK it is not the accessory's own offer, but the device's values returned.
       adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
       if settings.outOfRange == .refuse, let value = adjusted.first {
         throw LinkParametersError(
@@ -111,8 +111,8 @@ extension Link {
     return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
-  /// The other end's SYN cannot be used. An accessory waits a period before it tries again: two ends that disagree
-  /// would otherwise go round in circles as fast as the wire lets them.
+  /// The other end's SYN cannot be used. An accessory waits for a period before it tries again: otherwise, two ends
+  /// that disagree would repeat this as fast as the wire allows.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
     switch (role, phase) {
@@ -127,7 +127,7 @@ extension Link {
       pending.remove(.detection)
       return isRepetition ? .nothing : reaction
     default:
-      // A late or invented one: the link that is up has been agreed on.
+      // A late or invented packet: the current link has already been agreed on.
       return .nothing
     }
   }
@@ -145,14 +145,16 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN again: ours was lost. It counts, for it also puts off our own repetition.
+        // The same SYN again: our answer was lost. This counts as an attempt, because it also postpones our own
+        // repetition.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
         return .nothing
       }
       takeFreshSequence()
     case .established:
-      // No data since, so this is a late copy of the SYN that made the link: our answer is known to have arrived.
+      // No data has arrived since, so this is a late copy of the SYN that established the link: our answer is known to
+      // have arrived.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()
@@ -184,7 +186,7 @@ extension Link {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    // What the accessory acknowledged is our answer, recovery values included.
+    // The accessory acknowledged our answer, including its recovery values.
     return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
   }
 
@@ -196,7 +198,7 @@ extension Link {
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
-      // The device answered a late copy of our SYN as if it were new, and no longer knows this link.
+      // The device answered a late copy of our SYN as if it were new, and has forgotten this link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // Our acknowledgement of the SYN|ACK was lost.
       pending.insert(.acknowledgement)
@@ -246,12 +248,12 @@ extension Link {
   }
 
   /// The next synchronisation uses a number that the other end has not seen, so that late packets of the previous one
-  /// are not taken for an answer.
+  /// are not mistaken for an answer.
   mutating func takeFreshSequence() {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// The link cannot go on: back to the beginning.
+  /// The link cannot continue: back to the start.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)
@@ -272,7 +274,7 @@ extension Link {
       }
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
-      // Repeated unchanged: with a new number it would be a new SYN.
+      // Repeated unchanged: with another number it would be a new SYN.
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
       phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
       pending.insert(.synchronization)

@@ -12,15 +12,15 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// A link gets whole packets (see ``PacketScanner``), the time, and room for packets to send; it decides which
-/// payloads are delivered, in which order, and when to send. It knows sessions by number only.
+/// A link receives complete packets (see ``PacketScanner``), the time, and room for packets to send. It decides which
+/// payloads are delivered, in which order, and when to send. It knows sessions only by number.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; no more packets are in
 /// flight than the other end announced, and none is longer than announced; an idle link has no deadline.
 public struct Link: ~Copyable {
   /// The two ends of the wire.
   public enum Role: Hashable, Sendable {
-    /// The MFi accessory: begins detection and synchronisation.
+    /// The MFi accessory: starts detection and synchronisation.
     case accessory
     /// The Apple device: answers both, then sends first.
     case device
@@ -28,33 +28,33 @@ public struct Link: ~Copyable {
 
   /// The phases of a link, as in the picture above.
   public enum Phase: Equatable, Sendable {
-    /// Not started, asleep, or given up.
+    /// The link has not started, is asleep, or has given up.
     case stopped
-    /// Accessory: the detection sequence goes out at `next`, after `attempts` already.
+    /// Accessory: the detection sequence is sent at `next`, after `attempts` so far.
     case detecting(attempts: Int, next: Instant)
     /// Device: waits for detection or a SYN.
     case listening
-    /// Accessory: `offer` went out `attempts` times.
+    /// Accessory: `offer` has been sent `attempts` times.
     case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
-    /// Device: `answer` went out `attempts` times in reply to `offer`, whose number was `peerSequence`.
+    /// Device: `answer` has been sent `attempts` times in reply to `offer`, whose number was `peerSequence`.
     case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
     /// Data flows.
     case established(LinkAgreement)
   }
 
-  /// What the owner of the link has to do after an event.
+  /// What the link's owner must do after an event.
   public enum Reaction: Equatable, Sendable {
     /// Nothing.
     case nothing
-    /// The packet's payload belongs to this session now; there may be successors, see ``Link/takeSuccessor(now:)``.
+    /// The packet's payload belongs to this session; there may be successors, see ``Link/takeSuccessor(now:)``.
     case deliver(session: UInt8)
     /// The link is up.
     indirect case established(LinkAgreement)
-    /// The link is down; what it does next is up to its phase.
+    /// The link is down; its phase decides what it does next.
     indirect case down(LinkEnd)
   }
 
-  /// What waits to be sent besides data.
+  /// What is waiting to be sent besides data.
   struct Pending: OptionSet {
     let rawValue: UInt8
     static let detection = Pending(rawValue: 1)
@@ -68,13 +68,13 @@ public struct Link: ~Copyable {
 
   /// Which end this is.
   public let role: Role
-  /// The choices this link was made with.
+  /// The settings with which this link was created.
   public let settings: LinkSettings
   /// The phase. `terms` are derived from it at every change, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
-  /// What it has done.
+  /// The counters of the link.
   public internal(set) var counters = LinkCounters()
 
   var sender = SendQueue()
@@ -82,20 +82,20 @@ public struct Link: ~Copyable {
   var pending: Pending = []
   /// Probes that the device has not answered; each gets its own answer.
   var unansweredProbes = 0
-  /// The number of the SYN that this link was, or is being, made with.
+  /// The number of the SYN with which this link was, or is being, established.
   var synchronizationSequence: UInt8
-  /// The number of the other end's SYN that this link was made with.
+  /// The number of the other end's SYN with which this link was established.
   var peerSynchronizationSequence: UInt8 = 0
-  /// How many more recovery values are exchanged before the device's are simply taken.
+  /// How many more times recovery values are exchanged before the device's are simply adopted.
   var settlingRoundsLeft = 0
   var isStalled = false
-  /// Numbers of the other end's SYN that were replaced by allowed ones, until the owner takes them.
+  /// Numbers in the other end's SYN that were replaced by allowed ones, until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
-  /// The SYN that was refused last: a repetition of it is refused without another report.
+  /// The SYN that was refused last: its repetitions are refused without another report.
   var refusedSynchronization: [UInt8]?
-  /// A buffer for packets other than data, so that an acknowledgement allocates nothing.
+  /// A buffer for packets without data, so that an acknowledgement allocates nothing.
   private var ownPacket: [UInt8] = []
-  /// The numbers of the phase that every packet needs, in a struct without arrays.
+  /// The phase's numbers that every packet needs, in a struct without arrays.
   private(set) var terms = Terms()
 
   /// A link that has not started.
@@ -114,7 +114,7 @@ public struct Link: ~Copyable {
   /// Whether data may be queued.
   public var isEstablished: Bool { terms.isUp }
 
-  /// The most payload one packet may carry to the other end; 0 while the link is down.
+  /// The maximum payload of one packet to the other end; 0 while the link is down.
   public var maximumPayload: Int { terms.maximumPayload }
 
   // MARK: Sending
@@ -124,8 +124,8 @@ public struct Link: ~Copyable {
     send(payload, after: .none, session: session)
   }
 
-  /// Queues a control message: as one packet where it fits, otherwise over as many as it needs. A control session is a
-  /// byte stream, and messages have a length of their own.
+  /// Queues a control message: as one packet if it fits, otherwise as several. A control session is a byte stream, and
+  /// messages have length fields.
   mutating func send(_ message: ControlMessage, session: UInt8) {
     if message.body.count + ControlMessage.headerSize <= terms.maximumPayload {
       send(message.body.span.bytes, after: .init(message.header, count: ControlMessage.headerSize), session: session)
@@ -146,7 +146,7 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as the bound for one External Accessory session allows, in as many packets as needed;
+  /// Queues as many of `bytes` as the limit for one External Accessory session allows, in as many packets as needed;
   /// returns how many it took.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
@@ -162,22 +162,22 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
-  /// Bytes of control messages and files that wait to be sent or acknowledged.
+  /// Bytes of control messages and files that are waiting to be sent or acknowledged.
   var unacknowledgedMessages: Int { sender.messageBytes }
 
-  /// Bytes of an External Accessory session that wait to be sent or acknowledged.
+  /// Bytes of an External Accessory session that are waiting to be sent or acknowledged.
   public func unacknowledged(externalAccessory id: UInt16) -> Int {
     sender.balance(of: SendQueue.Owner(id))
   }
 
-  /// Passes the next run of whole packets to `body`, which sends or copies it; false when there is nothing to send.
+  /// Passes the next run of complete packets to `body`, which sends or copies it; false if there is nothing to send.
   /// The run has at least one packet, and is not extended once it has `limit` bytes.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
         atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
       sender.show(run, to: body)
-      // No acknowledgement will come for them.
+      // No acknowledgement will arrive for these.
       if terms.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
       if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()
@@ -196,7 +196,7 @@ public struct Link: ~Copyable {
     return true
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  /// Appends the next packet to `bytes`; false if there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
@@ -235,7 +235,7 @@ public struct Link: ~Copyable {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
-      // Numbers that do not fit are in the next list.
+      // Numbers that do not fit go into the next list.
       let list = Array(
         receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(terms.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
@@ -262,7 +262,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // A second round answers the device's SYN|ACK and so acknowledges it.
+      // A second round answers the device's SYN|ACK and thereby acknowledges it.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder

@@ -1,27 +1,27 @@
-/// What both ends of a link hold to once it is up.
+/// The values that both ends of a link observe once it is up.
 public struct LinkAgreement: Hashable, Sendable {
-  /// How many unacknowledged packets the other end can take.
+  /// How many unacknowledged packets the other end accepts.
   public var peerMaximumOutstandingPackets: UInt8
-  /// The longest packet the other end can take.
+  /// The longest packet that the other end accepts.
   public var peerMaximumPacketLength: UInt16
-  /// The number of packets this end announced that it can take.
+  /// How many packets this end announced that it accepts.
   public var maximumOutstandingPackets: UInt8
-  /// The longest packet this end announced that it can take.
+  /// The longest packet that this end announced it accepts.
   public var maximumPacketLength: UInt16
-  /// When an unacknowledged packet is sent again.
+  /// When an unacknowledged packet is retransmitted.
   public var retransmissionTimeout: Milliseconds
-  /// How long an acknowledgement may be held back.
+  /// How long an acknowledgement may be delayed.
   public var cumulativeAcknowledgementTimeout: Milliseconds
-  /// How often a packet is repeated before the link is given up.
+  /// How often a packet is retransmitted before the link is given up.
   public var maximumRetransmissions: UInt8
   /// How many packets may arrive before one must be acknowledged.
   public var maximumCumulativeAcknowledgements: UInt8
-  /// No acknowledgements, no repetitions, no window.
+  /// No acknowledgements, no retransmissions, no window.
   public var isZeroAcknowledgement: Bool
-  /// The sessions both ends have.
+  /// The sessions that both ends have.
   public var sessions: [LinkSession]
 
-  /// `ours` and `theirs` as announced; the recovery values of `theirs` hold, and the sessions that both know.
+  /// Both ends' announcements, the recovery values of `theirs`, and the sessions that both know.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets
     peerMaximumPacketLength = theirs.maximumPacketLength
@@ -35,7 +35,7 @@ public struct LinkAgreement: Hashable, Sendable {
     sessions = ours.sessions.filter { own in theirs.sessions.contains { $0.id == own.id && $0.kind == own.kind } }
   }
 
-  /// The most payload that one packet to the other end may carry.
+  /// The maximum payload of one packet to the other end.
   public var maximumPayload: Int { Int(peerMaximumPacketLength) - PacketHeader.overhead }
 
   /// The number of the session of a kind, if the link has one.
@@ -46,19 +46,19 @@ public struct LinkAgreement: Hashable, Sendable {
 
 /// Why a link is down.
 public enum LinkEnd: Error, Equatable, Sendable {
-  /// A packet was repeated as often as agreed and never acknowledged.
+  /// A packet was retransmitted as often as agreed and never acknowledged.
   case unanswered(sequence: UInt8, retransmissions: UInt8)
   /// The device reset the link.
   case reset
-  /// The device sent the link to sleep.
+  /// The device put the link to sleep.
   case asleep
-  /// The other end began detection or synchronisation anew.
+  /// The other end restarted detection or synchronisation.
   case restarted
-  /// No answer to detection, after so many sequences.
+  /// There was no answer to detection after this many sequences.
   case undetected(attempts: Int)
-  /// No usable answer to SYN, after so many.
+  /// There was no usable answer to SYN after this many attempts.
   case unsynchronized(attempts: Int)
-  /// The device supports only iAP1; the frame it answered with.
+  /// The device supports only iAP1; the value is the frame with which it answered.
   case legacyDevice(frame: [UInt8])
   /// The other end's SYN cannot be used.
   case unusable(LinkParametersError)
@@ -82,14 +82,14 @@ extension LinkEnd: CustomStringConvertible {
 }
 
 extension Link {
-  /// The values that every packet needs, from the agreement and from what is known about the line.
+  /// The values that every packet needs, derived from the agreement and from what is known about the line.
   struct Terms {
     var isUp = false
     var isZeroAcknowledgement = false
     var sendWindow = 0
     var receiveWindow: UInt8 = 0
     var maximumPayload = 0
-    /// Of External Accessory data, which may go in shorter packets than control messages.
+    /// For External Accessory data, which may use shorter packets than control messages.
     var maximumDataPayload = 0
     var cumulativeLimit = 1
     var retransmissionLimit: UInt8 = 0
@@ -105,7 +105,7 @@ extension Link {
       let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
       isUp = true
       isZeroAcknowledgement = agreement.isZeroAcknowledgement
-      // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
+      // A window of 0 comes from a declined offer of a link without acknowledgements: one packet is the minimum.
       sendWindow =
         agreement.isZeroAcknowledgement
         ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max))
@@ -125,19 +125,19 @@ extension Link {
 /// How much may be in flight in each direction on a line that is known to be slow: what it carries in half the agreed
 /// retransmission timeout.
 ///
-/// The timeout is fixed when the link is made, and starts when a packet is handed to the line, however long it then
-/// waits for earlier packets. With an Apple device's window of 127 packets of 65,535 bytes, a continuous writer fills a
-/// line of 7,500 bytes a second for minutes; so every packet is late and sent again, and the repetitions delay the
-/// others. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and send fewer than
-/// the other accepts. The other half of the timeout is left for acknowledgements, which wait behind data of the other
-/// direction.
+/// The timeout is fixed when the link is established, and starts when a packet is handed to the line, however long it
+/// then waits for earlier packets. With an Apple device's window of 127 packets of 65,535 bytes, a continuous writer fills a
+/// line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the retransmissions
+/// delay the others. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and send
+/// fewer than the other accepts. The other half of the timeout is left for acknowledgements, which wait behind data of
+/// the other direction.
 struct LineAllowance {
   /// Certificates and identifications fit one packet of this length.
   private static let leastLength = 2_048
 
   private let bytes: Int
 
-  /// What may be in flight on a line of this rate.
+  /// What may be in flight on a line with this rate.
   init(bytesPerSecond: Int, timeout: Milliseconds) {
     let (product, overflows) = bytesPerSecond.multipliedReportingOverflow(by: Int(timeout.count))
     bytes = overflows ? .max : product / 2_000
@@ -148,7 +148,7 @@ struct LineAllowance {
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
 
-  /// Announcements that keep what the other end sends to this.
+  /// Announcements that limit what the other end sends to this.
   func limiting(_ parameters: LinkParameters) -> LinkParameters {
     var limited = parameters
     limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))
@@ -159,14 +159,14 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// What may be in flight when packets are sent again after `timeout` milliseconds; nil when the line's rate is
+  /// What may be in flight if packets are retransmitted after `timeout` milliseconds; nil if the line's rate is
   /// unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)
   }
 
-  /// What an accessory offers instead of `parameters` where the line is slow. It may ask for no more packets to one
+  /// What an accessory offers instead of `parameters` if the line is slow. It must not request more packets per
   /// acknowledgement than may be outstanding.
   func offer(_ parameters: LinkParameters) -> LinkParameters {
     guard let allowance = allowance(timeout: Milliseconds(Int64(parameters.retransmissionTimeout))) else {

@@ -1,26 +1,26 @@
-/// The payload of a SYN: what one end can take, how the link recovers losses, and its sessions.
+/// The payload of a SYN: what one end accepts, how the link recovers from losses, and the link's sessions.
 ///
 /// The first two values are announcements: they limit what the *other* end sends. The other four must end up equal at
 /// both ends, and the device normally repeats what the accessory offers.
 public struct LinkParameters: Hashable, Sendable {
-  /// Link version; 1 is the only one in use.
+  /// The link version; 1 is the only one in use.
   public var version: UInt8 = 1
-  /// How many unacknowledged packets this end can take, 1–127.
+  /// How many unacknowledged packets this end accepts, 1–127.
   public var maximumOutstandingPackets: UInt8
-  /// The longest packet this end can take, whole, 24–65,535.
+  /// The longest packet that this end accepts, including header and checksums, 24–65,535.
   public var maximumPacketLength: UInt16
-  /// When an unacknowledged packet is sent again, 20–65,535 ms.
+  /// When an unacknowledged packet is retransmitted, 20–65,535 ms.
   public var retransmissionTimeout: UInt16
-  /// How long an acknowledgement may be held back, 10–32,767 ms.
+  /// How long an acknowledgement may be delayed, 10–32,767 ms.
   public var cumulativeAcknowledgementTimeout: UInt16
-  /// How often a packet is sent again before the link is given up, 1–30.
+  /// How often a packet is retransmitted before the link is given up, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127; in an offer no more than may be outstanding.
+  /// How many packets one acknowledgement may cover, 0–127; in an offer, no more than may be outstanding.
   public var maximumCumulativeAcknowledgements: UInt8
   /// The sessions of the link, at least one.
   public var sessions: [LinkSession]
 
-  /// Parameters with every value given; the defaults are middling ones among the real accessories known.
+  /// Parameters with the given values; the defaults are typical of the real accessories known.
   public init(
     maximumOutstandingPackets: UInt8 = 32, maximumPacketLength: UInt16 = 65_535,
     retransmissionTimeout: UInt16 = 2_000, cumulativeAcknowledgementTimeout: UInt16 = 22,
@@ -36,8 +36,8 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
-  /// The same for a medium that carries up to `longest` bytes in one frame: the other end's packets go into one each. nil
-  /// changes nothing.
+  /// The same for a medium that carries up to `longest` bytes in one frame, so that each packet from the other end fits
+  /// into one frame. nil changes nothing.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
@@ -45,7 +45,7 @@ public struct LinkParameters: Hashable, Sendable {
     return fitted
   }
 
-  /// The four values by which the link recovers losses.
+  /// The four values that determine how the link recovers from losses.
   private var recovery: SIMD4<UInt16> {
     get {
       [
@@ -59,17 +59,18 @@ public struct LinkParameters: Hashable, Sendable {
     }
   }
 
-  /// Whether these ask for a link without acknowledgements and repetitions: all four recovery values are zero.
+  /// Whether these parameters request a link without acknowledgements and retransmissions: all four recovery values are
+  /// zero.
   public var isZeroAcknowledgement: Bool { recovery == .zero }
 
-  /// The same parameters with the four recovery values at zero.
+  /// The same parameters with all four recovery values set to zero.
   public var withoutAcknowledgements: LinkParameters {
     var zero = self
     zero.recovery = .zero
     return zero
   }
 
-  /// Whether the four values that must be equal at both ends are.
+  /// Whether the four values that must match at both ends do match.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -81,7 +82,7 @@ public struct LinkParameters: Hashable, Sendable {
 }
 
 extension LinkParameters {
-  /// The payload as on the wire.
+  /// The payload in its form on the wire.
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(10 + 3 * sessions.count)
@@ -104,7 +105,7 @@ extension LinkParameters {
     return bytes
   }
 
-  /// Reads a SYN's payload. Values out of range are an error, except where a link without acknowledgements sends zeros.
+  /// Reads a SYN's payload. Values out of range are an error, except for the zeros of a link without acknowledgements.
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
     try self.init(reading: payload)
     if let value = valuesOutOfRange(isOffer: false).first {
@@ -113,7 +114,7 @@ extension LinkParameters {
     }
   }
 
-  /// Reads a SYN's payload and keeps values as they came; only what cannot be made sense of is an error.
+  /// Reads a SYN's payload and keeps values as they arrived; only bytes that make no sense are an error.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
@@ -133,7 +134,7 @@ extension LinkParameters {
   /// The number of the control session.
   var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
 
-  /// What is wrong with the session table, which a link needs; nil when it is correct.
+  /// What is wrong with the session table, which a link needs; nil if it is correct.
   private var sessionProblem: LinkParametersError.Problem? {
     if sessions.isEmpty { return .noSessions }
     for (index, session) in sessions.enumerated() {
@@ -155,11 +156,11 @@ extension LinkParameters {
     case window = "maximum outstanding packets"
     /// The longest packet.
     case length = "maximum packet length"
-    /// When a packet is sent again.
+    /// When a packet is retransmitted.
     case retransmissionTimeout = "retransmission timeout"
-    /// How long an acknowledgement may wait.
+    /// How long an acknowledgement may be delayed.
     case acknowledgementTimeout = "cumulative acknowledgement timeout"
-    /// How often a packet is sent again.
+    /// How often a packet is retransmitted.
     case retransmissions = "maximum retransmissions"
     /// How many packets one acknowledgement covers.
     case cumulativeAcknowledgements = "maximum cumulative acknowledgements"
@@ -169,9 +170,9 @@ extension LinkParameters {
   public struct ValueOutOfRange: Hashable, Sendable, CustomStringConvertible {
     /// Which number.
     public var field: Field
-    /// What the SYN says.
+    /// The value in the SYN.
     public var value: Int
-    /// What the sheet allows.
+    /// The allowed range.
     public var allowed: ClosedRange<Int>
 
     /// A number outside its range.
@@ -196,8 +197,8 @@ extension LinkParameters {
     public var description: String { "\(finding): using \(nearest)" }
   }
 
-  /// The numbers outside the allowed ranges. In a device's answer the window is its own and the other values are the
-  /// accessory's, so they need not fit each other; in an offer all are the accessory's.
+  /// The numbers outside the allowed ranges. In a device's answer, the window is the device's own and the other values
+  /// are the accessory's, so they need not fit together; in an offer, all are the accessory's.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     let window = zero ? 0...127 : 1...127
@@ -246,17 +247,17 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case tooShort
     /// The session table is not a multiple of three bytes.
     case cutTable
-    /// A value outside what the sheet allows.
+    /// A value is outside its allowed range.
     case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
     /// The table is empty.
     case noSessions
-    /// A session has the number 0, which is the link's own; an Apple device resets the link then.
+    /// A session has the number 0, which is the link's own; Apple devices then reset the link.
     case sessionZero
     /// Two sessions share a number.
     case duplicateSession(UInt8)
-    /// None, or more than one, session is a control session.
+    /// There is no control session, or more than one.
     case notOneControlSession
-    /// The device's control session is not the one it was offered.
+    /// The device's control session is not the one that the accessory offered.
     case otherControlSession(offered: UInt8)
   }
 
@@ -270,7 +271,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     bytes = payload.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// A sentence with the bytes.
+  /// A sentence that includes the bytes.
   public var description: String {
     let what =
       switch problem {
@@ -288,15 +289,15 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
   }
 }
 
-/// One entry of the session table in a SYN: a number, what it carries, and in which version.
+/// One entry of the session table in a SYN: a number, what the session carries, and the version.
 public struct LinkSession: Hashable, Sendable {
   /// What a link session carries.
   public enum Kind: Hashable, Sendable {
-    /// Control messages; there is exactly one.
+    /// Control messages; there is exactly one such session.
     case control
     /// File transfers.
     case fileTransfer
-    /// External Accessory sessions, all of them.
+    /// All External Accessory sessions.
     case externalAccessory
     /// A type that no source describes.
     case unknown(UInt8)
@@ -322,11 +323,11 @@ public struct LinkSession: Hashable, Sendable {
     }
   }
 
-  /// Any number but 0, which is the link's own.
+  /// Any number except 0, which is the link's own.
   public var id: UInt8
   /// What it carries.
   public var kind: Kind
-  /// 1, or 2 for some control and file-transfer sessions; what 2 changes is not public.
+  /// 1, or 2 for some control and file transfer sessions; no public source describes version 2.
   public var version: UInt8
 
   /// An entry of the table.

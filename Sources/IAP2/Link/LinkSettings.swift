@@ -1,131 +1,135 @@
-/// Everything about a link that is a choice: timings the sheet leaves open, and each disputed point of the protocol.
+/// All settings of a link: timings that no public source gives, and each disputed point of the protocol.
 ///
-/// The disputed points are named here and nowhere else, with the reading that is safest as the default.
+/// The disputed points are named here and nowhere else. The default of each is the safest interpretation.
 public struct LinkSettings: Hashable, Sendable {
   /// What this end announces in its SYN. The device repeats the accessory's recovery values and session table unless
   /// ``deviceAnswer`` says otherwise.
   public var parameters: LinkParameters
-  /// What the accessory offers when it asked for a link without acknowledgements and the device declines.
+  /// What the accessory offers if it requested a link without acknowledgements and the device declines.
   public var fallbackParameters: LinkParameters?
-  /// The number of the first SYN; any will do.
+  /// The number of the first SYN; any number works.
   public var initialSequence: UInt8 = 0
 
-  /// How often the accessory sends the detection sequence until it is answered: 1 s in six sources of seven.
+  /// How often the accessory sends the detection sequence until it is answered: every 1 s in six of seven sources.
   public var detectionPeriod: Milliseconds = 1_000
-  /// How many detection sequences before the accessory gives up; nil: never (one source stops at thirty).
+  /// How many detection sequences are sent before the accessory gives up; nil means that it never does (one source
+  /// stops at thirty).
   public var detectionLimit: Int?
-  /// How often an unanswered SYN is repeated: about 1 s in three sources.
+  /// How often an unanswered SYN is repeated: about every 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
-  /// How many SYNs before the accessory goes back to detection; a device stops at the eleventh.
+  /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
   public var synchronizationLimit = 10
 
-  /// What to do when the device's SYN|ACK has other recovery values than were offered.
+  /// What to do if the device's SYN|ACK contains recovery values other than those offered.
   public enum Settling: Hashable, Sendable {
     /// Use the device's values and acknowledge (four simple stacks).
     case adopt
-    /// Offer the device's values back in another SYN|ACK, until both are equal (one strict stack).
+    /// Offer the device's values back in another SYN|ACK, until both match (one strict stack).
     case offerAgain
   }
-  /// How differing recovery values are settled. Disputed; `adopt` is understood by everyone.
+  /// How differing recovery values are settled. Sources disagree; every stack understands `adopt`.
   public var settling = Settling.adopt
 
-  /// What to do with a SYN whose numbers are outside the allowed ranges.
+  /// What to do with a SYN that contains numbers outside the allowed ranges.
   public enum OutOfRange: Hashable, Sendable {
     /// Use the nearest allowed value, and report it. Apple devices answer versions 2 and 3 with 1.
     case clamp
     /// Refuse the SYN.
     case refuse
   }
-  /// What to do with a SYN whose numbers are outside the allowed ranges. Some accessories that Apple devices accept send
-  /// such numbers.
+  /// What to do with a SYN that contains numbers outside the allowed ranges. Some accessories that Apple devices accept
+  /// send such numbers.
   public var outOfRange = OutOfRange.clamp
 
   /// What the device puts into its SYN|ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The accessory's recovery values and sessions with the device's own announcements, as Apple devices do.
+    /// The accessory's recovery values and sessions, with the device's own announcements, as Apple devices do.
     case echo
     /// The device's own recovery values with the accessory's sessions.
     case ownRecovery
   }
-  /// What the device answers a SYN with.
+  /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// Whether the device takes a link without acknowledgements (iOS 9 and later do).
+  /// Whether the device accepts a link without acknowledgements (iOS 9 and later do).
   public var acceptsZeroAcknowledgement = true
-  /// Plays a device from before iAP2, which answers detection with a frame of iAP1.
+  /// Plays a device from before iAP2, which answers detection with an iAP1 frame.
   public var legacyAnswer: LegacyAnswer?
 
-  /// What an iAP1-only device answers.
+  /// How an iAP1-only device answers.
   public enum LegacyAnswer: Hashable, Sendable {
     /// "Bad parameter" for the unknown command.
     case refusal
-    /// A request to identify by iAP1.
+    /// A request to identify over iAP1.
     case requestIdentify
   }
 
-  /// What the numbers in an extended acknowledgement mean. No capture of one is public.
+  /// The meaning of the numbers in an extended acknowledgement. No capture of one is public.
   public enum ExtendedAcknowledgement: Hashable, Sendable {
-    /// Never send one: drop or keep, and wait for the repetition.
+    /// Never send one: drop or keep packets, and wait for the retransmission.
     case never
     /// The numbers received out of order (the more authoritative source).
     case received
-    /// The numbers missing (four sources).
+    /// The missing numbers (four sources).
     case missing
   }
-  /// Which kind is sent. Received ones are always taken in both meanings: everything unacknowledged up to the highest
-  /// number they can refer to is sent again, because duplicates do no harm.
+  /// Which kind is sent. Received ones are always interpreted in both ways: everything unacknowledged up to the highest
+  /// number they can refer to is retransmitted, because duplicates do no harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
-  /// Which packets are sent again when the retransmission timeout passes.
+  /// Which packets are retransmitted when the retransmission timeout passes.
   public enum Retransmission: Hashable, Sendable {
     /// Every packet whose own timeout has passed.
     case everyExpired
-    /// The oldest alone (two sources).
+    /// Only the oldest packet (two sources).
     case oldestOnly
   }
-  /// Which packets a timeout repeats.
+  /// Which packets a timeout retransmits.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device that gives up a link sends a reset. No source says; without a reset an idle accessory would
-  /// keep a link that no longer exists, since there is no keep-alive.
+  /// Whether a device that gives up a link sends a reset. No source says; without a reset, an idle accessory would keep
+  /// a link that no longer exists, because there is no keep-alive.
   public var resetsWhenGivingUp = true
 
-  /// When the timer that ends holding an acknowledgement back starts.
+  /// When the timer for delaying an acknowledgement starts.
   public enum AcknowledgementTimer: Hashable, Sendable {
-    /// With the first packet not acknowledged.
+    /// With the first unacknowledged packet.
     case fromFirst
-    /// Anew with each packet (one source).
+    /// Again with each packet (one source).
     case fromEach
   }
-  /// How long acknowledgements are held back.
+  /// How long acknowledgements are delayed.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept, or dropped and waited for. Both kinds of stack exist.
+  /// Whether packets that arrive ahead of a gap are kept, or dropped until they are retransmitted. Both kinds of stacks
+  /// exist.
   public var keepsPacketsAheadOfGap = true
 
   /// When this many bytes of one session are unread, its packets are no longer acknowledged.
   public var sessionReceiveBound = 256 * 1024
-  /// How many bytes of one session may wait to be sent or acknowledged before a write takes no more.
+  /// How many bytes of one session may be waiting to be sent or acknowledged before a write accepts no more.
   public var sessionSendBound = 256 * 1024
 
-  /// How many bytes a second the line is known to carry each way; nil where nothing is known, or it is as fast as any. Then
-  /// this end announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
+  /// How many bytes per second the line is known to carry in each direction; nil if this is unknown or the line is
+  /// fast. This end then announces, and sends, no more at a time than the line carries in half the agreed
+  /// retransmission timeout.
   public var lineRate: Int?
 
-  /// How long a packet may pause in the middle before it counts as cut off, and what follows is read as a new one; nil:
-  /// never. For lines that lose bytes, such as serial ones. Elsewhere packets arrive whole, however late.
+  /// How long a packet may pause in the middle before it counts as cut off and what follows is read as a new one; nil
+  /// means any time. This is for lines that lose bytes, such as serial ones. Elsewhere packets arrive complete, however
+  /// late.
   public var interByteTimeout: Milliseconds?
 
-  /// Settings with the given announcements and every other choice at its default.
+  /// Settings with the given announcements and defaults for everything else.
   public init(parameters: LinkParameters = LinkParameters()) {
     self.parameters = parameters
   }
 
-  /// What an Apple device announces: 127 packets of up to 65,535 bytes, whatever the accessory can take.
+  /// What an Apple device announces: 127 packets of up to 65,535 bytes, whatever the accessory accepts.
   public static var device: LinkSettings {
     LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127))
   }
 }
 
-/// A length of time in the unit that iAP2 uses on the wire.
+/// A duration in the unit that iAP2 uses on the wire.
 public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// How many milliseconds.
   public var count: Int64
@@ -142,7 +146,8 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension Instant {
-  /// The time `milliseconds` later; the first or last instant there is if that overflows, because users choose lengths.
+  /// The time `milliseconds` later, or the first or last possible instant if that overflows, because users choose
+  /// durations.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

@@ -1,4 +1,4 @@
-/// Memory for the whole packets that a link has built and the other end has not acknowledged, in order.
+/// Memory for the complete packets that a link has built and the other end has not acknowledged, in order.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
@@ -6,25 +6,25 @@
 /// ```
 ///
 /// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
-/// does not fit after the newest one starts at the front again; a packet is never in two parts. The memory grows when
-/// there is room in neither place and does not shrink, so that a link in a steady state allocates nothing. The tape
-/// has no limit of its own; the number of queued bytes has one.
+/// does not fit after the newest one is placed at the front again; a packet is never split. The memory grows if there
+/// is room in neither place and does not shrink, so that a link in a steady state allocates nothing. The tape has no
+/// limit of its own; the number of queued bytes has one.
 struct PacketTape {
   private var memory: [UInt8] = []
-  /// Room for what a device has to say until an accessory is ready.
+  /// Enough room for everything that a device sends until an accessory is ready.
   private static let smallest = 512
   /// Where the oldest packet begins.
   private var head = 0
   /// Where the newest packet ends.
   private var tail = 0
-  /// The end of the packets before the turn; nil while the newest follows the oldest.
+  /// Where the packets before the wrap-around end; nil while the newest packet follows the oldest.
   private var turn: Int?
 
-  /// Finds a place for `count` bytes after the newest packet; nil when the memory must grow.
+  /// Finds a place for `count` bytes after the newest packet; nil if the memory must grow.
   mutating func reserve(_ count: Int) -> Int? {
     let end = tail + count
     if turn != nil {
-      // One byte stays free, so that "full" and "empty" differ.
+      // One byte stays free, to distinguish "full" from "empty".
       guard end < head else { return nil }
       tail = end
       return end - count
@@ -39,7 +39,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes the newest packet longer in place; false when there is no room after it.
+  /// Extends the newest packet in place; false if there is no room after it.
   mutating func extendNewest(by count: Int) -> Bool {
     let end = tail + count
     guard turn == nil ? end <= memory.count : end < head else { return false }
@@ -47,7 +47,7 @@ struct PacketTape {
     return true
   }
 
-  /// Makes the newest packet, `count` bytes at `place`, longer by moving it to the front; nil when there is no room.
+  /// Extends the newest packet, `count` bytes at `place`, by moving it to the front; nil if there is no room.
   mutating func moveNewest(at place: Int, count: Int, extendedBy more: Int) -> Int? {
     guard turn == nil, count + more < head else { return nil }
     withMutable(0..<place + count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[place...])) }
@@ -67,13 +67,13 @@ struct PacketTape {
     (memory, head, tail, turn) = (grown, 0, live, nil)
   }
 
-  /// The oldest packet begins at `place` now; what lay before it is gone.
+  /// The oldest packet now begins at `place`; what came before it is gone.
   mutating func forget(before place: Int) {
     if place < head { turn = nil }
     head = place
   }
 
-  /// Nothing is on the tape any more.
+  /// Nothing is left on the tape.
   mutating func clear() {
     (head, tail, turn) = (0, 0, nil)
   }
@@ -82,7 +82,7 @@ struct PacketTape {
     body(memory.span.bytes.extracting(range))
   }
 
-  /// The bytes at `range`, to be written.
+  /// The bytes at `range`, for writing.
   mutating func withMutable<Result>(_ range: Range<Int>, _ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
     memory.withUnsafeMutableBytes { body(.init(rebasing: $0[range])) }
   }

@@ -1,17 +1,18 @@
-/// The numbers one end has received, what it owes the other in acknowledgements, and packets that came ahead of a gap.
+/// The sequence numbers that one end has received, the acknowledgements it owes, and packets that arrived ahead of a
+/// gap.
 ///
-/// Invariants: every number is delivered once and in order; `lastInOrder` moves by one; nothing outside the announced
-/// window is kept, so at most that many packets wait for a gap to fill.
+/// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
+/// announced window is kept, so at most that many packets wait for a gap to close.
 struct ReceiveWindow {
-  /// What a sequence number means here and now.
+  /// What a sequence number means at this moment.
   enum Verdict: Equatable {
     /// The next one: deliver it.
     case next
-    /// Delivered before: the other end missed our acknowledgement.
+    /// Already delivered: the other end missed our acknowledgement.
     case duplicate
-    /// Later than the next, inside the window.
+    /// Later than the next one, but inside the window.
     case ahead
-    /// Outside of what this end announced that it can take.
+    /// Outside the window that this end announced.
     case outside
   }
 
@@ -22,18 +23,18 @@ struct ReceiveWindow {
   }
 
   private(set) var lastInOrder: UInt8 = 0
-  /// Delivered packets that no acknowledgement has covered; while some are held back, those.
+  /// Delivered packets that no acknowledgement has covered; while acknowledgements are withheld, the withheld ones.
   private(set) var owed = 0
-  /// When an acknowledgement must go out at the latest.
+  /// The latest time for the next acknowledgement.
   private(set) var deadline: Instant?
-  /// While a session is full: the number that acknowledgements stay at.
+  /// While a session is full: the number at which acknowledgements stay.
   private var heldAt: UInt8?
   private var stored: [Stored] = []
 
   /// The number to put into every outgoing packet.
   var acknowledgement: UInt8 { heldAt ?? lastInOrder }
 
-  /// Whether a full session keeps acknowledgements back.
+  /// Whether acknowledgements are withheld because a session is full.
   var isHolding: Bool { heldAt != nil }
 
   /// Forgets everything; the other end's SYN had the number `sequence`.
@@ -45,7 +46,7 @@ struct ReceiveWindow {
     stored.removeAll(keepingCapacity: true)
   }
 
-  /// What `sequence` means, when the other end may have `window` packets in flight.
+  /// What `sequence` means, if the other end may have `window` packets in flight.
   func judge(_ sequence: UInt8, window: UInt8) -> Verdict {
     let distance = sequence &- lastInOrder
     switch distance {
@@ -68,28 +69,28 @@ struct ReceiveWindow {
     lastInOrder = sequence
   }
 
-  /// Keeps a packet that came ahead of a gap; whether it was new.
+  /// Keeps a packet that arrived ahead of a gap; returns whether it was new.
   mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
     if stored.contains(where: { $0.sequence == sequence }) { return false }
     stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))
     return true
   }
 
-  /// The session of the packet that now follows in order, when it was kept.
+  /// The session of the packet that now follows in order, if it was kept.
   var successor: UInt8? {
     if stored.isEmpty { return nil }
     let next = lastInOrder &+ 1
     return stored.first { $0.sequence == next }?.session
   }
 
-  /// Takes out the packet that ``successor`` spoke of.
+  /// Removes the packet that ``successor`` refers to.
   mutating func takeSuccessor() -> [UInt8]? {
     let next = lastInOrder &+ 1
     guard let index = stored.firstIndex(where: { $0.sequence == next }) else { return nil }
     return stored.remove(at: index).payload
   }
 
-  /// The list for an extended acknowledgement, in the meaning asked for.
+  /// The list for an extended acknowledgement, in the requested form.
   func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
     let base = lastInOrder
     let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
@@ -97,24 +98,24 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// An acknowledgement went out, on its own or with data.
+  /// An acknowledgement was sent, by itself or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0
     deadline = nil
   }
 
-  /// The deadline passed; an acknowledgement is on its way.
+  /// The deadline passed; an acknowledgement is about to be sent.
   mutating func forgetDeadline() {
     deadline = nil
   }
 
-  /// Whether a packet delivered before is one that acknowledgements cover, and not one that is held back.
+  /// Whether an already delivered packet is one that acknowledgements cover, and not a withheld one.
   func covers(_ sequence: UInt8) -> Bool {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }
 
-  /// Keeps acknowledgements at the number they have now; whether one is owed up to there, which is not withheld.
+  /// Withholds acknowledgements beyond the current number; returns whether one is still owed up to that number.
   mutating func hold() -> Bool {
     guard heldAt == nil else { return false }
     heldAt = lastInOrder
@@ -123,7 +124,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Resumes acknowledgements; returns whether one must be sent at once.
+  /// Resumes acknowledgements; returns whether one must be sent immediately.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

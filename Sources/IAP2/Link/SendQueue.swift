@@ -1,4 +1,4 @@
-/// The packets one end has numbered and the other has not acknowledged, and those waiting for the window to open.
+/// The packets that one end has numbered and the other has not acknowledged, and those waiting for the window to open.
 ///
 /// ```
 ///   acknowledged │ in flight: sent, not acknowledged │ waiting: numbered, not sent
@@ -15,23 +15,24 @@ struct SendQueue {
   private struct Packet {
     /// Where it lies.
     var place: Int
-    /// Its bytes, header and checksum included.
+    /// The packet's bytes, including header and checksum.
     var count: Int
     var sequence: UInt8
     var session: UInt8
     var owner: Owner
     var sentAt = Instant(nanoseconds: 0)
-    /// How often its timeout passed; only that counts towards giving up.
+    /// How often the packet's timeout has passed; only that counts towards giving up.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Sent again because of an extended acknowledgement, once per timeout at most: such lists come in bursts.
+    /// Retransmitted because of an extended acknowledgement, at most once per timeout, because such lists come in
+    /// bursts.
     var wasHastened = false
   }
 
   /// The owner of control messages and other packets that no writer waits for.
   static let linkItself: Owner = -1
 
-  /// Up to eight bytes before those of a packet, in one number with the first byte highest, so that no array is
+  /// Up to eight bytes that precede a packet's bytes, in one number with the first byte highest, so that no array is
   /// allocated.
   struct Prefix {
     /// The first byte is the highest.
@@ -52,9 +53,9 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether a packet in flight was sent again; then the oldest is not always the next to time out.
+  /// Whether a packet in flight was retransmitted; then the oldest is not always the next to time out.
   private var isShuffled = false
-  /// The bytes of packets that carry messages and files, waiting or in flight.
+  /// The bytes of packets with messages and files, waiting or in flight.
   private(set) var messageBytes = 0
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
@@ -63,7 +64,7 @@ struct SendQueue {
 
   var waiting: Int { packets.count - first - inFlight }
 
-  /// Forgets everything and numbers the next packet after `sequence`, which was a SYN's.
+  /// Forgets everything and numbers the next packet after `sequence`, which was the SYN's number.
   mutating func restart(after sequence: UInt8) {
     packets.removeAll(keepingCapacity: true)
     tape.clear()
@@ -85,8 +86,8 @@ struct SendQueue {
 
   // MARK: Building
 
-  /// Numbers a packet for `session`: `prefix` and then as much of `bytes` as `maximumPayload` allows. Returns how many
-  /// bytes it took. Bytes of the same owner that find room in a packet not yet sent join it.
+  /// Numbers a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how
+  /// many bytes it took. If an unsent packet of the same owner has room, the bytes are added to it.
   mutating func append(
     session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
@@ -111,7 +112,7 @@ struct SendQueue {
     return taken
   }
 
-  /// Writes payload and checksum; the header follows when the packet is sent.
+  /// Writes the payload and its checksum; the header follows when the packet is sent.
   private mutating func build(_ range: Range<Int>, prefix: Prefix, payload: RawSpan) {
     tape.withMutable(range) { packet in
       var start = PacketHeader.size
@@ -207,21 +208,21 @@ struct SendQueue {
 
   // MARK: Sending
 
-  /// What ``takeRun(atMost:window:acknowledgement:now:)`` got ready.
+  /// What ``takeRun(atMost:window:acknowledgement:now:)`` prepared.
   struct Run {
-    /// The contiguous place of the packets.
+    /// Where the packets are, contiguously.
     var bytes: Range<Int>
     var packets: Int
-    /// Whether the numbers of those sent for the first time passed 255.
+    /// Whether the numbers of packets sent for the first time passed 255.
     var wraps: Bool
   }
 
-  /// Whether there is something to send under a window of `window` packets.
+  /// Whether there is something to send with a window of `window` packets.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next contiguous packets to send: at least one, and no more once they have `limit` bytes. Repetitions
+  /// Takes the next contiguous packets to send: at least one, and no more once they have `limit` bytes. Retransmissions
   /// come first, one at a time. The packets count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
@@ -257,14 +258,14 @@ struct SendQueue {
     tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
   }
 
-  /// Shows the packets of a run, which stay where they are until the next one is built.
+  /// Passes the packets of a run to a closure; they stay in place until the next packet is built.
   func show(_ run: Run, to body: (RawSpan) -> Void) {
     tape.with(run.bytes, body)
   }
 
   // MARK: Acknowledgements
 
-  /// Handles an acknowledgement number; returns how many packets it confirmed: none when it is old, or names a packet
+  /// Handles an acknowledgement number. Returns how many packets it confirmed: none if it is old, or names a packet
   /// that was never sent.
   @discardableResult
   mutating func acknowledge(upTo sequence: UInt8) -> Int {
@@ -276,8 +277,8 @@ struct SendQueue {
     return count
   }
 
-  /// Takes an extended acknowledgement in whichever meaning it was sent: everything in flight up to the highest number
-  /// it names goes out again, each packet once per timeout.
+  /// Handles an extended acknowledgement, whatever its form: everything in flight up to the highest number it names is
+  /// retransmitted, each packet once per timeout.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1
@@ -299,7 +300,8 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// When the next packet in flight is sent again; nil when nothing is in flight or a repetition is waiting.
+  /// When the next packet in flight is retransmitted; nil if nothing is in flight or a retransmission is already
+  /// waiting.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt
@@ -309,14 +311,14 @@ struct SendQueue {
     return earliest + timeout
   }
 
-  /// What a passing of the deadline means.
+  /// The consequence of passing the deadline.
   enum Expiry: Equatable {
     case nothing
     case resend(Int)
     case giveUp(sequence: UInt8)
   }
 
-  /// Marks the packets that are to be sent again at `now`.
+  /// Marks the packets that must be retransmitted at `now`.
   mutating func expire(
     now: Instant, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
   ) -> Expiry {

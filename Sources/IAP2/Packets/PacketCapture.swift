@@ -1,4 +1,4 @@
-/// Splits what one end of a wire sent into pieces, with the place of each; every byte is part of a piece. `easim
+/// Splits what one end of a wire sent into pieces, with the position of each; every byte belongs to a piece. `easim
 /// decode` reads these.
 ///
 /// ```swift
@@ -6,8 +6,9 @@
 /// for piece in capture.append(bytes) + capture.finish() { print(piece.range, piece.kind) }
 /// ```
 ///
-/// Zero bytes between packets are padding and part of no piece. A capture of at most ``longestSkip`` bytes that
-/// begins with `40 40` and has no packet is read as bare control messages, the form in which they are quoted.
+/// Zero bytes between packets are padding and belong to no piece. A capture of at most ``longestSkip`` bytes that
+/// begins with `40 40` and contains no packet is read as bare control messages, the form in which they are usually
+/// quoted.
 ///
 /// Invariant: only bytes that can still become part of a piece are kept, at most a packet and ``longestSkip``, so a
 /// capture can have any size.
@@ -28,13 +29,13 @@ public final class PacketCapture {
       case legacy
       /// A control message that no packet carries.
       case message(ControlMessage)
-      /// Bytes that belong to nothing.
+      /// Bytes that belong to no packet.
       case skipped(SkippedBytes)
     }
 
     /// What it is.
     public var kind: Kind
-    /// Where it lies in the capture, counted from its beginning.
+    /// The position in the capture, counted from its beginning.
     public var range: Range<Int>
 
     /// A piece.
@@ -47,15 +48,15 @@ public final class PacketCapture {
   /// Bytes that belong to no packet are reported in pieces of at most about this size.
   public static let longestSkip = 1 << 20
 
-  /// The recent bytes, from ``start`` on.
+  /// The most recent bytes, from ``start`` on.
   private var window: [UInt8] = []
   /// Where the window begins in the capture.
   private var start = 0
   private var end: Int { start + window.count }
   private var scanner = PacketScanner()
-  /// The bytes skipped since the last piece, reported when their end is known.
+  /// The bytes skipped since the last piece, reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether there was no packet yet, so that skipped bytes may be bare messages.
+  /// Whether there has been no packet yet, so that skipped bytes may be bare messages.
   private var isBare = true
 
   /// An empty capture.
@@ -80,16 +81,16 @@ public final class PacketCapture {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }
 
-  /// Drops what no piece can begin with any more.
+  /// Drops bytes with which no piece can begin.
   private func forget() {
     if mayBeMessages {
       if window.count <= Self.longestSkip { return }
       isBare = false
     }
-    // The scanner may have stepped over bytes that it has not reported yet.
+    // The scanner may have skipped bytes that it has not reported yet.
     let undecided = end - scanner.heldCount - SkippedBytes.reportSize
     let unneeded = min(skip?.range.lowerBound ?? .max, undecided) - start
-    // Moving the remaining bytes costs time, so it waits until half of the window can be dropped.
+    // Moving the remaining bytes takes time, so this waits until half of the window can be dropped.
     guard unneeded > window.count / 2 else { return }
     window.removeFirst(unneeded)
     start += unneeded
@@ -117,7 +118,7 @@ public final class PacketCapture {
     return takeSkip() + [Piece(kind, at: position - length..<position)]
   }
 
-  /// The scanner reports what it skips in steps; here they are one again.
+  /// The scanner reports skipped bytes in steps; here they are joined again.
   private func hold(_ skipped: SkippedBytes, endingAt position: Int) {
     guard var held = skip else {
       skip = (skipped, position - skipped.count..<position)
@@ -144,7 +145,7 @@ public final class PacketCapture {
     return takeSkip() + (header.map { [Piece(.unfinished($0), at: held)] } ?? [])
   }
 
-  /// The whole capture as control messages.
+  /// The complete capture as control messages.
   private func messages() -> [Piece] {
     var stream = ControlStream()
     stream.append(window.span.bytes)

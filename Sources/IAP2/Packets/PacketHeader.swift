@@ -10,9 +10,9 @@
 ///  8  1  header checksum
 /// ```
 public struct PacketHeader: Hashable, Sendable {
-  /// Bytes of a header.
+  /// The size of a header in bytes.
   public static let size = 9
-  /// Bytes a packet spends on other things than its payload: the header and the payload's checksum.
+  /// The bytes of a packet besides its payload: the header and the payload's checksum.
   public static let overhead = 10
 
   /// Total length of the packet in bytes.
@@ -21,12 +21,12 @@ public struct PacketHeader: Hashable, Sendable {
   public var control: ControlBits
   /// The packet's number; a header-only packet repeats the last one sent, so its number is not checked.
   public var sequence: UInt8
-  /// The last sequence number that the sender received in order, when ``ControlBits/ack`` is set.
+  /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8
-  /// The link session, 0 for the link's own packets.
+  /// The link session; 0 for the link's own packets.
   public var session: UInt8
 
-  /// A header for a payload of `payloadCount` bytes; none makes a packet without a payload checksum.
+  /// A header for a payload of `payloadCount` bytes; zero makes a packet without a payload checksum.
   public init(
     control: ControlBits, sequence: UInt8, acknowledgement: UInt8, session: UInt8 = 0, payloadCount: Int = 0
   ) {
@@ -38,11 +38,11 @@ public struct PacketHeader: Hashable, Sendable {
     self.session = session
   }
 
-  /// Bytes of payload. A packet of length 10 has an empty payload with a checksum: tolerated, never sent.
+  /// The size of the payload. A packet of length 10 has an empty payload with a checksum: accepted, but never sent.
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
-  /// Reads a header from at least nine bytes that start with FF 5A; nil when its checksum is wrong or its length
-  /// impossible, which both mean that this was no packet.
+  /// Reads a header from at least nine bytes that start with FF 5A; nil if its checksum is wrong or its length
+  /// impossible, both of which mean that this is not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var sum: UInt8 = 0
     for index in 0..<Self.size { sum &+= bytes[index] }
@@ -54,7 +54,7 @@ public struct PacketHeader: Hashable, Sendable {
     if sum != 0 || length < UInt16(Self.size) { return nil }
   }
 
-  /// Writes the nine bytes, checksum included, to the front of `bytes`.
+  /// Writes the nine bytes, including the checksum, to the front of `bytes`.
   func write(to bytes: UnsafeMutableRawBufferPointer) {
     bytes[0] = 0xFF
     bytes[1] = 0x5A
@@ -72,17 +72,17 @@ public struct PacketHeader: Hashable, Sendable {
 
 /// The control byte of a link packet.
 public struct ControlBits: OptionSet, Hashable, Sendable {
-  /// The byte as on the wire.
+  /// The byte in its form on the wire.
   public let rawValue: UInt8
 
-  /// Makes the bits from the byte on the wire.
+  /// Creates the bits from the byte on the wire.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
   /// Synchronise: the payload is a ``LinkParameters``.
   public static let syn = ControlBits(rawValue: 0x80)
-  /// The acknowledgement number counts.
+  /// The acknowledgement number is valid.
   public static let ack = ControlBits(rawValue: 0x40)
   /// Extended acknowledgement: the payload is a list of sequence numbers.
   public static let eak = ControlBits(rawValue: 0x20)
@@ -93,7 +93,7 @@ public struct ControlBits: OptionSet, Hashable, Sendable {
 }
 
 extension ControlBits: CustomStringConvertible {
-  /// The names of the bits, joined by "+"; "none" without any.
+  /// The names of the bits, joined by "+"; "none" if no bit is set.
   public var description: String {
     let names: [(ControlBits, String)] = [(.syn, "SYN"), (.ack, "ACK"), (.eak, "EAK"), (.rst, "RST"), (.slp, "SLP")]
     var parts = names.filter { contains($0.0) }.map(\.1)
@@ -103,13 +103,13 @@ extension ControlBits: CustomStringConvertible {
   }
 }
 
-/// Builds whole packets at the end of a byte array. The link builds through this; so do faults and tests that need a
-/// packet of their own.
+/// Builds complete packets at the end of a byte array. The link uses this, and so do faults and tests that need their
+/// own packets.
 public enum PacketWriter {
   /// The six bytes by which both ends detect that the other supports iAP2; a valid iAP1 frame.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Appends a packet: header, payload and, with a payload, its checksum.
+  /// Appends a packet: header, payload and, if there is a payload, its checksum.
   public static func append(
     _ header: PacketHeader, payload: RawSpan, to bytes: inout [UInt8]
   ) {
@@ -123,7 +123,7 @@ public enum PacketWriter {
     bytes.append(Checksum.of(payload))
   }
 
-  /// A packet on its own.
+  /// A single packet.
   public static func packet(_ header: PacketHeader, payload: [UInt8] = []) -> [UInt8] {
     var bytes: [UInt8] = []
     append(header, payload: payload.span.bytes, to: &bytes)
@@ -144,8 +144,8 @@ public enum Checksum {
 
   /// The sum of `bytes` modulo 256.
   ///
-  /// With explicit vectors, whose lanes may overflow because only the low eight bits count. An optimised build would
-  /// vectorise a loop as well, but in a debug build the loop is a hundred times slower.
+  /// Uses explicit vectors, whose lanes may overflow because only the low eight bits count. An optimised build would
+  /// also vectorise a loop, but in a debug build the loop is a hundred times slower.
   public static func sum(_ bytes: RawSpan) -> UInt8 {
     bytes.withUnsafeBytes { buffer in
       var lanes = SIMD32<UInt8>()
@@ -165,7 +165,7 @@ public enum Checksum {
         quarter &+= buffer.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
         offset += 8
       }
-      // Halved until few are left: taking all lanes out one by one would cost as much as hundreds of bytes of payload.
+      // Halved until few are left: extracting all lanes one by one would cost as much as hundreds of bytes of payload.
       let eighth = quarter.lowHalf &+ quarter.highHalf
       let pair = eighth.lowHalf &+ eighth.highHalf
       var total = pair.x &+ pair.y
@@ -179,8 +179,8 @@ public enum Checksum {
 
   /// Copies `bytes` to the front of `target` and returns their sum.
   ///
-  /// Two passes, and still faster than one loop that does both, for nothing copies like the system. Over long bytes they
-  /// take turns, so that the second finds in the nearest cache what the first has brought there.
+  /// Two passes are still faster than one loop that does both, because nothing copies as fast as the system. Over long
+  /// bytes they alternate, so that the second pass finds in the nearest cache what the first has loaded.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0

@@ -8,20 +8,21 @@
 /// ACK seq=65 ack=2
 /// ```
 ///
-/// It learns from the SYN packets it sees which session carries what; a capture that begins later shows payloads as hex.
+/// It learns from the SYN packets it sees which session carries what; a capture that begins later shows payloads as
+/// hex.
 public struct PacketNarrator: Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private let shownBytes: Int
 
-  /// A narrator that has seen nothing yet.
+  /// A narrator that has not seen anything yet.
   public init(shownBytes: Int = 8) {
     self.shownBytes = shownBytes
   }
 
-  /// What a session carries; nil when no SYN with it was seen.
+  /// What a session carries; nil if no SYN that lists it was seen.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
-  /// The line for a packet; `packet` is all of it, header included.
+  /// The line for a packet; `packet` is the complete packet, including its header.
   public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let numbers = "seq=\(header.sequence) ack=\(header.acknowledgement)"
@@ -42,13 +43,13 @@ public struct PacketNarrator: Sendable {
       + "\(header.payloadCount) bytes with a wrong checksum"
   }
 
-  /// The line for a packet whose end is missing: only `count` bytes of it are there.
+  /// The line for a packet whose end is missing: only `count` bytes of it are present.
   public func unfinishedLine(for header: PacketHeader, count: Int) -> String {
     "UNFINISHED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
       + "\(count) of \(header.length) bytes"
   }
 
-  /// The control messages in a packet; none in one of another session.
+  /// The control messages in a packet; empty for a packet of another session.
   public func messages(in header: PacketHeader, packet: RawSpan) -> [ControlMessage] {
     guard header.payloadCount > 0, header.control.isDisjoint(with: [.syn, .eak]) else { return [] }
     let payload = bytes(packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount))
@@ -129,7 +130,7 @@ public struct PacketNarrator: Sendable {
 }
 
 extension LinkSession.Kind {
-  /// The word for the kind in a line of a transcript.
+  /// The word for this kind in a line of a transcript.
   var shortName: String {
     switch self {
     case .control: "control"

@@ -1,9 +1,8 @@
 /// Finds packets in a byte stream, however it is split, joined or damaged.
 ///
-/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the
-/// wire.
+/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the wire.
 ///
-/// On the wire, and the result:
+/// What is on the wire, and the result:
 /// - `FF 5A` and a header with a correct checksum: a packet; with a wrong payload checksum, a spoiled one.
 /// - `FF 55` and a frame with a correct checksum: the detection sequence, or another frame of iAP1.
 /// - Anything else is skipped byte by byte up to the next `FF`, and reported with the next piece. Zero bytes between
@@ -12,11 +11,11 @@
 /// Invariants: every byte is part of exactly one piece or one skip, or is still in `carry`; `carry` holds at most one
 /// packet (65,535 bytes); whole packets inside the input are not copied.
 public struct PacketScanner: ~Copyable {
-  /// Where the bytes of a piece lie.
+  /// Where the bytes of a piece are.
   public enum Place: Equatable, Sendable {
-    /// In the bytes handed to `next`, at this range.
+    /// In the bytes passed to `next`, at this range.
     case input(Range<Int>)
-    /// In the scanner, because they came in parts: see ``PacketScanner/lendCarry()``.
+    /// In the scanner, because they arrived in parts: see ``PacketScanner/lendCarry()``.
     case carry(Range<Int>)
   }
 
@@ -30,7 +29,7 @@ public struct PacketScanner: ~Copyable {
     case detection
     /// A frame of iAP1 other than the detection sequence.
     case legacy(Place)
-    /// Bytes that belong to nothing.
+    /// Bytes that belong to no packet.
     case skipped(SkippedBytes)
   }
 
@@ -41,12 +40,12 @@ public struct PacketScanner: ~Copyable {
   /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
-  /// A scanner that takes no packet longer than `maximumLength`.
+  /// A scanner that accepts no packet longer than `maximumLength`.
   public init(maximumLength: UInt16 = .max) {
     self.maximumLength = maximumLength
   }
 
-  /// The next piece in `bytes` from `offset` on; nil when they are used up and the rest is kept for the next call.
+  /// The next piece in `bytes` from `offset` on; nil if they are used up and the rest is kept for the next call.
   ///
   /// ```swift
   /// var offset = 0
@@ -61,7 +60,7 @@ public struct PacketScanner: ~Copyable {
     return search(bytes, &offset)
   }
 
-  /// Calls `body` with each piece in `bytes` and the bytes of the piece; those of skipped bytes are left out.
+  /// Calls `body` with each piece in `bytes` and the piece's bytes; for skipped bytes they are omitted.
   ///
   /// ```swift
   /// scanner.forEach(in: bytes) { piece, packet in … }
@@ -82,17 +81,17 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// The short way for bytes that come one at a time into the middle of a packet, which is what the worst reader does:
-  /// keeps a single byte that decides nothing.
+  /// The fast path for bytes that arrive one at a time in the middle of a packet, as from the slowest reader: keeps a
+  /// single byte that decides nothing.
   @inlinable
   mutating func keepsByte(of bytes: RawSpan) -> Bool {
     bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
   }
 
-  /// How many of the bytes given are not part of a piece or a skip yet.
+  /// How many of the bytes received do not belong to a piece or a skip yet.
   public var heldCount: Int { carry.undecided }
 
-  /// The header of the packet that is not whole yet, as far as it is known.
+  /// The header of the incomplete packet, as far as it is known.
   public var heldHeader: PacketHeader? {
     carry.withUndecided { held in
       guard held.count >= PacketHeader.size, held[0] == 0xFF, held[1] == 0x5A else { return nil }
@@ -100,28 +99,28 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream: returns the skipped bytes at its end, including an incomplete packet; nil when there are none.
+  /// Ends the stream: returns the skipped bytes at its end, including an incomplete packet; nil if there are none.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
-  /// Gives up an incomplete piece whose rest will not come: its first byte is skipped, and the following ones are
-  /// searched again by ``next(in:at:)``, which can be given no bytes.
+  /// Abandons an incomplete piece whose rest will not arrive: its first byte is skipped, and the following ones are
+  /// searched again by ``next(in:at:)``, which may be called without bytes.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
     carry.decide(carry.withUndecided { skipped.addUpToMark($0) })
   }
 
-  /// Drops an unfinished piece, for a link that starts anew.
+  /// Drops an incomplete piece, for a link that starts over.
   public mutating func forget() {
     carry.clear()
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. They are moved
-  /// out, so that the borrower can change everything else that it owns meanwhile.
+  /// out, so that the borrower can change everything else it owns meanwhile.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -135,7 +134,7 @@ public struct PacketScanner: ~Copyable {
 }
 
 extension PacketScanner {
-  /// What the bytes at one place turned out to be.
+  /// What the bytes at a position turned out to be.
   private enum Verdict {
     case needsMore(Int)
     case nothing
@@ -144,7 +143,7 @@ extension PacketScanner {
     case detection
     case legacy(length: Int)
 
-    /// How many bytes the piece has, when it is one.
+    /// How many bytes the piece has, if it is one.
     var length: Int? {
       switch self {
       case .needsMore, .nothing: nil
@@ -180,7 +179,7 @@ extension PacketScanner {
         if offset == bytes.count { return nil }
         let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
         if let length = verdict.length {
-          // Skipped bytes are reported before the piece that follows them, which is found again afterwards.
+          // Skipped bytes are reported before the piece that follows them, which is then found again.
           if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
           offset += length
           return verdict.piece(at: .input(offset - length..<offset))
@@ -208,7 +207,7 @@ extension PacketScanner {
     }
   }
 
-  /// Moves input to `carry` until it holds `count` undecided bytes or the input is used up.
+  /// Moves input to `carry` until it contains `count` undecided bytes or the input is used up.
   private mutating func keep(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int, upTo count: Int) {
     carry.reserve(count)
     let taken = min(count - carry.undecided, bytes.count - offset)
@@ -232,8 +231,8 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 announces iAP1's long form, which no known device sends here. None sends a long frame either, and
-      // waiting for one would hide the real probes that pass meanwhile.
+      // Length 0 announces iAP1's long form, which no known device sends here. Waiting for a long frame would also hide
+      // the real probes that arrive meanwhile.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }
@@ -252,26 +251,27 @@ extension PacketScanner {
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// Its own memory instead of an array: a stream can arrive byte by byte, and an array checks at each append whether
-/// it is shared, which costs more than the rest of the work. Only this type uses its pointer.
+/// It has its own memory instead of an array: a stream can arrive byte by byte, and an array checks at each append
+/// whether it is shared, which costs more than the rest of the work. Only this type uses its pointer.
 public struct ScannerCarry: ~Copyable {
-  // Open to inlining, like what a single byte needs of the scanner and the peers: a call would cost more than the byte.
+  // Inlinable, like everything in the scanner and the peers that handles a single byte: a call would cost more than the
+  // byte.
 
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// Where the first byte lies that is not part of a piece yet.
+  /// The position of the first byte that does not belong to a piece yet.
   private var head = 0
   @usableFromInline var count = 0
-  /// Up to here bytes decide nothing and are only kept: one less than the reserved count.
+  /// Up to this position, bytes decide nothing and are only kept: one less than the reserved count.
   @usableFromInline var quietEnd = 0
 
   init() {}
 
   deinit { memory.deallocate() }
 
-  /// How many bytes are not part of a piece yet.
+  /// How many bytes do not belong to a piece yet.
   var undecided: Int { count - head }
 
-  /// Forgets everything and keeps the memory.
+  /// Forgets everything but keeps the memory.
   mutating func clear() {
     head = 0
     count = 0
@@ -293,7 +293,7 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = total - 1
   }
 
-  /// Appends a byte, unless it is one that decides something.
+  /// Appends a byte, unless it decides something.
   @inlinable
   mutating func keepQuietly(_ byte: UInt8) -> Bool {
     guard count < quietEnd else { return false }
@@ -308,7 +308,7 @@ public struct ScannerCarry: ~Copyable {
     count += bytes.count
   }
 
-  /// The first `length` undecided bytes are a piece, or nothing: where they lie.
+  /// The first `length` undecided bytes are a piece, or belong to nothing; returns where they are.
   @discardableResult
   mutating func decide(_ length: Int) -> Range<Int> {
     head += length
@@ -321,7 +321,7 @@ public struct ScannerCarry: ~Copyable {
     body(UnsafeRawBufferPointer(rebasing: memory[head..<count]))
   }
 
-  /// The bytes of a piece, at the range that the scanner gave for it.
+  /// The bytes of a piece, at the range that the scanner returned for it.
   public func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     precondition(range.upperBound <= count, "a piece must lie within the scanner's kept bytes")
     return body(UnsafeRawBufferPointer(rebasing: memory[range]).bytes)

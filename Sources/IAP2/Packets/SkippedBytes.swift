@@ -1,20 +1,20 @@
-/// Bytes that were part of no packet, gathered until they can be reported.
+/// Bytes that belonged to no packet, collected until they can be reported.
 public struct SkippedBytes: Equatable, Sendable {
   /// How many bytes.
   public private(set) var count = 0
-  /// The first of them, at most sixteen, zeros in front left out.
+  /// The first of them, at most sixteen, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
   static let sampleSize = 16
   /// Endless garbage is reported in steps of this many bytes instead of being held back.
   static let reportSize = 4096
 
-  /// Whether enough has gathered to be reported without waiting for the next packet.
+  /// Whether enough bytes were collected for a report without waiting for the next packet.
   var isDue: Bool { count >= Self.reportSize }
 
   init() {}
 
-  /// All of `bytes`, but for zeros in front.
+  /// All of `bytes`, except leading zeros.
   init(_ bytes: some Sequence<UInt8>) {
     _ = Array(bytes).withUnsafeBytes { add($0, isEnd: true) }
   }
@@ -25,8 +25,8 @@ public struct SkippedBytes: Equatable, Sendable {
     count += next.count
   }
 
-  /// Takes bytes until there is a report to make, or up to the end of the stream; returns how many it took, including
-  /// leading padding. So the steps depend only on the bytes, not on how they were split.
+  /// Takes bytes until a report is complete, or up to the end of the stream; returns how many it took, including
+  /// leading padding. The steps thus depend only on the bytes, not on how they were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -40,7 +40,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return start + taken
   }
 
-  /// Takes what cannot begin a piece, as far as the next report.
+  /// Takes bytes that cannot begin a piece, up to the next report.
   mutating func addUpToMark(_ bytes: UnsafeRawBufferPointer) -> Int {
     var offset = 0
     while offset < bytes.count, bytes[offset] != 0xFF, !isDue {
@@ -52,7 +52,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// What gathered, and starts anew; nil when there was nothing but padding.
+  /// Returns what was collected, and starts over; nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     let taken = self

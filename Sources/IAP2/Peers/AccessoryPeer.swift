@@ -1,15 +1,15 @@
 /// The accessory's end of the protocol.
 ///
-/// It begins with detection and SYN. From then on the device asks and the accessory answers, in whichever order the
-/// device likes: certificate and challenge before identification or after it, both in one read, or twice. The owner
-/// decides what to answer to a challenge and to a session request, and may leave either unanswered.
+/// It begins with detection and SYN. From then on the device asks and the accessory answers, in whatever order the
+/// device chooses: certificate and challenge before or after identification, both in one read, or twice. The owner
+/// decides how to answer a challenge and a session request, and may leave either unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
-/// What an accessory has beyond ``PeerCore``: its identification.
+/// What an accessory has in addition to ``PeerCore``: its identification.
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
-  /// How far the device has come.
+  /// How far the device has got.
   var progress = AccessoryProgress()
 
   /// Takes bytes that arrived, and answers the control messages in them.
@@ -25,27 +25,27 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles everything whose time has come at `now`; an accessory has no timeouts of its own.
+  /// Handles everything that is due at `now`; an accessory has no timeouts of its own.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
   }
 
-  /// The channel is gone; the identification stays what it is.
+  /// The channel has ended; the identification stays unchanged.
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }
 }
 
 extension Peer where Role == AccessoryRole {
-  /// What the accessory says it is when it is asked next.
+  /// How the accessory identifies itself the next time it is asked.
   public var identification: Identification {
     get { role.prepared.identification }
     set { role.prepared = PreparedIdentification(newValue) }
   }
 
-  /// Whether the identification is sent as soon as it is asked for. If not, the owner gets
-  /// ``PeerEvent/identificationRequested`` and answers with ``identify(as:)``, or never.
+  /// Whether the identification is sent as soon as it is requested. If not, the owner receives
+  /// ``PeerEvent/identificationRequested`` and may answer with ``identify(as:)``.
   public var identifiesAtOnce: Bool {
     get { role.identifiesAtOnce }
     set { role.identifiesAtOnce = newValue }
@@ -76,7 +76,7 @@ extension Peer where Role == AccessoryRole {
     noteAuthentication(.answered)
   }
 
-  /// Opens a session that the device requested; bytes that already arrived for it are announced. Only accessories
+  /// Opens a session that the device requested; bytes that have already arrived for it are announced. Only accessories
   /// that declare EA03 report the status.
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isRequested(id) else { return }
@@ -85,20 +85,20 @@ extension Peer where Role == AccessoryRole {
     if hasBytes { core.events.append(.sessionReadable(id)) }
   }
 
-  /// Refuses a session that the device asked for.
+  /// Refuses a session that the device requested.
   public mutating func refuseSession(_ id: UInt16) {
     guard core.sessions.isRequested(id) else { return }
     core.dropRequested(id)
     core.send(.sessionStatus(id, close: true))
   }
 
-  /// Leaves a session that the device asked for without an answer, as some accessories do when they are busy; bytes
-  /// that arrive for it are dropped.
+  /// Leaves a session that the device requested unanswered, as some accessories do when they are busy; bytes that
+  /// arrive for it are dropped.
   public mutating func ignoreSession(_ id: UInt16) {
     if core.sessions.isRequested(id) { core.dropRequested(id) }
   }
 
-  /// Sends an identification: late, or again after the device refused one.
+  /// Sends an identification late, or again after the device refused one.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
     identify()
@@ -186,7 +186,8 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
-    // Bounded: numbers have two bytes, and a device that asks for thousands at once gets no more answers than that.
+    // Bounded: session numbers have two bytes, and a device that requests thousands at once gets no more answers than
+    // that.
     guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return

@@ -1,18 +1,18 @@
 /// The Apple device's end of the protocol: it answers detection, then asks.
 ///
-/// Once the link is up it takes the accessory through identification and authentication in the order of its settings,
-/// and reports ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
+/// Once the link is up it takes the accessory through identification and authentication in the order given by its
+/// settings, and reports ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
-  /// The choices of a device.
+  /// The settings of a device.
   public typealias Settings = DeviceRole.Settings
-  /// What the accessory is asked for.
+  /// What the device asks the accessory for.
   public typealias Step = DeviceRole.Step
   /// How a session reaches the accessory.
   public typealias SessionRoute = DeviceRole.SessionRoute
 
-  /// A device that has not started; `memory` is what it remembers of the accessories it had before, if anything.
+  /// A device that has not started; `memory` contains what it remembers about earlier accessories, if anything.
   public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     self.init(
       core: PeerCore(role: .device, settings: settings.link), role: DeviceRole(settings: settings, memory: memory))
@@ -26,7 +26,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: The way to ready
 
-  /// Notices that the link came up or went down while bytes were worked through.
+  /// Notices that the link came up or went down while bytes were being processed.
   mutating func followLink(now: Instant) {
     let isUp = core.isLinkUp
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
@@ -58,7 +58,7 @@ extension Peer where Role == DeviceRole {
     role.progress = .ready
     core.answerDeadline = nil
     core.events.append(.ready)
-    // Listing one of these as received is all the subscription there is.
+    // An accessory subscribes to one of these simply by listing it as received.
     guard let wanted = role.accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
     for news in role.settings.news where wanted.contains(news.messageID) { core.send(news.message) }
   }
@@ -68,7 +68,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Limits the time for an answer while the accessory owes the next message of authentication, and not while this side
+  /// Limits the time for an answer while the accessory owes the next message of authentication, but not while this side
   /// does.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
@@ -76,7 +76,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = isWaiting ? now + role.settings.answerTimeout : nil
   }
 
-  /// Sends the challenge made for the accessory's certificate.
+  /// Sends the challenge for the accessory's certificate.
   public mutating func challenge(_ bytes: [UInt8], now: Instant) {
     guard core.isLinkUp, role.authentication == .awaitingChallenge else { return }
     role.authentication = .awaitingResponse
@@ -99,9 +99,9 @@ extension Peer where Role == DeviceRole {
   /// Session numbers have 16 bits.
   private static var sessionLimit: Int { 65_536 }
 
-  /// Opens a session on a declared protocol. It is open at once, because most accessories never confirm; its first data
-  /// may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Nil when the accessory is
-  /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
+  /// Opens a session for a declared protocol. It is open immediately, because most accessories never confirm; its first
+  /// data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory is not ready,
+  /// does not declare the protocol, or its link cannot carry the session; in the last case an event gives the reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }
@@ -120,7 +120,7 @@ extension Peer where Role == DeviceRole {
     return .link(id)
   }
 
-  /// Ends the link with a reset; the accessory begins anew.
+  /// Ends the link with a reset; the accessory starts over.
   public mutating func resetLink(now: Instant) {
     core.resetLink(now: now)
     followLink(now: now)
@@ -227,7 +227,7 @@ extension Peer where Role == DeviceRole {
     }
     guard let (id, value) = status else { return }
     guard let index = core.sessions.index(of: id) else {
-      // The answer to a session that this side closed meanwhile.
+      // The answer to a session that this side has closed meanwhile.
       return
     }
     switch value {

@@ -1,8 +1,9 @@
-/// What a device has beyond ``PeerCore``: its choices, and how far the accessory has come.
+/// What a device has in addition to ``PeerCore``: its settings, and how far the accessory has got.
 public struct DeviceRole: PeerRole {
-  /// The choices of a device.
+  /// The settings of a device.
   public struct Settings: Hashable, Sendable {
-    /// Which of the two comes first. Both are seen; publishing an accessory early needs its name before its certificate.
+    /// Which of the two comes first. Both orders occur; publishing an accessory early requires its name before its
+    /// certificate.
     public enum Order: Hashable, Sendable {
       /// AA00 … AA05, then 1D00.
       case authenticationFirst
@@ -14,19 +15,21 @@ public struct DeviceRole: PeerRole {
     public var link = LinkSettings.device
     /// Which comes first.
     public var order = Order.authenticationFirst
-    /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link to identification.
+    /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link directly to
+    /// identification.
     public var asksForAuthentication = true
     /// How identifications are checked.
     public var judge = IdentificationJudge()
-    /// How long the accessory may take for each answer. iOS's own limit is not public; a field report has 30 s.
+    /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// How many refused identifications end the link: after the second a device was seen to stop.
+    /// How many refused identifications end the link: a device was seen to stop after the second.
     public var rejectionLimit = 2
-    /// Updates for an accessory that lists the messages as received, sent once it is ready, as Apple devices do.
+    /// Updates for accessories that list the messages as received, sent once an accessory is ready, as Apple devices
+    /// do.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
-    /// The answer to an accessory that requests power updates, as far as it requests them.
+    /// The answer to an accessory that requests power updates, limited to what it requests.
     public var power: PowerUpdate = {
       var power = PowerUpdate()
       power.maximumCurrentDrawn = 100
@@ -39,17 +42,17 @@ public struct DeviceRole: PeerRole {
     }()
     /// Whether the device answers requests for power updates by itself; if not, its owner does.
     public var answersPowerUpdates = true
-    /// How long the first data of a session waits after EA00, unless the accessory confirms the session by EA03
-    /// earlier. Some accessories lose bytes that arrive in the same read as the message that opens the session.
+    /// How long the first data of a session waits after EA00, unless the accessory confirms the session earlier with
+    /// EA03. Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var firstWriteDelay: Milliseconds = 0
-    /// The number of the first session; the device chooses, and 1 is the commonest.
+    /// The number of the first session; the device chooses it, and 1 is the most common.
     public var firstSession: UInt16 = 1
 
-    /// Every choice at its default.
+    /// The default settings.
     public init() {}
   }
 
-  /// What the accessory is asked for.
+  /// What the device asks the accessory for.
   public enum Step: Hashable, Sendable {
     /// The certificate or the response to the challenge.
     case authentication
@@ -57,7 +60,7 @@ public struct DeviceRole: PeerRole {
     case identification
   }
 
-  /// How far the accessory has come on its way to ready. The time for its answer is ``PeerCore/answerDeadline``.
+  /// How far the accessory has got on its way to ready. The time limit for its answer is ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
     case asking(Step, remaining: Step?)
@@ -65,8 +68,8 @@ public struct DeviceRole: PeerRole {
     case refused
   }
 
-  /// How far authentication has come. The owner makes the challenge (AA02) for a certificate (AA01), and decides between
-  /// AA05 and AA04 for a response (AA03).
+  /// How far authentication has got. The owner creates the challenge (AA02) for a certificate (AA01), and decides
+  /// between AA05 and AA04 for a response (AA03).
   enum Authentication: Equatable {
     case idle
     /// AA00 was sent.
@@ -81,7 +84,7 @@ public struct DeviceRole: PeerRole {
 
   /// How a session reaches the accessory.
   public enum SessionRoute: Equatable, Sendable {
-    /// Over the link; the session's number.
+    /// Over the link; the value is the session's number.
     case link(UInt16)
     /// Over the native channel of this transport component, bypassing the link.
     case native(component: UInt16)
@@ -91,7 +94,7 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// Which link `progress` is about: one may go down and another come up within a single read.
+  /// Which link `progress` refers to: one may go down and another come up within a single read.
   var followedLink = 0
   var authentication = Authentication.idle
   var rejections = 0
@@ -121,7 +124,7 @@ public struct DeviceRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles everything whose time has come at `now`: notices a link that timed out, and reports a missing answer.
+  /// Handles everything that is due at `now`: notices a link that timed out, and reports a missing answer.
   public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -131,7 +134,7 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// The channel is gone, and with it the accessory's answers.
+  /// The channel has ended, so the accessory's answers are no longer valid.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()

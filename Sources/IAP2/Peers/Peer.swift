@@ -6,9 +6,9 @@
 ///     role   an accessory's answers; a device's requests, and their progress
 /// ```
 ///
-/// After every call the owner drains, in this order: ``PeerCore/nextEvent()`` until nil,
-/// ``PeerCore/transmit(atMost:now:_:)`` until false, then looks at ``PeerCore/deadline``.
-/// `AccessorySessions.Connection` is the owner everywhere but in tests.
+/// After every call the owner calls ``PeerCore/nextEvent()`` until it returns nil, then
+/// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``.
+/// `AccessorySessions.Connection` is the owner everywhere except in tests.
 public struct Peer<Role: PeerRole>: ~Copyable {
   /// What both roles share. Owners use it directly, because some of its methods are called for every packet and a
   /// stored property costs no call.
@@ -20,12 +20,12 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.receive(bytes, &self, now: now)
   }
 
-  /// Handles the time of ``PeerCore/deadline``.
+  /// Called at ``PeerCore/deadline``.
   public mutating func handleTimeout(now: Instant) {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// The channel is gone: every session ends with `reason`, and nothing is waited for any more.
+  /// The channel has ended: every session ends with `reason`, and nothing more is expected.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
@@ -33,25 +33,25 @@ public struct Peer<Role: PeerRole>: ~Copyable {
 
 /// What one role adds to what both share: ``AccessoryRole`` and ``DeviceRole``.
 ///
-/// Static, with the peer as a parameter: a generic owner that calls a mutating method of `Peer<Role>` has to look up the
-/// metadata of that type first, which takes longer than a short packet.
+/// Static, with the peer as a parameter: a generic owner that calls a mutating method of `Peer<Role>` first has to look
+/// up the metadata of that type, which takes longer than a short packet.
 public protocol PeerRole {
   /// Takes bytes that arrived, and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
-  /// Handles everything whose time has come at `now`.
+  /// Handles everything that is due at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
-  /// What this end waits for while the link is up.
+  /// What this end is waiting for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
-  /// The channel is gone: every session ends with `reason`.
+  /// The channel has ended: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
 // What both roles use to read control messages.
 extension PeerCore {
-  /// Reports the event that `read` makes from a message; a message that cannot be read is reported as malformed.
+  /// Reports the event that `read` creates from a message; a message that cannot be read is reported as malformed.
   mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
     do throws(ParameterError) {
       events.append(try read(message) ?? .message(message))
@@ -60,8 +60,8 @@ extension PeerCore {
     }
   }
 
-  /// Reads what `read` wants from a message's parameters; a message that cannot be read is reported as malformed, and
-  /// nil returned.
+  /// Reads what `read` extracts from a message's parameters; a message that cannot be read is reported as malformed,
+  /// and nil is returned.
   mutating func decode<Value>(
     _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
   ) -> Value? {
@@ -74,9 +74,9 @@ extension PeerCore {
   }
 }
 
-/// What one end waits for, as the wire shows it. An owner that limits how long the other end may be silent goes by it.
+/// What one end is waiting for, as the wire shows it. An owner uses this to limit how long the other end may be silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
-  /// Nothing: not started, or given up, as with a device that supports only iAP1.
+  /// Nothing: this end has not started, or has given up, for example because the device supports only iAP1.
   case stopped
   /// The other end's part in detection.
   case detection
@@ -86,11 +86,11 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case authentication
   /// The other end's next message of identification.
   case identification
-  /// For an answer of this end's owner.
+  /// An answer from this end's owner.
   case owner
-  /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence means nothing now.
+  /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence now means nothing.
   case ready
-  /// Nothing that must come: one end refused the other, which may leave or try again.
+  /// Nothing in particular: one end refused the other, which may leave or try again.
   case refused
 
   /// Whether there is no link yet.
@@ -98,7 +98,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
 }
 
 extension Link {
-  /// What the peer waits for while the link is not up; nil when it is up.
+  /// What the peer is waiting for while the link is not up; nil if it is up.
   var waiting: PeerPhase? {
     switch phase {
     case .stopped: .stopped
@@ -109,9 +109,9 @@ extension Link {
   }
 }
 
-/// How far a device has come with an accessory on one link, from the accessory's side.
+/// How far a device has got with an accessory on one link, from the accessory's side.
 struct AccessoryProgress: Equatable {
-  /// The end that acts next.
+  /// The end that must act next.
   enum Step: Equatable {
     /// The device sends next.
     case device
@@ -123,12 +123,12 @@ struct AccessoryProgress: Equatable {
     case refused
   }
 
-  /// Which link it is about; see ``LinkCounters/establishments``.
+  /// Which link this refers to; see ``LinkCounters/establishments``.
   var link = 0
   var authentication = Step.device
   var identification = Step.device
 
-  /// What the accessory waits for.
+  /// What the accessory is waiting for.
   var phase: PeerPhase {
     switch (authentication, identification) {
     case (.owner, _), (_, .owner): .owner
@@ -141,12 +141,12 @@ struct AccessoryProgress: Equatable {
 }
 
 extension Peer {
-  /// What this end waits for.
+  /// What this end is waiting for.
   public var phase: PeerPhase { core.link.waiting ?? Role.phase(of: self) }
 }
 
 extension AccessoryRole {
-  /// What the accessory waits for while the link is up.
+  /// What the accessory is waiting for while the link is up.
   public static func phase(of peer: borrowing AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
 }
 
@@ -168,7 +168,7 @@ extension Peer where Role == AccessoryRole {
 }
 
 extension DeviceRole {
-  /// What the device waits for while the link is up.
+  /// What the device is waiting for while the link is up.
   public static func phase(of peer: borrowing DevicePeer) -> PeerPhase {
     switch peer.role.progress {
     case .linkDown: .owner

@@ -1,8 +1,8 @@
-// Control messages on their way in and out.
+// Sending and receiving control messages.
 
 /// A control message as one end saw it.
 public struct PassedMessage: Hashable, Sendable {
-  /// Which way it went.
+  /// The direction of the message.
   public enum Direction: String, Hashable, Sendable {
     /// This end sent it.
     case sent
@@ -10,7 +10,7 @@ public struct PassedMessage: Hashable, Sendable {
     case received
   }
 
-  /// Which way it went.
+  /// The direction of the message.
   public var direction: Direction
   /// The message.
   public var message: ControlMessage
@@ -23,8 +23,8 @@ public struct PassedMessage: Hashable, Sendable {
 }
 
 extension PeerCore {
-  /// Sends a control message, over several packets where the other end takes only short ones. One that is longer than
-  /// the length field of messages can say is reported and not sent. Whether it went.
+  /// Sends a control message, split over several packets if the other end accepts only short ones. A message that is
+  /// too long for its length field is reported and not sent. Returns whether it was sent.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
@@ -38,20 +38,20 @@ extension PeerCore {
     return true
   }
 
-  /// How many bytes of messages and files wait for the other end at most before answers to it are left out: an end that
-  /// asks without acknowledging must not fill the memory.
+  /// How many bytes of messages and files may be waiting for the other end before answers to it are omitted: an end
+  /// that asks without acknowledging must not fill the memory.
   public static let answerLimit = 4 << 20
 
-  /// Sends a control message that nothing else depends on; false, and nothing is sent, when the other end is too far
-  /// behind.
+  /// Sends a control message that nothing else depends on; returns false, and sends nothing, if the other end is too
+  /// far behind.
   public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
     guard link.unacknowledgedMessages <= Self.answerLimit else { return false }
     send(message)
     return true
   }
 
-  /// Sends a packet of a file transfer. False when the link has no session for them, the packet is too long, or the other
-  /// end is too far behind.
+  /// Sends a packet of a file transfer. Returns false if the link has no session for them, the packet is too long, or
+  /// the other end is too far behind.
   public mutating func send(filePacket packet: [UInt8]) -> Bool {
     guard let fileSession, packet.count <= link.maximumPayload, link.unacknowledgedMessages <= Self.answerLimit else {
       return false
@@ -60,10 +60,10 @@ extension PeerCore {
     return true
   }
 
-  /// The most bytes of a packet of a file transfer; nil on a link without a session for them.
+  /// The maximum number of bytes in a packet of a file transfer; nil if the link has no session for them.
   public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
 
-  /// The next message that is whole; what does not begin a message is reported.
+  /// The next complete message; bytes that do not begin a message are reported.
   mutating func nextMessage() -> ControlMessage? {
     while let item = control.next() {
       switch item {

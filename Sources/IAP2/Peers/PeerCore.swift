@@ -1,25 +1,24 @@
 /// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner. The core
-/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns whole control messages one at a
-/// time, in order with everything else, so that a session is open before the data that follows the message that opens
-/// it.
+/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns whole control messages one at a time,
+/// in order with everything else, so that a session is already open when the data after its opening message is handled.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
   @usableFromInline var events = EventQueue()
   @usableFromInline var scanner: PacketScanner
-  /// Whether every control message is an event, see ``PeerEvent/passed(_:)``.
+  /// Whether every control message is reported as an event, see ``PeerEvent/passed(_:)``.
   public var tellsMessages = false
-  /// Messages of the other end that are events in any case.
+  /// Messages of the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// Since when the session is full that acknowledgements are held back for.
+  /// Since when the session that withholds acknowledgements has been full.
   private var holdingSince: Instant?
-  /// Since when there is room that waiting writers were not notified of: a timeout at once notifies them.
+  /// Since when there has been room of which waiting writers were not notified; an immediate timeout notifies them.
   private var roomSince: Instant?
-  /// When the packet that is not whole counts as cut off, and how many of its bytes had arrived when that was set.
+  /// When the incomplete packet counts as cut off, and how many of its bytes had arrived when this was set.
   private var pieceDeadline: Instant?
   private var pieceCount = 0
-  /// When the accessory must have answered what the device's role asked it; nil when nothing is waited for.
+  /// When the accessory must have answered the device; nil if no answer is due.
   var answerDeadline: Instant?
   /// The numbers of the sessions of a link that is up.
   var controlSession: UInt8?
@@ -38,7 +37,7 @@ public struct PeerCore: ~Copyable {
     link.start(now: now)
   }
 
-  /// Takes the next event out of the queue.
+  /// Removes the next event from the queue.
   @inlinable
   public mutating func nextEvent() -> PeerEvent? {
     events.isEmpty ? nil : events.next()
@@ -47,7 +46,7 @@ public struct PeerCore: ~Copyable {
   /// Whether the link is up.
   public var isLinkUp: Bool { link.isEstablished }
 
-  /// What the link has done.
+  /// The link's counters.
   public var counters: LinkCounters { link.counters }
 
   /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that gives up.
@@ -57,14 +56,14 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Takes a single byte that decides nothing yet; false when `bytes` must be worked through.
+  /// Takes a single byte that decides nothing yet; false if `bytes` must be processed in full.
   @inlinable
   mutating func takesByte(of bytes: RawSpan) -> Bool {
     scanner.keepsByte(of: bytes)
   }
 
-  /// A delivery begins. On a link without acknowledgements a session that is not read ends at its bound; but what one
-  /// delivery brings could not be read before its end.
+  /// A delivery begins. On a link without acknowledgements, a session that is not read ends at its limit; but the bytes
+  /// of one delivery cannot be read before its end.
   mutating func beginDelivery() {
     if link.isZeroAcknowledgement { sessions.noteDelivery(bound: link.settings.sessionReceiveBound) }
   }
@@ -80,10 +79,10 @@ public struct PeerCore: ~Copyable {
     pieceDeadline = pieceCount > 0 ? now + timeout : nil
   }
 
-  /// Whether a packet was cut off: its beginning is dropped, and what followed it can be worked through again.
+  /// Whether a packet was cut off: its beginning is dropped, and what followed it can be processed again.
   mutating func dropsCutPiece(now: Instant) -> Bool {
     guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
-    // Bytes that come one at a time do not set the time anew.
+    // Bytes that arrive one at a time do not restart the timer.
     if scanner.heldCount > pieceCount {
       limitPiece(now: now, timeout)
       return false
@@ -93,7 +92,7 @@ public struct PeerCore: ~Copyable {
     return true
   }
 
-  /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
+  /// Processes `bytes` from `offset` on, until a control message is complete or the bytes are used up.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
       if let message = nextMessage() { return message }
@@ -126,7 +125,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // Elsewhere the other end repeats it; here that was the only chance.
+    // Elsewhere the other end retransmits it; here this was the only chance.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -135,7 +134,7 @@ public struct PeerCore: ~Copyable {
           + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
-  /// Shows the bytes of a piece to `body`, which may change everything but the scanner's carry.
+  /// Passes the bytes of a piece to `body`, which may change everything except the scanner's carry.
   private mutating func withBytes(
     at place: PacketScanner.Place, of input: RawSpan, _ body: (inout PeerCore, RawSpan) -> Void
   ) {
@@ -157,13 +156,13 @@ public struct PeerCore: ~Copyable {
     case .deliver(let session): deliver(payload, to: session, now: now)
     case .established:
       react(reaction)
-      // The packet that completed a handshake may carry data already.
+      // The packet that completed a handshake may already carry data.
       if payload.byteCount > 0, !header.control.contains(.syn) { handle(header, packet: packet, now: now) }
     case .down: react(reaction)
     }
   }
 
-  /// Reports what the link put up with.
+  /// Reports what the link tolerated.
   private mutating func reportTolerated(_ control: ControlBits) {
     if !link.adjustments.isEmpty {
       events.append(.synchronizationAdjusted(link.adjustments))
@@ -189,7 +188,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// The link ended: its sessions end with `end`, and nothing can be sent until the next link.
+  /// The link ended: its sessions end with `end`, and nothing can be sent until the next link is up.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -209,13 +208,13 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Sessions
 
-  /// Whether the link has a session that External Accessory data can travel on.
+  /// Whether the link has a session that can carry External Accessory data.
   var carriesSessions: Bool { externalAccessorySession != nil }
 
-  /// Bytes a session may have unread before its packets are dropped instead of only not acknowledged.
+  /// How many unread bytes a session may have before its packets are dropped instead of merely not acknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
-  /// The session that `payload` is for, when it is External Accessory data.
+  /// The session that `payload` is for, if it is External Accessory data.
   private func sessionID(_ session: UInt8, _ payload: RawSpan) -> UInt16? {
     guard session == externalAccessorySession, payload.byteCount >= 2 else { return nil }
     return UInt16(payload.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) << 8
@@ -260,7 +259,7 @@ public struct PeerCore: ~Copyable {
 
   private mutating func sessionIsFull(_ index: Int, now: Instant) {
     if link.isZeroAcknowledgement {
-      // Nothing holds the other end back on such a link.
+      // Nothing slows down the other end on such a link.
       guard sessions.entries[index].reader.hadItsChance else { return }
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else {
@@ -272,14 +271,14 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// The reader of a session is done with `count` bytes.
+  /// The reader of a session has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
     sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()
   }
 
-  /// When the session for which acknowledgements were withheld is no longer full, everything so far is acknowledged.
-  /// If another one is full, they are withheld from there on, and the time limit of the other end starts again.
+  /// If the session for which acknowledgements were withheld is no longer full, everything so far is acknowledged. If
+  /// another one is full, acknowledgements are withheld from there on, and the other end's time limit starts again.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -292,7 +291,7 @@ public struct PeerCore: ~Copyable {
     sessions.isOpen(session)
   }
 
-  /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until ``consume(_:of:)``.
+  /// Exchanges a session's received bytes for an empty buffer. Bytes count as unread until ``consume(_:of:)``.
   public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     sessions.takeInbox(session, &buffer)
   }
@@ -302,7 +301,7 @@ public struct PeerCore: ~Copyable {
     link.unacknowledged(externalAccessory: session)
   }
 
-  /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
+  /// Sends as much of `bytes` as the session's limit allows and returns the number. After a short write
   /// ``PeerEvent/sessionWritable(_:)`` announces room.
   public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
     guard let index = sessions.index(of: id), sessions.entries[index].phase != .requested,
@@ -314,7 +313,7 @@ public struct PeerCore: ~Copyable {
     return taken
   }
 
-  /// Takes nothing for a new session until `time`, or until ``releaseWrites(at:)``.
+  /// Accepts nothing for a new session until `time`, or until ``releaseWrites(at:)`` is called.
   mutating func holdWrites(to id: UInt16, until time: Instant) {
     guard let index = sessions.index(of: id) else { return }
     sessions.holdWrites(at: index, until: time)
@@ -342,13 +341,13 @@ public struct PeerCore: ~Copyable {
     closeSession(id, link.role == .accessory ? .closedByAccessory : .closedByDevice)
   }
 
-  /// Ends a session from this side, whatever the reason, and sends the message by which this role closes sessions.
+  /// Ends a session from this side, whatever the reason, and sends the message with which this role closes sessions.
   mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
     send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
     endSession(id, end)
   }
 
-  /// Ends a session, or the request for one that was not answered yet.
+  /// Ends a session, or an unanswered request for one.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
@@ -359,18 +358,18 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ $0.phase != .ended }).map(\.id) { endSession(id, end) }
   }
 
-  /// Passes the next run of whole packets to `body`, which sends or copies it; false when there is nothing to send.
+  /// Passes the next run of complete packets to `body`, which sends or copies it; false if there is nothing to send.
   /// The run has at least one packet, and is not extended once it has `limit` bytes.
   ///
   /// The packets count as sent: `body` keeps what it cannot send at once. It must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Elsewhere acknowledgements make room, and are received; without them sending alone does.
+    // Elsewhere received acknowledgements make room; without them, sending alone does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now. For owners that want packets one at a
+  /// Appends the next packet to `bytes`; false if there is nothing to send now. For owners that want packets one at a
   /// time, such as tests.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
@@ -391,12 +390,13 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Time
 
-  /// How long a session may be full before it is ended: well below what the other end would give the whole link.
+  /// How long a session may be full before it is ended: well below the time after which the other end would give up the
+  /// whole link.
   private var sleepLimit: Milliseconds { Milliseconds(link.patience.count * 3 / 4) }
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// When ``Peer/handleTimeout(now:)`` must be called; nil when there is no timeout.
+  /// When ``Peer/handleTimeout(now:)`` must be called; nil if there is no timeout.
   public var deadline: Instant? {
     Instant.earlier(
       Instant.earlier(link.deadline, holdDeadline),
@@ -416,7 +416,7 @@ public struct PeerCore: ~Copyable {
     if roomSince != nil { announceRoom() }
   }
 
-  /// The channel is gone.
+  /// The channel has ended.
   mutating func stop(_ reason: String) {
     leaveLink(.channelEnded(reason))
     link.stop()

@@ -6,31 +6,31 @@ public enum PeerEvent: Equatable, Sendable {
 
   /// The link is up, on these terms.
   indirect case linkUp(LinkAgreement)
-  /// The link is down. Each session's end is reported before.
+  /// The link is down. Each session's end was reported before.
   indirect case linkDown(LinkEnd)
-  /// The other end's SYN has numbers outside their ranges; the nearest allowed ones are used.
+  /// The other end's SYN contains numbers outside their ranges; the nearest allowed ones are used.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
-  /// Bytes that belong to no packet were stepped over.
+  /// Bytes that belong to no packet were skipped.
   case skipped(SkippedBytes)
-  /// The other end sent invalid data; the text has the bytes. The link continues.
+  /// The other end sent invalid data; the text contains the bytes. The link continues.
   case malformed(String)
-  /// A frame of iAP1 came where it means nothing.
+  /// An iAP1 frame arrived at a point where it has no meaning.
   case legacyFrame([UInt8])
-  /// The accessory sent RST or SLP, which only a device sends. The link continues.
+  /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
-  /// A control message, before what it leads to; reported only where ``PeerCore/tellsMessages`` asks for it.
+  /// A control message, before its consequences; reported only if ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
   /// A control message that no machine here handles.
   case message(ControlMessage)
   /// A packet of a file transfer: acknowledged, not interpreted.
   case fileTransfer([UInt8])
-  /// So many bytes came for a session that is not open; they were dropped.
+  /// This many bytes arrived for a session that is not open; they were dropped.
   case strayData(session: UInt16, bytes: Int)
   /// Bytes arrived for a session whose reader had read everything.
   case sessionReadable(UInt16)
   /// A session has room again after a partial write.
   case sessionWritable(UInt16)
-  /// A session is over.
+  /// A session has ended.
   indirect case sessionEnded(UInt16, SessionEnd)
   /// The accessory is authenticated.
   case authenticationSucceeded
@@ -39,45 +39,45 @@ public enum PeerEvent: Equatable, Sendable {
 
   // MARK: The accessory's
 
-  /// The device asks for the certificate: answer with `AccessoryPeer.provideCertificate(_:)`, or never.
+  /// The device requests the certificate: answer with `AccessoryPeer.provideCertificate(_:)`, or never.
   case certificateRequested
   /// The device sent a challenge: answer with `AccessoryPeer.provideResponse(_:)`, or never.
   case challenged([UInt8])
-  /// The device asks for the identification, and the accessory does not answer by itself.
+  /// The device requests the identification, and the accessory does not answer by itself.
   case identificationRequested
-  /// The identification went out.
+  /// The identification was sent.
   case identificationSent
   /// The device accepted the identification.
   case identificationAccepted
-  /// The device refused the identification, naming these parameters, with the message numbers it objects to.
+  /// The device refused the identification because of these parameters, with the message numbers it objects to.
   case identificationRejected([UInt16: [MessageID]])
-  /// The device opens a session: answer with `AccessoryPeer.acceptSession(_:reportingStatus:)`,
+  /// The device requests a session: answer with `AccessoryPeer.acceptSession(_:reportingStatus:)`,
   /// `AccessoryPeer.refuseSession(_:)` or `AccessoryPeer.ignoreSession(_:)`.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
-  /// An update from the device that the accessory subscribed to.
+  /// An update from the device to which the accessory subscribed.
   indirect case deviceUpdate(DeviceUpdate)
   /// A power update from the device.
   indirect case powerUpdate(PowerUpdate)
 
   // MARK: The device's
 
-  /// The accessory subscribed to power news; the device has answered with what its settings say.
+  /// The accessory subscribed to power updates; the device has answered according to its settings.
   indirect case powerSubscription(PowerSubscription)
   /// The accessory's report of what it can supply.
   indirect case powerSource(PowerSource)
-  /// The accessory wants an app launched.
+  /// The accessory asks the device to launch an app.
   indirect case appLaunchRequested(AppLaunchRequest)
 
   /// The accessory's certificate: answer with `DevicePeer.challenge(_:now:)` or `DevicePeer.concludeAuthentication(accepted:now:)`.
   case certificateReceived([UInt8])
   /// The accessory's response: answer with `DevicePeer.concludeAuthentication(accepted:now:)`.
   case responseReceived([UInt8])
-  /// The accessory's identification after the check; refused when there are errors.
+  /// The accessory's identification after the check; refused if there are errors.
   case identified(JudgedIdentification)
   /// The accessory changed its names or versions.
   indirect case identificationUpdated(Identification)
-  /// The accessory took its identification back.
+  /// The accessory withdrew its identification.
   case identificationCancelled
   /// Identification and authentication are both done: sessions may be opened.
   case ready

@@ -8,20 +8,20 @@
 ///   next(now:)    the next message that is due, in the order of time and then of the rules
 /// ```
 ///
-/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast the other
-/// end asks; a rule repeats itself in one rhythm only.
+/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast the
+/// other end asks; a rule repeats itself in one rhythm only.
 public struct MessageRules: Sendable {
-  /// What came of a change.
+  /// The result of a change.
   public enum Change: Hashable, Sendable {
-    /// So many rules send the message now.
+    /// This many rules send the message now.
     case sent(Int)
-    /// Rules will send it so when they are asked.
+    /// Rules will send the changed message when they are asked.
     case kept
     /// No rule sends this message.
     case unknown
   }
 
-  /// A message that waits for its time.
+  /// A message that is waiting for its time.
   private struct Pending: Sendable {
     var rule: Int
     var due: Instant
@@ -29,20 +29,20 @@ public struct MessageRules: Sendable {
     var request: [Parameter]
   }
 
-  /// How many messages wait at most.
+  /// The maximum number of waiting messages.
   public static let pendingLimit = 256
 
   private let rules: [MessageRule]
-  /// The seconds since 1970 at the clock's zero.
+  /// The Unix time at the clock's zero.
   private let epoch: UInt64
   private var hasBegun = false
   private var allowed: [Bool] = []
   private var pending: [Pending] = []
   private var count = 0
-  /// The subscriptions: rules that answered and were not ended, each with what it was asked.
+  /// The subscriptions: rules that answered and have not been ended, each with the request.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
-  /// How many answers were dropped, because too many waited.
+  /// How many answers were dropped because too many were waiting.
   public private(set) var dropped = 0
 
   /// Rules that have not begun. `epoch` is the time at the clock's zero, in seconds since 1970.
@@ -51,36 +51,36 @@ public struct MessageRules: Sendable {
     self.epoch = epoch
   }
 
-  /// The messages of the other end that some rule is about.
+  /// The other end's messages to which some rule refers.
   public static func heard(by rules: [MessageRule]) -> Set<MessageID> {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Whether any of the rules has something to say to an end that declares to receive these; nil for all.
+  /// Whether any rule has something to send to an end that declares to receive these messages; nil means all.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Rules may speak from now on, to an end that declares to receive these messages; nil for all.
+  /// From now on rules may send, to an end that declares to receive these messages; nil means all.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
     allowed = rules.map { $0.isAllowed(declared) }
   }
 
-  /// The connection is there.
+  /// The connection is established.
   public mutating func connected(now: Instant) {
     for index in rules.indices where rules[index].trigger == .connection { add(index, answering: [], now: now) }
   }
 
-  /// The link is down: nothing waits any more. What was changed stays so.
+  /// The link is down: nothing is waiting any more. Changes to parameters are kept.
   public mutating func stop() {
     hasBegun = false
     pending = []
     standing = [:]
   }
 
-  /// A message of the other end.
+  /// A message from the other end arrived.
   public mutating func heard(_ message: ControlMessage, now: Instant) {
     guard hasBegun else { return }
     for index in rules.indices where rules[index].until == message.id {
@@ -96,7 +96,7 @@ public struct MessageRules: Sendable {
     }
   }
 
-  /// Changes parameters of a message that rules send. Those whose answers were subscribed to send it at once.
+  /// Changes parameters of a message that rules send. Rules with a subscription send it immediately.
   public mutating func change(_ id: MessageID, _ parameters: [MessageRule.Element], now: Instant) -> Change {
     let speaking = rules.indices.filter { rules[$0].message == id }
     if speaking.isEmpty { return .unknown }
@@ -108,7 +108,7 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// When something is due; nil while nothing waits.
+  /// When something is due; nil if nothing is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
   /// The next message that is due.
@@ -122,7 +122,8 @@ public struct MessageRules: Sendable {
     let entry = pending[first]
     let rule = rules[entry.rule]
     if let every = rule.every {
-      // From when it was due and not from now, so that the rhythm does not drift; but never twice for time that is past.
+      // Counted from when it was due instead of from now, so that the rhythm does not drift; but missed repetitions are
+      // not made up for.
       pending[first].due = max(entry.due + Milliseconds(max(1, every.count)), now)
       pending[first].order = nextOrder()
     } else {
@@ -158,32 +159,32 @@ extension MessageRule {
   }
 }
 
-/// One thing that an end says by itself: an answer to a control message, or a message at connection, at once, later or
-/// again and again. ``MessageRules`` plays them.
+/// Something that one end sends by itself: an answer to a control message, or a message when the connection is
+/// established; immediately, later or repeatedly. ``MessageRules`` plays these rules.
 public struct MessageRule: Hashable, Sendable {
-  /// What makes it speak.
+  /// What triggers the rule.
   public enum Trigger: Hashable, Sendable {
     /// The accessory is identified and authenticated.
     case connection
-    /// This message came, with parameters that fit all of these.
+    /// This message arrived, with parameters that meet all these conditions.
     case message(MessageID, with: [Condition])
   }
 
-  /// What a parameter of the message must be.
+  /// A condition for a parameter of the message.
   public struct Condition: Hashable, Sendable {
-    /// What it must be.
+    /// The condition.
     public indirect enum Value: Hashable, Sendable {
       /// There.
       case present
       /// These bytes.
       case bytes([UInt8])
-      /// Parameters that fit all of these.
+      /// Parameters that meet all these conditions.
       case group([Condition])
     }
 
     /// The parameter's number.
     public var id: UInt16
-    /// What it must be; one of several with this number is enough.
+    /// The required value; if several parameters have this number, one match is enough.
     public var value: Value
 
     /// A condition.
@@ -201,7 +202,7 @@ public struct MessageRule: Hashable, Sendable {
       case bytes([UInt8])
       /// Parameters.
       case group([Element])
-      /// The bytes of the parameter with this number in the message that is answered; left out when that has none.
+      /// The bytes of the parameter with this number in the message being answered; omitted if it has none.
       case copy(UInt16)
       /// The seconds since 1970, eight bytes.
       case time
@@ -219,22 +220,22 @@ public struct MessageRule: Hashable, Sendable {
     }
   }
 
-  /// What makes it speak.
+  /// What triggers the rule.
   public var trigger: Trigger
-  /// How long after that.
+  /// The delay after that.
   public var after: Milliseconds = 0
-  /// How often again, until the connection ends or ``until`` comes; nil for once.
+  /// The interval at which it repeats, until the connection ends or ``until`` arrives; nil means once.
   public var every: Milliseconds?
-  /// The message of the other end after which it is silent; nil for none.
+  /// The message from the other end that ends the rule's activity; nil for none.
   public var until: MessageID?
   /// What is sent.
   public var message: MessageID
   /// With which parameters.
   public var parameters: [Element] = []
-  /// Whether of the parameters only those are sent that the message asks for by empty ones of the same number, as
+  /// Whether only those parameters are sent that the message requests with empty parameters of the same number, as
   /// subscriptions do.
   public var selects = false
-  /// Whether it is also sent to an end that did not declare it.
+  /// Whether the message is also sent to an end that did not declare it.
   public var ignoresDeclaration = false
 
   /// A rule.
@@ -244,20 +245,20 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that makes it speak, where one does. Not inlined, because the optimizer of Swift 6.3.1 then crashes over
-  /// comparisons of it in AccessoryProfiles.
+  /// The message that triggers the rule, if one does. Not inlined, because the optimizer of Swift 6.3.1 otherwise
+  /// crashes on comparisons of it in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// A message with these parameters, which answers nothing. `seconds` is the time, since 1970.
+  /// A message with these parameters that answers nothing. `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }
 }
 
 extension [MessageRule.Element] {
-  /// The parameters as on the wire. `request` is the message that is answered, and `seconds` the time.
+  /// The parameters in their form on the wire. `request` is the message being answered, and `seconds` the time.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {
@@ -268,7 +269,7 @@ extension [MessageRule.Element] {
       case .time: writer.number(element.id, seconds)
       case .copy(let id): if let source = request.first(id) { writer.blob(element.id, source.value) }
       case .group(let group):
-        // An empty group asks for all of it.
+        // An empty group requests all of its parameters.
         let inner = selecting ? (try? asked.first?.group()) ?? [] : []
         writer.blob(
           element.id, group.encoded(answering: inner, selecting: selecting && !inner.isEmpty, seconds: seconds))
@@ -277,7 +278,7 @@ extension [MessageRule.Element] {
     return writer.bytes
   }
 
-  /// These, with the values of others where the numbers are the same; what is new comes last.
+  /// These parameters, with the values of others replaced where the numbers match; new ones are added at the end.
   func changed(by changes: [MessageRule.Element]) -> [MessageRule.Element] {
     var result = self
     for change in changes {
@@ -296,7 +297,7 @@ extension [MessageRule.Element] {
 }
 
 extension [MessageRule.Condition] {
-  /// Whether parameters fit all of these.
+  /// Whether the parameters meet all these conditions.
   func fit(_ parameters: [Parameter]) -> Bool {
     allSatisfy { condition in
       parameters.contains { parameter in

@@ -1,36 +1,36 @@
-/// The External Accessory sessions of one link, and the bytes that arrived for each and were not read yet.
+/// The External Accessory sessions of one link, and the bytes that arrived for each and have not been read yet.
 ///
-/// A linear list: an accessory has a handful. Bytes are handed over by swapping buffers, so that reading copies nothing
-/// and a session in a steady state allocates nothing.
+/// A linear list, because an accessory has only a handful. Bytes are passed on by swapping buffers, so that reading
+/// copies nothing and a session in a steady state allocates nothing.
 ///
-/// Invariant: `unread` counts every byte from its arrival until the reader says that it is done with it, wherever it
-/// lies meanwhile.
+/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever it is
+/// meanwhile.
 struct SessionTable {
-  /// How far a session has come.
+  /// The state of a session.
   enum Phase {
-    /// The device asked for it, and the accessory has not answered. What arrives is kept for the answer.
+    /// The device requested it, and the accessory has not answered. Arriving bytes are kept for the answer.
     case requested
-    /// Open, and nothing has come from the other end: an EA03 "close" now is a refusal.
+    /// Open, but nothing has arrived from the other end: an EA03 "close" now is a refusal.
     case open
     /// Open, and the other end has confirmed it or sent bytes.
     case heard
-    /// Ended; kept until the rest of the inbox was read.
+    /// Ended; kept until the rest of the inbox has been read.
     case ended
   }
 
-  /// Whether the reader keeps up with the inbox. On a link without acknowledgements this decides whether a session
-  /// with too many unread bytes is ended: not because of one delivery, which could not be read before its end.
+  /// Whether the reader keeps up with the inbox. On a link without acknowledgements this decides whether a session with
+  /// too many unread bytes is ended, but not because of a single delivery, which could not be read before its end.
   enum Reader {
-    /// It has read everything it was notified of.
+    /// The reader has read everything it was notified of.
     case caughtUp
-    /// The same, but when this delivery began it had already as much unread as it may.
+    /// The same, but when this delivery began it already had as many unread bytes as it may.
     case slow
-    /// It was notified of bytes in this delivery.
+    /// The reader was notified of bytes in this delivery.
     case notified
-    /// It was notified before this delivery and has not read, or is notified again and was already late.
+    /// The reader was notified before this delivery and has not read, or is notified again and was already late.
     case late
 
-    /// Whether it could have read before this delivery and did not.
+    /// Whether the reader could have read before this delivery but did not.
     var hadItsChance: Bool { self == .slow || self == .late }
   }
 
@@ -39,24 +39,24 @@ struct SessionTable {
     var protocolID: UInt8
     var phase: Phase
     var reader = Reader.caughtUp
-    /// Arrived and not yet handed over.
+    /// Arrived but not passed on yet.
     var inbox: [UInt8] = []
-    /// Arrived and not yet consumed, handed over or not.
+    /// Arrived but not consumed yet, passed on or not.
     var unread = 0
-    /// Since when as much is unread as may be.
+    /// Since when the session has had as many unread bytes as it may.
     var fullSince: Instant?
     /// Until when nothing may be written, because the accessory may need the time.
     var holdsWritesUntil: Instant?
-    /// Whether a write was cut short and its writer waits for room.
+    /// Whether a write was cut short and its writer is waiting for room.
     var wantsRoom = false
   }
 
   private(set) var entries: [Entry] = []
-  /// How many writers wait for room, so that asking costs nothing when none does.
+  /// How many writers are waiting for room, so that checking costs nothing if none is.
   private(set) var waitingWriters = 0
-  /// How many are full, so that asking costs nothing when none is.
+  /// How many sessions are full, so that checking costs nothing if none is.
   private var fullCount = 0
-  /// How many are over and wait for their inbox to be collected.
+  /// How many sessions have ended and wait for their inbox to be collected.
   private var ended = 0
   private static let uncollectedLimit = 256
 
@@ -69,7 +69,7 @@ struct SessionTable {
 
   func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase != .requested } ?? false }
 
-  /// The session is asked for, and not answered yet.
+  /// The session is requested, but not answered yet.
   func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase == .requested } ?? false }
 
   mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
@@ -77,7 +77,7 @@ struct SessionTable {
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
-  /// A session that was asked for is accepted; whether bytes wait for its reader.
+  /// A requested session is accepted; returns whether bytes are waiting for its reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
@@ -86,7 +86,7 @@ struct SessionTable {
     return hasBytes
   }
 
-  /// A session that was asked for is refused; how many bytes had come for it.
+  /// A requested session is refused; returns how many bytes had arrived for it.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
@@ -122,7 +122,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Hands the inbox over for an empty buffer. An ended session is forgotten with it.
+  /// Exchanges the inbox for an empty buffer. An ended session is then forgotten.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
@@ -130,15 +130,15 @@ struct SessionTable {
     if entries[index].phase == .ended { forget(index) }
   }
 
-  /// The reader is done with `count` bytes.
+  /// The reader has processed `count` bytes.
   mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
-    // A late reader of another session that had this number may be done with more than came for this one.
+    // A late reader of another session with this number may have processed more than arrived for this one.
     entries[index].unread = max(0, entries[index].unread - count)
     if entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// A session has as much unread as it may; since when, if that is new.
+  /// A session has as many unread bytes as it may; returns since when, if that is new.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }
@@ -148,22 +148,23 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// When the next session takes writes that wait for it; nil when none does.
+  /// When the next session accepts writes that are waiting for it; nil if none is.
   private(set) var heldUntil: Instant?
 
-  /// Has writes to a session wait until `time`, or no longer.
+  /// Makes writes to a session wait until `time`, or stops making them wait.
   mutating func holdWrites(at index: Int, until time: Instant?) {
     entries[index].holdsWritesUntil = time
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// Since when the session is full that has been so the longest.
+  /// Since when the session has been full that has been full the longest.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// A session is over. It stays for its inbox, if it has one; of those that are never collected the oldest go.
+  /// A session has ended. It stays for its inbox, if it has one; if sessions are never collected, the oldest are
+  /// dropped.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
@@ -190,19 +191,19 @@ struct SessionTable {
   }
 }
 
-/// Why an External Accessory session is over.
+/// Why an External Accessory session ended.
 public enum SessionEnd: Error, Equatable, Sendable {
   /// The device closed it (EA01), or the app did.
   case closedByDevice
   /// The accessory closed it (EA03 with status 1).
   case closedByAccessory
-  /// The accessory refused it before a byte had come.
+  /// The accessory refused it before any byte had arrived.
   case refused
-  /// The link went down under it.
+  /// The link went down while the session was open.
   case linkDown(LinkEnd)
-  /// The native channel ended; the text has the reason.
+  /// The native channel ended; the text contains the reason.
   case channelEnded(String)
-  /// What had arrived was not read, and waiting longer would have cost the whole link.
+  /// Bytes that had arrived were not read, and waiting longer would have cost the whole link.
   case notRead(bytes: Int)
 }
 
@@ -220,7 +221,7 @@ extension SessionEnd: CustomStringConvertible {
   }
 }
 
-// The three messages by which sessions begin and end: EA00 and EA01 are the device's, EA03 is the accessory's.
+// The three messages that begin and end sessions: EA00 and EA01 are the device's, EA03 is the accessory's.
 
 extension ControlMessage {
   static func startSession(_ id: UInt16, protocolID: UInt8) -> ControlMessage {
