@@ -1,14 +1,14 @@
 import AccessoryCore
 import Glibc
 
-/// A failed system call: what it was for, and the system's reason.
+/// A failed system call: what it was doing, and the system's reason.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The action, as a fragment of a sentence: "open /dev/ttyUSB0".
   public let action: String
-  /// The number the system gave.
+  /// The system's error number.
   public let code: Int32
 
-  /// Makes an error of a call that failed with `code`.
+  /// Creates an error for a call that failed with `code`.
   public init(_ action: String, code: Int32) {
     self.action = action
     self.code = code
@@ -35,7 +35,7 @@ package struct OwnedDescriptor: ~Copyable {
   /// The descriptor.
   package let number: Int32
 
-  /// Takes over what a system call returned, or throws its error.
+  /// Takes over what a system call returned, or throws the call's error.
   package init(_ result: Int32, _ action: @autoclosure () -> String) throws(SystemError) {
     guard result >= 0 else { throw .last(action()) }
     number = result
@@ -51,7 +51,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch, which end together and in the right order, at the latest when this is dropped.
+/// A descriptor and its watch, which end together and in the right order, at the latest when this object is released.
 final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   private(set) var number: Int32
@@ -72,7 +72,7 @@ final class WatchedDescriptor {
     number = -1
   }
 
-  /// Calls `ready` on the loop, until it is closed.
+  /// Calls `ready` on the loop until the descriptor is closed.
   func watch(for interest: Readiness, on loop: any PollingLoop, _ ready: @escaping (Readiness) -> Void) throws {
     watch = try loop.watch(number, for: interest, Handler(ready))
   }
@@ -81,7 +81,7 @@ final class WatchedDescriptor {
     watch?.change(to: interest)
   }
 
-  /// The loop holds this one, and not the owner of the descriptor.
+  /// The loop retains this object instead of the descriptor's owner.
   private final class Handler: DescriptorHandler {
     private let ready: (Readiness) -> Void
 

@@ -1,27 +1,27 @@
 import AccessoryCore
 import Glibc
 
-/// Why an address cannot be used, now or at all: the reasons of every medium, with their sentences.
+/// Why an address cannot be used, now or at all: the reasons for every medium, with their sentences.
 public enum TransportError: Error, Equatable, Sendable {
-  /// ``Transports`` opens streams, and the address belongs to another medium.
+  /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)
   /// No medium in this program opens such addresses.
   case noMedium(Address)
-  /// A host cannot connect to it: a simulated accessory appears there.
+  /// A host cannot connect to this address: simulated accessories appear there.
   case simulatorsOnly(Address)
-  /// A simulated accessory cannot appear there: a host finds real ones.
+  /// A simulated accessory cannot appear at this address: hosts find real ones there.
   case hostsOnly(Address)
   /// No accessory is there now.
   case nobodyThere(Address, String)
-  /// Another process uses it; its process id where it could be found out.
+  /// Another process uses the address; the value is its process ID, if it could be determined.
   case inUse(Address, pid: Int32?)
   /// No answer within the time limit.
   case timedOut(Address, after: Duration)
-  /// The address leaves this machine, and that was not allowed.
+  /// The address is not on this machine, and that was not allowed.
   case remoteNotAllowed(Address)
   /// The accessory belongs to another user of this machine, which is not allowed; the text names the user.
   case otherUser(Address, String)
-  /// The system does not let this user do it; the fix is a command or an action that helps.
+  /// The system denies this user access; the fix is a command or an action that helps.
   case notPermitted(Address, String, fix: String?)
   /// The address has the right form but cannot work; the text is the reason.
   case unusable(Address, String)
@@ -34,7 +34,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// A system call failed.
   case system(Address, SystemError)
 
-  /// The address that it is about.
+  /// The address that the error is about.
   public var address: Address {
     switch self {
     case .notAStream(let address), .noMedium(let address), .simulatorsOnly(let address), .hostsOnly(let address),
@@ -46,10 +46,10 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether it is that the accessory belongs to another user of this machine.
+  /// Whether the reason is that the accessory belongs to another user of this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
-  /// Whether trying again may help although nothing has been plugged in, installed or typed anew.
+  /// Whether trying again may help although nothing has been plugged in, installed or retyped.
   public var mayPass: Bool {
     switch self {
     case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .failed, .system: true
@@ -57,7 +57,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// The same error about the address that the user named, where one medium is built on another.
+  /// The same error with the address that the user named, for a medium that is built on another.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)
@@ -80,7 +80,7 @@ public enum TransportError: Error, Equatable, Sendable {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// One sentence with the address, the reason and, where there is one, the fix.
+  /// One sentence with the address, the reason and, if there is one, the fix.
   public var description: String {
     switch self {
     case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
@@ -116,7 +116,7 @@ extension TransportError: CustomStringConvertible {
     }
   }
 
-  /// The reason alone, as a fragment for a list or a sentence that names the address already.
+  /// Only the reason, as a fragment for a list or for a sentence that already names the address.
   public var detail: String {
     switch self {
     case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),

@@ -11,7 +11,7 @@ import AccessoryCore
 ///
 /// Everything runs on the loop, and every callback comes in a later turn.
 public enum Transports {
-  /// A cable, with its channel not started, or why there is none.
+  /// A cable whose channel is not started, or the reason why there is none.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
   /// Listens at `address` for hosts, as an accessory does.
@@ -36,8 +36,8 @@ public enum Transports {
     }
   }
 
-  /// Throws when connecting to `address` can never succeed, so that no caller retries. What fails only for now shows when
-  /// connecting.
+  /// Throws if connecting to `address` can never succeed, so that no caller retries. Temporary failures appear only
+  /// when connecting.
   ///
   /// - Throws: ``TransportError``.
   public static func check(
@@ -55,8 +55,8 @@ public enum Transports {
   ///
   /// - Parameters:
   ///   - timeout: how long to wait for an answer.
-  ///   - completion: called once, with the cable or with what went wrong.
-  /// - Returns: what can cancel it.
+  ///   - completion: called once, with the cable or the error.
+  /// - Returns: an object that can cancel the attempt.
   @discardableResult
   public static func connect(
     to address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
@@ -86,7 +86,7 @@ public enum Transports {
     }
   }
 
-  /// Whether a host is this machine, by its number or as `localhost`. A name that must be looked up counts as another
+  /// Whether a host is this machine, by number or as `localhost`. A name that must be looked up counts as another
   /// machine.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
@@ -117,7 +117,7 @@ public enum Transports {
   }
 }
 
-/// A result that is known at once and delivered in a later turn, as all others are.
+/// A result that is known immediately but delivered in a later turn, like all others.
 final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
@@ -148,7 +148,7 @@ final class DelayedAnswer: Connecting {
 
 /// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
-  /// Where it listens, with what the system chose filled in (the port for `tcp:HOST:0`).
+  /// The address it listens on, including anything the system chose (the port for `tcp:HOST:0`).
   var address: Address { get }
 
   /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
@@ -162,7 +162,7 @@ public enum ListenerEvent {
   case accepted(Cable, PeerDescription)
   /// A host was refused, with the reason.
   case refused(PeerDescription, reason: String)
-  /// The listener cannot accept connections now and tries again: the process has no descriptors left.
+  /// The listener cannot accept connections now and will try again: the process has no free descriptors.
   case cannotAccept(SystemError)
   /// The listener ended by itself: its terminal is gone.
   case ended(TransportError)
@@ -178,7 +178,7 @@ public protocol Connecting: AnyObject {
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
   /// The address of the other end, or of the place where both ends meet.
   public let address: Address
-  /// The process at the other end, where the kernel reports it (unix sockets).
+  /// The process at the other end, if the kernel reports it (unix sockets).
   public let process: PeerProcess?
 
   /// Makes a description.
@@ -187,18 +187,18 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
     self.process = process
   }
 
-  /// "process 1234 of user 1000 on unix:/tmp/a.sock", or the address alone.
+  /// "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
   public var description: String { process.map { "\($0) on \(address)" } ?? "\(address)" }
 }
 
 /// A process on this machine.
 public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
-  /// The process id when it connected.
+  /// The ID of the process when it connected.
   public let pid: Int32
   /// Its effective user.
   public let user: UInt32
 
-  /// Makes a description of a process.
+  /// Creates a description of a process.
   public init(pid: Int32, user: UInt32) {
     self.pid = pid
     self.user = user
@@ -212,12 +212,12 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
 public struct TransportOptions: Equatable, Sendable {
   /// Whether TCP may reach beyond this machine.
   public var allowsRemote = false
-  /// Whether the other end of a socket on this machine may belong to other users than this process's own and root.
+  /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as in a local
-  /// directory.
+  /// Whether a unix listener locks its path with a file next to it. This is not needed if no path is used twice, as in
+  /// a local directory.
   package var locksUnixPath = true
-  /// The size of a socket's buffers in bytes; the system's default when nil.
+  /// The size of a socket's buffers in bytes; nil means the system's default.
   public var socketBuffers: Int?
 
   /// The defaults: this machine and this user only.

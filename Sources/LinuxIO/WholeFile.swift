@@ -10,19 +10,19 @@ import Glibc
 /// try report.write(bytes)
 /// ```
 ///
-/// The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. The mode
-/// of an existing file is kept, and so is its owner where the system permits; a link is followed and kept. Files that
-/// cannot be replaced are written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
+/// The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. The mode of
+/// an existing file is kept, and so is its owner if the system permits; a link is followed and kept. Files that cannot
+/// be replaced are written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
-    /// A file that gets replaced; `folder` and `path` are free of links.
+    /// A file that will be replaced; `folder` and `path` contain no links.
     case file(folder: String, path: String)
     case descriptor(Int32, isOurs: Bool)
   }
 
   private let place: Place
 
-  /// Makes sure that a file can be written, and changes nothing. Blocks as long as a pipe has no reader.
+  /// Makes sure that a file can be written, without changing anything. Blocks as long as a pipe has no reader.
   ///
   /// - Throws: the system's reason, such as a missing folder or a missing permission.
   public init(_ path: String) throws(SystemError) {
@@ -41,7 +41,7 @@ public final class WholeFile: Sendable {
     while let last = folder.popLast(), last != "/" {}
     if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
     place = .file(folder: folder, path: target)
-    // The folder may be full, or not writable: better known now than after an hour.
+    // The folder may be full or not writable: it is better to know now than after an hour.
     let trial = try Self.temporary(in: folder, for: path)
     close(trial.descriptor)
     unlink(trial.path)
@@ -77,7 +77,7 @@ public final class WholeFile: Sendable {
       unlink(new.path)
       throw error
     }
-    // Until the folder is on the disk too, a crash of the system may bring the old file back, which is whole as well.
+    // Until the folder is on the disk, too, a system crash may bring the old file back, which is also complete.
     let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if opened >= 0 {
       defer { close(opened) }
@@ -91,7 +91,7 @@ public final class WholeFile: Sendable {
   private static func target(of path: String) throws(SystemError) -> String? {
     if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
     var (status, next) = (stat(), path)
-    // Opened for its name alone, so that the system's own rules on links in shared folders hold.
+    // Opened only by name, so that the system's own rules on links in shared folders apply.
     let found = open(path, forNameAlone | O_CLOEXEC)
     if found >= 0 {
       defer { close(found) }
@@ -141,7 +141,7 @@ public final class WholeFile: Sendable {
     while fsync(descriptor) != 0 {
       switch errno {
       case EINTR: continue
-      // A file system that knows no such thing.
+      // A file system that does not support this.
       case EINVAL, EROFS, ENOTSUP: return
       default: throw .last("write \(path)")
       }
@@ -149,9 +149,9 @@ public final class WholeFile: Sendable {
   }
 }
 
-/// Writes to descriptors, whatever is in the way.
+/// Writes to descriptors, whatever gets in the way.
 public enum FileWriting {
-  /// Writes everything, however long it blocks; the error number if that fails.
+  /// Writes everything, however long it blocks; returns the error number if that fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -163,7 +163,7 @@ public enum FileWriting {
       let code = errno
       switch code {
       case EINTR: break
-      // Another program made this terminal or pipe non-blocking.
+      // Another program has made this terminal or pipe non-blocking.
       case EAGAIN:
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&waiting, 1, -1)

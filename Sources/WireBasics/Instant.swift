@@ -6,7 +6,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since the loop's origin.
   public var nanoseconds: Int64
 
-  /// Makes an instant from nanoseconds since the loop's origin.
+  /// Creates an instant from nanoseconds since the loop's origin.
   @inlinable
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
@@ -39,7 +39,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// How long after `earlier` this instant is.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    // Duration.nanoseconds(_:) makes several calls into the standard library.
+    // Duration.nanoseconds(_:) would make several calls into the standard library.
     Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * 1_000_000_000)
   }
 }
@@ -48,7 +48,7 @@ extension Duration {
   /// This duration in whole nanoseconds, clamped to what 64 bits can hold (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Up to 18 seconds, as nearly all are, without the division of 128 bits that takes longest of what a timer costs.
+    // Up to 18 seconds, as in nearly all cases, this avoids the 128-bit division that takes most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

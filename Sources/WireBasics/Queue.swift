@@ -1,6 +1,6 @@
 /// A queue: elements are taken from the front in the order in which they were appended.
 ///
-/// An array whose memory is reused: a queue that is emptied now and then does not allocate in a steady state, and
+/// An array whose memory is reused: a queue that is emptied from time to time does not allocate in a steady state, and
 /// taking from the front costs the same for any length. Index 0 is the front.
 ///
 /// ```swift
@@ -10,26 +10,26 @@
 /// queue.popFirst()   // 1
 /// ```
 ///
-/// A removed element is released when its place is reused, not at once.
+/// A removed element is released when its place is reused, not immediately.
 public struct Queue<Element> {
   @usableFromInline var elements: [Element] = []
-  /// Where the front lies. Invariant: 0 when the queue is empty.
+  /// The index of the front. Invariant: 0 when the queue is empty.
   @usableFromInline var head = 0
 
   /// An empty queue.
   @inlinable
   public init() {}
 
-  /// How many elements there are.
+  /// The number of elements.
   @inlinable public var count: Int { elements.count - head }
 
-  /// Whether there are none.
+  /// Whether the queue is empty.
   @inlinable public var isEmpty: Bool { elements.isEmpty }
 
-  /// The front; nil when the queue is empty.
+  /// The front element; nil if the queue is empty.
   @inlinable public var first: Element? { isEmpty ? nil : elements[head] }
 
-  /// The newest element; nil when the queue is empty.
+  /// The newest element; nil if the queue is empty.
   @inlinable public var last: Element? { elements.last }
 
   /// The element at `index`, counted from the front.
@@ -46,7 +46,7 @@ public struct Queue<Element> {
     elements.append(element)
   }
 
-  /// Removes and returns the front; nil when the queue is empty.
+  /// Removes and returns the front element; nil if the queue is empty.
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
@@ -66,7 +66,7 @@ public struct Queue<Element> {
     if head == elements.count { removeAll() }
   }
 
-  /// Removes everything and keeps the memory.
+  /// Removes everything but keeps the memory.
   @inlinable
   public mutating func removeAll() {
     elements.removeAll(keepingCapacity: true)
@@ -79,8 +79,8 @@ public struct Queue<Element> {
     if elements.capacity == 0 { elements.reserveCapacity(count) }
   }
 
-  /// Moves the elements to the start of the memory when at least half of it is used up. The elements that move are
-  /// fewer than those removed since the last time, so appending stays cheap.
+  /// Moves the elements to the start of the memory when at least half of it is used up. Fewer elements move than were
+  /// removed since the last time, so appending stays cheap.
   @inlinable
   mutating func reclaim() {
     if head > 0, head * 2 >= elements.count {
@@ -92,13 +92,13 @@ public struct Queue<Element> {
 
 extension Queue: Sendable where Element: Sendable {}
 extension Queue: Equatable where Element: Equatable {
-  /// Whether both hold the same elements.
+  /// Whether both contain the same elements.
   public static func == (left: Queue, right: Queue) -> Bool {
     left.elements[left.head...] == right.elements[right.head...]
   }
 }
 
-/// Bytes that wait to be sent or read.
+/// Bytes that are waiting to be sent or read.
 public typealias ByteQueue = Queue<UInt8>
 
 extension Queue where Element == UInt8 {
@@ -122,13 +122,13 @@ extension Queue where Element == UInt8 {
     withBytes { $0.extracting(range).withUnsafeBytes { [UInt8]($0) } }
   }
 
-  /// Shows all bytes to `body`.
+  /// Passes all bytes to `body`.
   @inlinable
   public func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result {
     body(elements.span.bytes.extracting(head..<elements.count))
   }
 
-  /// Offers all bytes to `body`, which returns how many it is done with; those are removed. Returns that number.
+  /// Offers all bytes to `body`, which returns how many it has used; those are removed. Returns that number.
   @inlinable
   @discardableResult
   public mutating func consume(_ body: (RawSpan) -> Int) -> Int {
@@ -137,7 +137,7 @@ extension Queue where Element == UInt8 {
     return count
   }
 
-  /// Lets `body` replace the memory of an empty queue with an array of bytes, which it then holds.
+  /// Lets `body` replace the memory of an empty queue with an array of bytes, whose contents the queue then holds.
   @inlinable
   public mutating func refill(_ body: (inout [UInt8]) -> Void) {
     precondition(isEmpty, "only an empty queue can be refilled")

@@ -1,4 +1,4 @@
-/// Bytes and numbers in hex, read and written.
+/// Bytes and numbers in hex, for reading and writing.
 ///
 /// ```swift
 /// Hex.spaced([0xFF, 0x5A])           // "ff 5a"
@@ -66,7 +66,7 @@ public enum Hex {
   }
 }
 
-/// Why a text is not bytes in hex. Positions count characters from 1.
+/// Why a text is not valid hex. Positions count characters from 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A character that is not a hex digit.
   case notADigit(Character, position: Int)
@@ -86,15 +86,16 @@ public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// Digits with leading zeros, at least as wide as asked for: "7" to three is "007".
+  /// Digits with leading zeros, padded to the requested width: "7" to three is "007".
   public func zeroPadded(to width: Int) -> String {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
 }
 
 extension Unicode.Scalar {
-  /// Whether it shows nothing and changes how its neighbours are shown: controls, line and paragraph separators, the marks
-  /// that turn the direction of writing around (U+202E and its kind), and what has no width, such as tags.
+  /// Whether the character is invisible and changes how its neighbours are shown: controls, line and paragraph
+  /// separators, marks that reverse the direction of writing (U+202E and similar), and characters without width, such
+  /// as tags.
   public var isUnprintable: Bool {
     if value < 0x7F { return value < 0x20 }
     return switch properties.generalCategory {

@@ -3,19 +3,19 @@ import Glibc
 
 /// A socket that its owner has closed, kept until the other end closes it too.
 ///
-/// Closing a socket with unread bytes sends a reset in place of an orderly end. So this one is only shut down for
-/// writing; arriving bytes are read and dropped, and it is closed when the other end closes or when its time is over.
-/// Only the loop retains it, and it does not retain the loop, so a loop that is released also releases its closing
-/// sockets.
+/// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
+/// for writing; arriving bytes are read and dropped, and it is closed when the other end closes or when its time is
+/// over. Only the loop retains it, and it does not retain the loop, so a loop that is released also releases its
+/// closing sockets.
 package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Takes over the descriptor; nothing else may watch it.
+  /// Takes over the descriptor; no other code may watch it.
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))
-    // If it cannot be watched, it is closed at once, by going out of scope.
+    // If the socket cannot be watched, it is closed immediately, by going out of scope.
     watch = try? loop.watch(descriptor, for: .readable, self)
     loop.schedule(after: limit) { [weak self] in self?.end() }
   }
@@ -40,8 +40,8 @@ package final class ClosingSocket: DescriptorHandler {
 
 /// A terminal that its owner has closed, kept until its last bytes are sent.
 ///
-/// Closing a serial line blocks in the kernel until they are sent, which would hold up the loop. So it is closed after
-/// they are sent, or when its time is over. Like ``ClosingSocket`` it does not retain the loop.
+/// Closing a serial line blocks in the kernel until they are sent, which would hold up the loop. The terminal is
+/// therefore closed after they are sent, or when its time is over. Like ``ClosingSocket`` it does not retain the loop.
 final class ClosingTerminal {
   /// How often it checks.
   private static let tick = Duration.milliseconds(5)
@@ -62,7 +62,7 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Checks whether bytes are left. If so, it checks again later; otherwise it is released.
+  /// Checks whether any bytes are left. If so, it checks again later; otherwise the terminal is released.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }

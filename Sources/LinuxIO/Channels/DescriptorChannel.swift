@@ -10,11 +10,12 @@ import Glibc
 /// **The end.** Reading decides about the end, so that everything that the other end sent before it left is delivered
 /// first. A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
 /// ``ChannelEnd/closedByPeer`` at the end of the file, unless there was a reset; ``ChannelEnd/lost(_:)`` after a reset;
-/// and for a terminal that hangs up, the value that its creator chose. Bluetooth's sockets have no end of the file: Linux
-/// reports a close in order as a reset there, so a reset of a medium with frames is a close.
+/// and for a terminal that hangs up, the value that its creator chose. Bluetooth's sockets have no end of the file:
+/// Linux reports an orderly close as a reset there, so on a medium with frames a reset counts as a close.
 ///
-/// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule of
-/// ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not asked again, which would keep the loop awake.
+/// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
+/// of ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because that would
+/// keep the loop awake.
 ///
 /// **Closing.** Bytes that were accepted are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor
 /// open for a moment after ``close()``, while the channel itself has ended at once.
@@ -23,8 +24,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public enum Medium: Sendable {
     /// A connected stream socket.
     case socket
-    /// A connected stream socket whose medium carries frames, as Bluetooth's RFCOMM does: each `send` begins a frame, which holds
-    /// up to `longest` bytes.
+    /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
+    /// which holds up to `longest` bytes.
     case frames(longest: Int)
     /// A terminal, with the end that a hang-up means.
     case terminal(hangUp: ChannelEnd)
@@ -45,7 +46,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// Could not be started; the end is reported in a later turn.
+    /// The channel could not be started; the end is reported in a later turn.
     case failing
     case over
   }
@@ -53,12 +54,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Whether the medium carries frames. A stream joins and splits.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
-  /// The longest frame, where the medium carries frames.
+  /// The longest frame, if the medium carries frames.
   public var longestTransfer: Int? {
     if case .frames(let longest) = medium { longest } else { nil }
   }
 
-  /// Called once when the channel is over, by its owner's ``close()`` or by its end.
+  /// Called once when the channel has ended, by its owner's ``close()`` or by itself.
   public var whenOver: (() -> Void)?
 
   private let loop: any PollingLoop
@@ -73,7 +74,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var senderWaits = false
   /// Set when nothing can be sent any more; the end follows from the reading side.
   @exclusivity(unchecked) private var sendFailure: Int32?
-  /// The error that the kernel has reported while reading was paused; it does so once.
+  /// The error that the kernel reported while reading was paused; it reports it only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
   /// Whether a `send` was refused because of ``sendFailure``. The channel then ends once everything is read.
   @exclusivity(unchecked) private var isRefused = false
@@ -83,7 +84,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   /// Creates a channel from a non-blocking descriptor, which the channel closes at its end.
   ///
-  /// - Parameter closingTime: how long it may stay open after ``close()`` to end in order.
+  /// - Parameter closingTime: how long the channel may stay open after ``close()`` to end in an orderly way.
   public init(
     taking descriptor: Int32, as medium: Medium, on loop: any PollingLoop, closingTime: Duration = .seconds(2)
   ) {
@@ -97,7 +98,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Takes the descriptor out of a channel that was not started, for one who moves its bytes in another way; nil when it was.
+  /// Takes the descriptor out of a channel that was not started, for a caller that moves its bytes in another way; nil
+  /// if it was started.
   public func release() -> Int32? {
     guard case .made = state, descriptor >= 0 else { return nil }
     state = .over
@@ -135,7 +137,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
   }
 
-  /// Writes what the system accepts now of both, with one call.
+  /// Writes as much of both as the system accepts now, with one call.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {
     give(head.byteCount + body.byteCount) {
       head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
@@ -171,7 +173,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     return 0
   }
 
-  /// Stops reading: the buffers of the kernel fill up until the other end cannot send.
+  /// Stops reading: the kernel's buffers fill up until the other end cannot send.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -181,12 +183,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // At the next pause less may be unread, so ask about half-closes again.
+    // At the next pause fewer bytes may be unread, so ask about half-closes again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
 
-  /// Closes the channel in order.
+  /// Closes the channel in an orderly way.
   public func close() {
     loop.preconditionCurrent()
     if case .over = state { return }
@@ -200,12 +202,13 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     reportOver()
   }
 
-  /// Ends a socket's connection both ways, as if the other end had closed it: the handler is notified of the end.
+  /// Ends a socket's connection in both directions, as if the other end had closed it: the handler is notified of the
+  /// end.
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports the end only when the other end has confirmed it, and one that is out of range never does. Asked again,
-    // the kernel reports it at once.
+    // RFCOMM reports the end only when the other end has confirmed it, which an end that is out of range never does.
+    // When asked again, the kernel reports it immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
@@ -253,7 +256,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// How many bytes are unread, which are lost. Of frames the kernel counts the first alone, so they are read.
+  /// How many bytes are unread and therefore lost. For frames the kernel counts only the first, so they are read.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in
@@ -291,7 +294,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     var code = count == 0 ? 0 : errno
     if code == EINTR { return }
     if code == EAGAIN {
-      // RFCOMM has no half-close, and after an error that was reported already it reads as if there were nothing yet.
+      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing had
+      // arrived yet.
       guard case .frames = medium, let sendFailure else { return }
       code = reported == 0 ? sendFailure : reported
     }
@@ -299,7 +303,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// The end for the result of a read: 0 for the end of the file, or an error.
+  /// The end that matches the result of a read: 0 for the end of the file, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }

@@ -3,7 +3,7 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in real time: descriptors by epoll, timers with nanosecond resolution, work from other threads.
+/// The event loop in real time: descriptors through epoll, timers with nanosecond resolution, work from other threads.
 ///
 /// One turn: wait; read the clock; run the work given to ``execute(_:)``; call the handlers of ready descriptors; fire
 /// the timers that are due. `now` is the time at which the wait ended.
@@ -22,13 +22,13 @@ import Synchronization
 /// loop.stop()                       // returns when that thread has ended
 /// ```
 ///
-/// While it does not run, any one thread may set it up and tear it down. While it runs, everything except
+/// While the loop is not running, any one thread may set it up and tear it down. While it is running, everything except
 /// ``execute(_:)`` and ``stop()`` must be called on its thread.
 ///
 /// A loop retains its watches and the work of its timers, and these usually retain the loop: close channels and cancel
 /// watches and timers before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
-  /// The most bytes of one read: enough for any packet of the link, whose length field ends at 64 KiB.
+  /// The maximum number of bytes per read: enough for any packet of the link, whose length field ends at 64 KiB.
   private static let readBufferSize = 128 * 1024
 
   /// The loop's random numbers. On the loop only.
@@ -41,18 +41,18 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  // Not checked for overlapping access, as `turns`: they belong to the loop's thread and are plain values.
+  // Not checked for overlapping access, like `turns`: they belong to the loop's thread and are plain values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
-  /// The thread that runs the loop; 0 when none does.
+  /// The thread that runs the loop; 0 if there is none.
   private let runner = Atomic<UInt>(0)
   private let stopIsAsked = Atomic<Bool>(false)
   private let thread = Locked<pthread_t?>(nil)
 
   /// Creates a loop.
   ///
-  /// - Parameter seed: the seed of ``random``; a random one when left out.
-  /// - Throws: when the process may open no more descriptors.
+  /// - Parameter seed: the seed of ``random``; a random one by default.
+  /// - Throws: an error if the process may open no more descriptors.
   public init(seed: UInt64 = .random(in: .min ... .max)) throws(SystemError) {
     random = SeededRandom(seed: seed)
     let clock = clock
@@ -66,18 +66,18 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// When the wait of this turn ended; between runs, the time.
+  /// When the wait of this turn ended; between runs, the current time.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
 
-  /// Whether the caller runs on this loop, or the loop does not run.
+  /// Whether the caller runs on this loop, or the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Makes a timer of this loop. On the loop only.
+  /// Creates a timer of this loop. On the loop only.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     preconditionCurrent()
     return timers.makeTimer(work)
@@ -89,7 +89,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   func add(_ work: LoopWork) {
-    // On the loop's own thread the turn in progress sees the work before it waits.
+    // On the loop's own thread, the current turn sees the work before it waits.
     if inbox.add(work), !runsHere { registry.wake() }
   }
 
@@ -98,8 +98,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - PollingLoop
 
-  /// Watches a descriptor. One that epoll refuses (a regular file) is polled every millisecond while something waits
-  /// for it.
+  /// Watches a descriptor. One that epoll refuses (a regular file) is polled every millisecond while a caller waits for
+  /// it.
   public func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch {
@@ -117,9 +117,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// Runs the loop on the calling thread until `condition` holds, which is checked after each turn.
   ///
   /// - Parameters:
-  ///   - condition: what to wait for; without it, the loop runs until ``stop()`` or the limit.
-  ///   - limit: how long to wait for it.
-  /// - Returns: false when ``stop()`` or the limit ended the run.
+  ///   - condition: what to wait for; nil means that the loop runs until ``stop()`` or the limit.
+  ///   - limit: how long to wait for the condition.
+  /// - Returns: false if ``stop()`` or the limit ended the run.
   @discardableResult
   public func run(until condition: () -> Bool = { false }, limit: Duration? = nil) -> Bool {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
@@ -128,9 +128,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return turn(until: condition, limit: limit)
   }
 
-  /// Runs the loop on a thread of its own, until ``stop()``.
+  /// Runs the loop on its own thread, until ``stop()``.
   ///
-  /// - Throws: when the system cannot create a thread.
+  /// - Throws: an error if the system cannot create a thread.
   public func start() throws(SystemError) {
     let code = thread.withLock { thread -> Int32 in
       precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is already running")
@@ -142,7 +142,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The thread does the same when it starts; until then the caller must not count as the thread of the loop.
+      // The thread does the same when it starts; until then the caller must not count as the loop's thread.
       runner.store(made, ordering: .releasing)
       return 0
     }
@@ -157,9 +157,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return nil
   }
 
-  /// Ends the current run after its turn, or the next run before its first turn. From any thread. On another thread
-  /// than that of the loop it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` and not
-  /// run yet waits for the next run.
+  /// Ends the current run after its turn, or the next run before its first turn. From any thread. On any thread except
+  /// the loop's, it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` that has not run
+  /// yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -196,7 +196,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
-  /// Nanoseconds to the next deadline; 0 when there is work; negative when there is nothing to wait for.
+  /// Nanoseconds to the next deadline; 0 if there is work; negative if there is nothing to wait for.
   private func timeout(noLaterThan end: Instant?) -> Int64 {
     guard inbox.isEmpty else { return 0 }
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
@@ -233,7 +233,7 @@ enum LoopWork {
 /// ```
 ///
 /// Tasks should prefer the loop as their executor, too: otherwise every resumption makes a detour through the global
-/// pool, which doubles the cost of a message. Jobs given to a loop that does not run wait until it does.
+/// pool, which doubles the cost of a message. Jobs given to a loop that is not running wait until it is.
 extension EpollLoop: SerialExecutor, TaskExecutor {
   /// Runs a job of an actor or a task in a later turn. From any thread.
   public func enqueue(_ job: consuming ExecutorJob) {

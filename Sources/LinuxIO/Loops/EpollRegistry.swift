@@ -4,14 +4,14 @@ import Glibc
 /// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that epoll
 /// refuses.
 ///
-/// Readiness is reported in every turn for as long as it lasts and is asked for. epoll reports a hang-up even when it
-/// is not asked for, so a paused channel would keep the loop busy. A watch without interest therefore gets a hang-up
-/// once, and again only after its interest has changed. A half-close is reported in every turn while it is asked for,
-/// so a watcher that has seen it should stop asking.
+/// Readiness is reported in every turn as long as it lasts and is requested. epoll reports a hang-up even if it is not
+/// requested, so a paused channel would keep the loop busy. A watch without interest therefore receives a hang-up once,
+/// and again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
+/// watcher that has seen it should stop requesting it.
 final class EpollRegistry {
   /// The token of the loop's own wake-up.
   private static let wakeUp = WatchTable.Token.max
-  /// The most events of one turn. The rest is reported in the next turn; the kernel is fair about the order.
+  /// The maximum number of events per turn. The rest is reported in the next turn; the kernel orders them fairly.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32
@@ -22,7 +22,7 @@ final class EpollRegistry {
   private let polled: PolledDescriptors
   /// Watches whose interest could not be changed, because the kernel had no memory.
   private var unchanged: [EpollWatch] = []
-  /// How soon that is tried again.
+  /// How soon the change is tried again.
   private static let retryInterval: Int64 = 10_000_000
 
   init(polled: PolledDescriptors) throws(SystemError) {
@@ -62,7 +62,7 @@ final class EpollRegistry {
     }
     let code = errno
     table.release(token)
-    // Regular files, and the descriptors that umockdev gives in place of a USB device's.
+    // Regular files, and the descriptors that umockdev provides in place of a USB device's.
     guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
     let watch = EpollWatch(
       descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
@@ -89,7 +89,8 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After another failure the watch ends when the descriptor is closed, and its token is known to be free until then.
+      // After any other failure, the watch ends when the descriptor is closed, and its token is known to be free until
+      // then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,
@@ -99,7 +100,7 @@ final class EpollRegistry {
 
   // MARK: - Turns
 
-  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds are over (negative: no limit),
+  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds have passed (negative: no limit),
   /// and returns how many events there are for ``dispatch(_:)``.
   func wait(timeout: Int64) -> Int {
     if !unchanged.isEmpty {
@@ -126,15 +127,16 @@ final class EpollRegistry {
     }
   }
 
-  /// Ends a ``wait(timeout:)`` that is in progress, or makes the next one short. From any thread.
+  /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately. From any thread.
   func wake() {
     var signal: UInt64 = 1
-    // A wake-up that is lost leaves the loop asleep with work to do. EAGAIN: one that was not read yet is enough.
+    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that one is already pending, which is
+    // enough.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }
 
-  // MARK: - What epoll understands
+  // MARK: - How epoll expresses it
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: WatchTable.Token) -> Bool {
     clinux_epoll_control(epoll, operation, descriptor, mask, token) == 0

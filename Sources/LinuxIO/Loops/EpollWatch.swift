@@ -3,7 +3,7 @@ import Glibc
 
 /// One descriptor that an ``EpollLoop`` watches.
 final class EpollWatch: DescriptorWatch {
-  /// How it is watched.
+  /// The way in which the descriptor is watched.
   enum Means {
     /// By epoll, under this token.
     case epoll(token: WatchTable.Token)
@@ -15,7 +15,7 @@ final class EpollWatch: DescriptorWatch {
   let means: Means
   // Not checked for overlapping access: a watch belongs to one loop and makes no calls while these change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// Nil after the cancellation, so that an event that was already reported is dropped.
+  /// nil after cancellation, so that an event that was already reported is dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -43,7 +43,8 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler together with the loop: it may retain this watch, and then neither would ever be freed.
+  /// Releases the handler together with the loop: the handler may retain this watch, and then neither would ever be
+  /// freed.
   func loopIsGone() {
     handler = nil
   }
@@ -51,9 +52,9 @@ extension EpollWatch {
 
 /// The watches of one loop, by small numbers that epoll returns with an event.
 ///
-/// Numbers are reused, so each token also has a count of its uses. An event that the kernel reported before its watch
-/// was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong count
-/// and is dropped.
+/// Numbers are reused, so each token also contains a count of its uses. An event that the kernel reported before its
+/// watch was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong
+/// count and is dropped.
 struct WatchTable {
   typealias Token = UInt64
 
@@ -65,7 +66,7 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
-  /// Takes a number. The watch follows with ``put(_:at:)``, because it needs to know its number.
+  /// Reserves a number. The watch follows with ``put(_:at:)``, because it needs to know its number.
   mutating func reserve() -> Token {
     let index = free.popLast() ?? slots.endIndex
     if index == slots.endIndex { slots.append(Slot()) }
@@ -125,7 +126,7 @@ final class PolledDescriptors {
   }
 
   private func ask() {
-    // By index, and over those that are there now: a handler may cancel any watch and add others.
+    // By index, and only over those that exist now: a handler may cancel any watch and add others.
     let current = watches
     for watch in current where !watch.interest.isEmpty {
       var question = pollfd(fd: watch.descriptor, events: Self.mask(watch.interest), revents: 0)

@@ -1,14 +1,14 @@
 import AccessoryCore
 import Glibc
 
-/// Signals as events of a loop: what turns Ctrl-C into an orderly end.
+/// Signals as events of a loop, used to turn Ctrl-C into an orderly end.
 ///
 /// ```swift
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
-/// The signals are blocked on the calling thread from here on, and on every thread it starts later. A thread that was
-/// started before would still be interrupted by them, so a program makes its watch before it starts threads.
+/// From here on the signals are blocked on the calling thread, and on every thread it starts later. A thread that was
+/// started earlier would still be interrupted by them, so a program creates its watch before it starts threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 
@@ -22,7 +22,7 @@ public final class SignalWatch {
     let signals = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
     let source = WatchedDescriptor(taking: signals.release())
     self.source = source
-    // It lasts until it is closed, whether or not its maker holds on to it.
+    // It lasts until it is closed, whether or not its creator retains it.
     try source.watch(for: .readable, on: loop) { _ in
       // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
       var info = [UInt32](repeating: 0, count: 32)

@@ -47,14 +47,14 @@ package final class Monitor<State>: @unchecked Sendable {
 
   /// Waits until `body` returns a result. It is called once at the start and again after each change.
   ///
-  /// - Parameter limit: the longest wait; unlimited when left out.
-  /// - Returns: nil when the limit passed first.
+  /// - Parameter limit: the longest wait; unlimited by default.
+  /// - Returns: nil if the limit passed first.
   package func wait<Result>(atMost limit: Duration? = nil, _ body: (inout State) -> Result?) -> Result? {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // `&state` is passed to each call and not to one function around the loop: Swift allows no other access to it until a
-    // call returns, and other threads change it during the wait.
+    // `&state` is passed to each call instead of to one function around the loop: Swift allows no other access to it
+    // until a call returns, but other threads change it during the wait.
     while true {
       if let result = body(&state) { return result }
       if var end {
@@ -78,9 +78,9 @@ package final class Monitor<State>: @unchecked Sendable {
 /// Threads for system calls that may block without limit.
 package enum Worker {
   /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the thread
-  /// that wrote, and those of a crash.
+  /// that wrote, and those caused by a crash.
   ///
-  /// - Throws: when no thread can be created.
+  /// - Throws: an error if no thread can be created.
   package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
     let context = Unmanaged.passRetained(Work(work))
     var (mask, before) = (sigset_t(), sigset_t())
@@ -113,16 +113,16 @@ package enum Worker {
 
 /// Work that other threads give to a loop, until the loop takes all of it at once.
 ///
-/// Two arrays are swapped, so that in a steady state nothing is allocated here. Whether there is work is also kept
-/// outside the lock, because a loop checks twice in every turn and there is hardly ever any.
+/// Two arrays are swapped, so that in a steady state nothing is allocated here. A flag outside the lock also tells
+/// whether there is work, because a loop checks twice in every turn and there is hardly ever any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
-  /// Changed under the lock only.
+  /// Changed only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work, from any thread, and returns whether it is the first since the last ``takeAll(_:)``: then the loop may
-  /// have to be woken.
+  /// Adds work, from any thread, and returns whether it is the first since the last ``takeAll(_:)``, so that the loop
+  /// may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)
@@ -134,8 +134,8 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Whether there is no work.
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Calls `body` with the work that was added so far, in order; work that is added meanwhile waits for the next call.
-  /// On the loop only.
+  /// Calls `body` with the work that was added so far, in order; work added meanwhile waits for the next call. On the
+  /// loop only.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
     given.withLock { given in

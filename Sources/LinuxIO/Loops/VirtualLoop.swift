@@ -6,7 +6,7 @@ import Synchronization
 /// The event loop in virtual time: no thread and no descriptors; it jumps from deadline to deadline.
 ///
 /// Nothing happens until one of its run methods is called. Then everything happens in the order in which it was
-/// scheduled, so two runs with the same seed are the same to the byte. A day in a world with little to compute takes a
+/// scheduled, so two runs with the same seed are identical to the byte. A day in a world with little to compute takes a
 /// second.
 ///
 /// ```swift
@@ -15,17 +15,17 @@ import Synchronization
 /// try loop.runUntilQuiet()
 /// ```
 ///
-/// One turn: run the work that ``execute(_:)`` brought, then the timers due now; when there is neither, jump to the next
-/// deadline first. It is used by one thread at a time; only ``execute(_:)`` may come from others.
+/// One turn: run the work passed to ``execute(_:)``, then the timers that are due; if there is neither, jump to the
+/// next deadline first. Only one thread may use the loop at a time; only ``execute(_:)`` may be called from others.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// Work that schedules more work at the same instant without end; reported instead of hanging.
+  /// Work that keeps scheduling more work at the same instant; reported instead of hanging.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
     /// The instant.
     public let instant: Instant
-    /// How many turns were made at it.
+    /// How many turns were made at that instant.
     public let turns: Int
 
-    /// Makes an error about one instant.
+    /// Creates an error about one instant.
     public init(instant: Instant, turns: Int) {
       self.instant = instant
       self.turns = turns
@@ -38,7 +38,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   }
 
   // Not checked for overlapping access, because this runs for every packet: it belongs to the one thread that is inside
-  // of a step, and no calls are made while it is written.
+  // a step, and no calls are made while it is written.
 
   /// The virtual time, 0 at first.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
@@ -64,13 +64,13 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// Whether the caller runs on this loop, or the loop does not run.
+  /// Whether the caller runs on this loop, or the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Makes a timer of this loop.
+  /// Creates a timer of this loop.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     timers.makeTimer(work)
   }
@@ -80,16 +80,16 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     _ = inbox.add(work)
   }
 
-  // MARK: - Letting time pass
+  // MARK: - Advancing time
 
-  /// The time of the next work; nil when nothing is scheduled.
+  /// The time of the next work; nil if nothing is scheduled.
   public var nextDeadline: Instant? {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }
 
-  /// Makes one turn, jumping to the next deadline if nothing is to be done before.
+  /// Makes one turn, jumping to the next deadline if there is nothing to do before it.
   ///
-  /// - Returns: false when there was nothing to do.
+  /// - Returns: false if there was nothing to do.
   @discardableResult
   public func step() throws(Livelock) -> Bool {
     guard let next = nextDeadline else { return false }
@@ -108,10 +108,10 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
-  /// Runs until `condition` holds, which is checked before the first turn and after each.
+  /// Runs until `condition` holds, which is checked before the first turn and after each one.
   ///
-  /// - Parameter limit: how much virtual time may pass; no limit when left out.
-  /// - Returns: false when nothing was left to do or the limit came first; the time is then the limit.
+  /// - Parameter limit: how much virtual time may pass; unlimited by default.
+  /// - Returns: false if nothing was left to do or the limit was reached first; the time is then the limit.
   @discardableResult
   public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
     let end = limit.map { now + $0 } ?? .distantFuture
@@ -133,8 +133,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Runs until nothing is scheduled.
   ///
   /// - Parameter limit: how much virtual time may pass. A peer that always has a timer, such as a watchdog, is never
-  /// quiet.
-  /// - Returns: false when the limit came first.
+  /// idle.
+  /// - Returns: false if the limit was reached first.
   @discardableResult
   public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {
     let end = now + limit
@@ -150,8 +150,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// Drops everything that is scheduled, without doing it.
   ///
-  /// What is scheduled holds its owners, and they hold the loop. Whoever lets go of a loop before it is quiet calls this;
-  /// else all of them would stay in memory.
+  /// Scheduled work retains its owners, and they retain the loop. A caller that releases a loop with scheduled work
+  /// must call this; otherwise everything would stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

@@ -14,24 +14,25 @@ import Glibc
 /// second may be lost.
 ///
 /// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` end it in an orderly way, with signals to the program's
-/// whole group. Releasing the last reference kills the program and everything it started at once, and so does the end
-/// of this process, for any reason. No zombie remains.
+/// whole group. Releasing the last reference immediately kills the program and everything it started, and so does the
+/// end of this process, for any reason. No zombie remains.
 public final class ChildProcess {
   private enum State {
     case running
-    /// The program is gone; what it printed is not all handed over, because the handler paused.
+    /// The program has ended, but its output has not all been passed on, because the handler paused.
     case draining
     case over
   }
 
-  /// How often to look whether the program has ended, where the system has no descriptor for that.
+  /// How often to check whether the program has ended, if the system has no descriptor for that.
   private static let tick = Duration.milliseconds(20)
-  /// Reads in one go after the program's end. A pipe holds less, so only what others print is cut off by it.
+  /// How much is read at once after the program's end. A pipe holds less, so this cuts off only what other processes
+  /// print.
   private static let drainingReads = 16
 
-  /// The number of the process that guards it and ends as it does.
+  /// The process ID of the guardian, which ends as the program does.
   public let processID: Int32
-  /// Whether the handler was not notified of the end yet.
+  /// Whether the handler has not been notified of the end yet.
   public var isRunning: Bool { state != .over }
 
   private let loop: any PollingLoop
@@ -41,14 +42,14 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// Leads to the guardian: signals for the program, and its life. Nil when it has ended.
+  /// Leads to the guardian: carries signals for the program, and keeps it alive. nil once the program has ended.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
   private var isPaused = false
   private var writerWaits = false
 
-  /// Starts a program. The handler is held weakly, because it usually holds the child.
+  /// Starts a program. The handler is not retained, because it usually retains the child.
   public convenience init(
     _ command: ProcessCommand, on loop: any PollingLoop, _ handler: any ChildProcessHandler
   ) throws {
@@ -90,8 +91,8 @@ public final class ChildProcess {
 
   // MARK: - Input
 
-  /// Writes as much as the pipe has room for and returns how much. After a partial write the handler is notified when
-  /// there is room again, or when the program no longer reads.
+  /// Writes as much as the pipe has room for and returns the number of bytes. After a partial write, the handler is
+  /// notified when there is room again, or when the program no longer reads.
   public func write(_ bytes: RawSpan) -> Int {
     guard let input, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
@@ -106,7 +107,7 @@ public final class ChildProcess {
     return max(0, count)
   }
 
-  /// Whether ``write(_:)`` may still take something.
+  /// Whether ``write(_:)`` may still accept something.
   public var takesInput: Bool { input != nil }
 
   /// Ends the program's input, after everything written before.
@@ -130,7 +131,7 @@ public final class ChildProcess {
 
   // MARK: - Output
 
-  /// Leaves what the program prints in the pipe, until the program cannot go on printing.
+  /// Leaves the program's output in the pipe, until the program cannot print any more.
   public func pauseOutput() {
     isPaused = true
     output?.change(to: [])
@@ -145,7 +146,7 @@ public final class ChildProcess {
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
-  /// Reads once; whether there may be more.
+  /// Reads once; returns whether there may be more.
   @discardableResult
   private func readOutput() -> Bool {
     guard !isPaused, let output else { return false }
@@ -154,7 +155,7 @@ public final class ChildProcess {
     return found == .bytes
   }
 
-  /// Reads once; whether there may be more.
+  /// Reads once; returns whether there may be more.
   @discardableResult
   private func readErrors() -> Bool {
     guard let errors else { return false }
@@ -181,8 +182,8 @@ public final class ChildProcess {
 
   // MARK: - The end
 
-  /// Lets the program end by itself for as long as `grace`, then asks it to (SIGTERM), and after as long again makes it
-  /// (SIGKILL). Whoever wants it to end by itself closes its input.
+  /// Gives the program time `grace` to end by itself, then sends SIGTERM, and after the same time again SIGKILL. To let
+  /// the program end by itself, close its input.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in
@@ -191,7 +192,7 @@ public final class ChildProcess {
     }
   }
 
-  /// Sends a signal to the program and what it started.
+  /// Sends a signal to the program and everything it started.
   public func signal(_ number: Int32) {
     guard state == .running, let leash else { return }
     _ = withUnsafeBytes(of: UInt8(truncatingIfNeeded: number)) {
@@ -235,16 +236,16 @@ public final class ChildProcess {
 
 /// Receives the events of a program. Calls come on the loop, never from inside a call to the child.
 public protocol ChildProcessHandler: AnyObject {
-  /// The program printed bytes. They live until this call returns.
+  /// The program printed bytes. They are valid until this call returns.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
 
   /// The program wrote to its standard error.
   func child(_ child: ChildProcess, complained bytes: RawSpan)
 
-  /// There is room again after a `write` that took less than it was given.
+  /// There is room again after a `write` that accepted less than it was given.
   func childTakesInput(_ child: ChildProcess)
 
-  /// The program reads no more, though it may go on printing.
+  /// The program reads no more, though it may continue printing.
   func childClosedInput(_ child: ChildProcess)
 
   /// The program ended, and all of its output was reported.

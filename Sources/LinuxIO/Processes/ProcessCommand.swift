@@ -2,13 +2,13 @@ import Glibc
 
 /// A program to start, with its arguments, without a shell.
 public struct ProcessCommand: Equatable, Sendable {
-  /// The program: a path, or a name that is looked for in ``folder`` and on PATH.
+  /// The program: a path, or a name that is searched for in ``folder`` and on PATH.
   public var program: String
-  /// Its arguments, without its own name.
+  /// The arguments, without the program's own name.
   public var arguments: [String]
   /// Its whole environment.
   public var environment: [String: String]
-  /// The folder that it is looked for in, and runs in; nil for this process's own folder.
+  /// The folder in which the program is searched for and runs; nil means this process's own folder.
   public var folder: String?
 
   /// A command. `environment` is added to the short list of variables that every program gets (``usualVariables``).
@@ -22,7 +22,7 @@ public struct ProcessCommand: Equatable, Sendable {
     if let folder { self.environment["PATH"] = "\(searchPath):\(folder)" }
   }
 
-  /// Adds variables as profiles name them: `NAME` passes this process's own on, `NAME=VALUE` sets it.
+  /// Adds variables in the form used by profiles: `NAME` passes on this process's value, `NAME=VALUE` sets it.
   public mutating func add(variables: [String]) {
     for variable in variables {
       let parts = variable.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -34,7 +34,7 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// The variables of this process that every program gets if they are set; `LC_` matches all that begin so.
+  /// The variables of this process that every program receives if they are set; `LC_` matches all that begin with it.
   ///
   /// Other variables, such as tokens and passwords, are kept from a program that handles bytes from outside.
   public static let usualVariables = [
@@ -45,7 +45,7 @@ public struct ProcessCommand: Equatable, Sendable {
     usualVariables.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
   }
 
-  /// Where names are looked for.
+  /// The folders in which names are searched for.
   var searchPath: String { environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin" }
 
   private static func inherited(_ isWanted: (String) -> Bool) -> [String: String] {
@@ -62,8 +62,8 @@ public struct ProcessCommand: Equatable, Sendable {
 
 /// Finds the file of a program.
 public enum ProgramFinder {
-  /// The file that `program` names. A path is relative to `folder`; a name is searched in `folder` first and then on
-  /// PATH.
+  /// The file that `program` names. A path is relative to `folder`; a name is searched for in `folder` first and then
+  /// on PATH.
   ///
   /// - Throws: the system's reason for the best candidate: that it does not exist, or that it may not be executed.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
@@ -90,8 +90,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Why a command could not be started as things are; nil when it could. Of a shell command its first word is examined,
-  /// if that is a path.
+  /// Why a command could not be started in the present situation; nil if it could. For a shell command, the first word
+  /// is examined if it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -124,11 +124,11 @@ struct ProcessSpawn: ~Copyable {
   let input: OwnedDescriptor
   let output: OwnedDescriptor
   let errors: OwnedDescriptor
-  /// Signals for the program are written to it; closing it ends everything at once.
+  /// Signals for the program are written to it; closing it ends everything immediately.
   let leash: OwnedDescriptor
 
-  /// Starts `command`. The program gets its three pipes and no other descriptor; no signal is blocked or ignored in it,
-  /// whatever this process blocks and ignores.
+  /// Starts `command`. The program gets exactly three pipes and no other descriptor; no signal is blocked or ignored in
+  /// it, whatever this process blocks and ignores.
   init(_ command: ProcessCommand) throws(SystemError) {
     let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
     let input = try Pipe(keeping: .writing)
@@ -168,13 +168,13 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// Blocking, as programs expect it; closed here once the program has it.
+  /// Blocking, as programs expect; closed here once the program has it.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
-    // In a process whose standard descriptors are closed, numbers below 3 are free; pipes with these numbers would
+    // If the standard descriptors of this process are closed, numbers below 3 are free; pipes with these numbers would
     // overwrite each other when they are moved to the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")
@@ -199,7 +199,7 @@ private struct Pipe: ~Copyable {
   }
 }
 
-/// Texts as C wants them: zero-terminated, in a list that ends with nil.
+/// Texts in the form C needs: zero-terminated, in a list that ends with nil.
 private struct CStrings: ~Copyable {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

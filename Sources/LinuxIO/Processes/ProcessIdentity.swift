@@ -1,20 +1,20 @@
 import AccessoryCore
 import Glibc
 
-/// A process, identified by its number and start time, because the system uses numbers again.
+/// A process, identified by its ID and start time, because the system reuses IDs.
 public struct ProcessIdentity: Hashable, Sendable {
   /// The process id.
   public let pid: Int32
   /// When it was started, in the kernel's ticks since boot.
   public let startTime: UInt64
 
-  /// An identity that was written down somewhere.
+  /// An identity that was stored earlier.
   public init(pid: Int32, startTime: UInt64) {
     self.pid = pid
     self.startTime = startTime
   }
 
-  /// The process that has this number now; nil when there is none that can be seen from here.
+  /// The process that currently has this ID; nil if none is visible from here.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
@@ -26,28 +26,28 @@ public struct ProcessIdentity: Hashable, Sendable {
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this very process runs, and not another with its number.
+  /// Whether this very process is running, and not another with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// `/proc/PID/stat` holds the name in parentheses, which may itself hold spaces and parentheses, and the start time
-  /// as the twentieth word after it.
+  /// `/proc/PID/stat` contains the name in parentheses, which may itself contain spaces and parentheses, and the start
+  /// time as the twentieth word after it.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil
     }
     let words = line[line.index(after: end)...].split(separator: UInt8(ascii: " "))
-    // A zombie has ended; only its parent has not asked yet.
+    // A zombie has ended, but its parent has not collected it yet.
     guard words.count > 19, words[0].first != UInt8(ascii: "Z") else { return nil }
     return UInt64(String(decoding: words[19], as: UTF8.self))
   }
 }
 
-/// Files that are read in one go: cards, locks, the system's tables.
+/// Files that are read in one call: cards, locks, the system's tables.
 package enum SmallFile {
-  /// The most that is read of one.
+  /// The maximum number of bytes that is read.
   package static let limit = 64 * 1024
 
-  /// The file's bytes; nil, with errno, when it cannot be opened or is longer than `limit`.
+  /// The file's bytes; nil, with errno, if it cannot be opened or is longer than `limit`.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }
@@ -69,12 +69,12 @@ package enum SmallFile {
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 
-  /// Watches a process; nil when it has ended already, or when the system cannot report the end.
+  /// Watches a process; nil if it has already ended, or if the system cannot report the end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
     source = WatchedDescriptor(taking: descriptor)
-    // Checked after the descriptor is open, because from then on the number cannot be used for another process.
+    // Checked after the descriptor is open, because from then on the ID cannot be used for another process.
     guard process.isRunning else { return nil }
     do {
       try source.watch(for: .readable, on: loop) { [source] _ in
@@ -90,9 +90,9 @@ public final class ProcessWatch {
   public func cancel() { source.close() }
 }
 
-/// Which process has something open, from the system's tables: only to name it in a message.
+/// Finds out from the system's tables which process has something open, only to name it in a message.
 ///
-/// What belongs to another user's process or to another container is not to be seen from here, and the answer is nil.
+/// Processes of other users or in other containers are not visible from here; the answer is then nil.
 enum ProcessTable {
   /// The process that listens on the unix socket at `path`.
   static func listener(onUnixPath path: String) -> Int32? {
@@ -119,7 +119,7 @@ enum ProcessTable {
   /// The process that has the file at `path` open.
   static func holder(ofFile path: String) -> Int32? { holder(of: resolved(path)) }
 
-  /// The process that has the pseudo terminal of this number.
+  /// The process that has the pseudo terminal with this number.
   static func maker(ofTerminal number: Int) -> Int32? {
     let wanted = "tty-index:\t\(number)"
     return processes().first { pid in
@@ -130,7 +130,7 @@ enum ProcessTable {
     }
   }
 
-  /// The process with a descriptor whose link reads `target`.
+  /// The process that has a descriptor whose link leads to `target`.
   private static func holder(of target: String) -> Int32? {
     processes().first { pid in
       (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {

@@ -3,17 +3,17 @@ import Glibc
 
 /// A lock on the file `PATH.lock`, held as long as a listener listens at PATH.
 ///
-/// Without it, two processes that find the socket of a dead one would both replace it, and the second would remove
-/// the first one's. The kernel releases the lock when the process ends for any reason; the next process uses the file
-/// of a killed one again.
+/// Without it, two processes that find the socket of a dead one would both replace it, and the second would remove the
+/// first one's. The kernel releases the lock when the process ends for any reason; the next process reuses the file of
+/// a killed one.
 ///
-/// The file has one line, `easim PID`. A file with other contents is not easim's and is left alone.
+/// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
   /// Why there is no lock.
   enum Problem: Error {
-    /// Another process holds it; its process id, if the file has one.
+    /// Another process holds the lock; the value is its process ID, if the file contains one.
     case held(pid: Int32?)
-    /// The file of that name is not a lock.
+    /// The file with that name is not a lock.
     case isForeign(String)
     /// The system refused.
     case system(SystemError)
@@ -41,16 +41,16 @@ final class PathLock {
 
   deinit { release() }
 
-  /// Lets go of the path, and removes the file.
+  /// Releases the path, and removes the file.
   func release() {
     guard descriptor >= 0 else { return }
-    // In this order: a process that has just opened the file sees that the name no longer leads to it.
+    // In this order, so that a process that has just opened the file sees that the name no longer leads to it.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1
   }
 
-  /// Nil when the file was removed meanwhile.
+  /// nil if the file was removed meanwhile.
   private static func take(_ path: String) throws(Problem) -> Int32? {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }
@@ -65,7 +65,7 @@ final class PathLock {
     }
   }
 
-  /// Whether the file is locked now; false when it was removed meanwhile.
+  /// Whether the file is locked now; false if it was removed meanwhile.
   private static func lock(_ file: Int32, at path: String) throws(Problem) -> Bool {
     guard try isOurs(file) else { throw .isForeign(path) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
@@ -75,12 +75,12 @@ final class PathLock {
     guard isStill(file, at: path) else { return false }
     let text = Array("\(mark)\(getpid())\n".utf8)
     ftruncate(file, 0)
-    // What cannot be written is only missing from another process's message.
+    // If this cannot be written, it is only missing from another process's message.
     _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     return true
   }
 
-  /// Whether the file is a lock: a file of this user or root with our line, or, for a moment, with nothing.
+  /// Whether the file is a lock: a file of this user or root that contains our line or, for a moment, nothing.
   private static func isOurs(_ file: Int32) throws(Problem) -> Bool {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system(.last("look at a lock")) }

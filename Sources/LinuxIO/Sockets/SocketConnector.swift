@@ -5,7 +5,7 @@ import Glibc
 final class SocketConnector: Connecting, DescriptorHandler {
   typealias Completion = (Transports.Answer) -> Void
 
-  /// How long to wait when a unix listener's backlog is full; the kernel does not report when it has room again.
+  /// How long to wait if a unix listener's backlog is full; the kernel does not report when it has room again.
   private static let retryPause = Duration.milliseconds(10)
 
   /// Where to connect to.
@@ -15,7 +15,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 
   private enum State {
-    /// About to try the first of the addresses that are left, once they are known.
+    /// About to try the first of the remaining addresses, once they are known.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over
@@ -28,7 +28,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private let completion: Completion
   private var candidates: [SocketAddress] = []
   private var state = State.waiting
-  /// The timer holds the connector and the connector the timer, so it is released when it fires.
+  /// The timer retains the connector and the connector the timer, so the timer is released when it fires.
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 
@@ -130,7 +130,8 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel knows the user of a unix listener. That of a TCP listener is known only after it has accepted.
+    // The kernel knows the user of a unix listener. The user of a TCP listener is known only after it has accepted the
+    // connection.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))
@@ -157,12 +158,12 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 }
 
-/// An address as the socket calls take it.
+/// An address in the form that socket calls take.
 struct SocketAddress {
   private var storage = sockaddr_storage()
   private(set) var length: socklen_t
 
-  /// The address of a unix socket; nil when the path is too long for one.
+  /// The address of a unix socket; nil if the path is too long for one.
   init?(unixPath path: String) {
     var address = sockaddr_un()
     let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -210,8 +211,8 @@ struct SocketAddress {
   }
 }
 
-/// Host names to socket addresses. Numbers and `localhost` at once; other names ask the network, on a thread of their
-/// own, because the system's resolver blocks for as long as it likes.
+/// Resolves host names to socket addresses. Numbers and `localhost` are resolved immediately; other names ask the
+/// network on a separate thread, because the system's resolver may block for any length of time.
 enum NameResolver {
   /// Why a name has no address.
   struct Failure: Error { let reason: String }
@@ -223,7 +224,7 @@ enum NameResolver {
     return addresses.isEmpty ? nil : addresses
   }
 
-  /// Looks a name up and passes the addresses on, on the loop.
+  /// Looks up a name, and passes its addresses on, on the loop.
   static func resolve(
     _ host: String, port: UInt16, on loop: any EventLoop,
     completion: @escaping @Sendable (Result<[SocketAddress], Failure>) -> Void

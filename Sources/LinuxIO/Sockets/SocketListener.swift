@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// A listening stream socket of any family: accepts, examines the peer, and passes it on or refuses it.
+/// A listening stream socket of any family: accepts connections, examines the peer, and passes each on or refuses it.
 final class SocketListener: Listener, DescriptorHandler {
-  /// What differs between families.
+  /// What differs between address families.
   struct Family {
     /// The peer, and why it is refused if it is.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
@@ -11,16 +11,16 @@ final class SocketListener: Listener, DescriptorHandler {
     var cleanUp: () -> Void
   }
 
-  /// Connections accepted in one turn, so that a flood of them leaves time for those that are there.
+  /// How many connections are accepted in one turn, so that a flood of them leaves time for existing ones.
   private static let acceptsPerTurn = 32
-  /// How long to wait when the process has no free descriptors.
+  /// How long to wait if the process has no free descriptors.
   private static let pause = Duration.milliseconds(100)
 
   let address: Address
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let family: Family
-  /// Released at the end, because the owner of the handler often holds the listener.
+  /// Released at the end, because the owner of the handler often retains the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
@@ -79,7 +79,7 @@ final class SocketListener: Listener, DescriptorHandler {
     switch code {
     case EAGAIN, EINTR, ECONNABORTED: return
     default:
-      // The connection stays in the backlog and would be reported again at once, so listening pauses.
+      // The connection stays in the backlog and would be reported again immediately, so listening pauses.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
       if !cannotAccept { onEvent?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
@@ -95,9 +95,9 @@ enum SocketOptions {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // What follows fails, and does not matter, on unix sockets. The link has its own idea of when to gather.
+    // The following calls fail on unix sockets, which does not matter. The link decides itself when to combine packets.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
-    // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP notices within a minute.
+    // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP detects this within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
     set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
     set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)
@@ -109,7 +109,7 @@ enum SocketOptions {
     setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// The pending error of a socket; reading it clears it.
+  /// A socket's pending error; reading it clears it.
   static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -117,8 +117,8 @@ enum SocketOptions {
   }
 }
 
-/// Listening on a TCP port, of this machine only unless remote peers are allowed, and for the user's own processes and
-/// root's unless other users are.
+/// Listening on a TCP port: only for this machine unless remote peers are allowed, and only for the user's own
+/// processes and root's unless other users are allowed.
 package enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
@@ -155,7 +155,7 @@ package enum TCPListener {
     let socket = try OwnedDescriptor(
       Glibc.socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
       "make a TCP socket")
-    // Connections of a predecessor that are still dying do not count as in use.
+    // A predecessor's connections that are still closing do not count as in use.
     SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
     guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
     return socket
@@ -173,10 +173,10 @@ package enum TCPListener {
 }
 
 extension SocketAddress {
-  /// Whether it is this machine and cannot be another.
+  /// Whether the address is certainly this machine.
   var isLoopback: Bool { TCPEndpoint(self)?.isLoopback ?? false }
 
-  /// The numeric address; nil when it is not an internet address.
+  /// The numeric address; nil if it is not an internet address.
   var tcpAddress: Address? {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var service = [CChar](repeating: 0, count: Int(NI_MAXSERV))

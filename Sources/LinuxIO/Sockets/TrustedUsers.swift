@@ -9,23 +9,23 @@ package struct TrustedUsers: Equatable, Sendable {
 
   /// - Parameters:
   ///   - user: this process's user.
-  ///   - sudoUser: what sudo left in `SUDO_UID`, which counts for root alone.
+  ///   - sudoUser: the value that sudo left in `SUDO_UID`, which counts only for root.
   package init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
     let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
     users = Set([0, user] + (caller.map { [$0] } ?? []))
   }
 
-  /// Whether this user is one of them.
+  /// Whether this user is trusted.
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// All of them for a sentence: "root and user 1000". `word` is put before the last.
+  /// All of them for a sentence: "root and user 1000". `word` is put before the last one.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
 }
 
-/// Why the other end of a socket is refused; nil when it is trusted.
+/// Why the other end of a socket is refused; nil if it is trusted.
 extension TrustedUsers {
   /// A process at the other end of a unix socket, or what could not be found out about it.
   package func refusal(of process: PeerProcess?) -> String? {
@@ -33,7 +33,8 @@ extension TrustedUsers {
     return contains(process.user) ? nil : other(process.user)
   }
 
-  /// The other end of a TCP connection. Another machine is a matter of ``TransportOptions/allowsRemote``.
+  /// The other end of a TCP connection. Whether other machines are allowed is decided by
+  /// ``TransportOptions/allowsRemote``.
   package func refusal(of peer: TCPPeer) -> String? {
     switch peer {
     case .remote: nil
@@ -42,7 +43,7 @@ extension TrustedUsers {
     }
   }
 
-  /// The process that listens where this one has connected.
+  /// The process that listens at the address to which this one has connected.
   package func refusal(ofServer process: PeerProcess?) -> String? {
     guard let process else { return "the system does not show which user it belongs to" }
     return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"
@@ -57,11 +58,11 @@ extension TrustedUsers {
 
 /// The user at the other end of a TCP connection.
 ///
-/// TCP does not transmit the user. When both ends are on one machine, the kernel knows the user of the process that created
-/// the other socket. This works for a listener that accepted a connection and for a client that made one.
+/// TCP does not transmit the user. If both ends are on one machine, the kernel knows the user of the process that
+/// created the other socket. This works both for a listener that accepted a connection and for a client that made one.
 ///
-/// The kernel is asked by `sock_diag` for this one socket. Where it has no such interface, `/proc/net/tcp` and `tcp6` are
-/// read, which takes milliseconds for each connection: a flood of them would hold up the loop.
+/// The kernel is asked for this one socket through `sock_diag`. If it has no such interface, `/proc/net/tcp` and `tcp6`
+/// are read, which takes milliseconds per connection: a flood of them would hold up the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -74,15 +75,15 @@ extension TrustedUsers {
 /// The user of a server's socket is known only after the server has accepted the connection; until then the result is
 /// ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
-  /// A socket of this machine, made by a process of this user.
+  /// A socket of this machine, created by a process of this user.
   case user(UInt32)
-  /// A socket of this machine that no process has: not accepted yet, or closed already.
+  /// A socket of this machine that belongs to no process: not accepted yet, or already closed.
   case unknown
   /// A socket of another machine.
   case remote
 
-  /// How often the tables are read when a local socket is not in them. They are read in pieces, and a line can be missed
-  /// when others come and go meanwhile.
+  /// How often the tables are read if a local socket is not in them. They are read in pieces, and a line can be missed
+  /// if others appear and disappear meanwhile.
   private static let attempts = 3
 
   /// The socket at the other end of this connected one.
@@ -97,7 +98,7 @@ package enum TCPPeer: Hashable, Sendable {
     if let owner = far.owner(connectedTo: near) {
       self = owner.hasProcess ? .user(owner.user) : .unknown
     } else if near.owner(connectedTo: far) != nil {
-      // It finds sockets, so there is none at the other end.
+      // The interface finds sockets, so there is none at the other end.
       self = far.isHere(for: near) ? .unknown : .remote
     } else {
       self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
@@ -118,9 +119,9 @@ package enum TCPPeer: Hashable, Sendable {
   }
 }
 
-/// An address and a port of TCP. An IPv4 address that is written as an IPv6 one (`::ffff:127.0.0.1`) is the IPv4 address.
+/// A TCP address and port. An IPv4 address written as an IPv6 one (`::ffff:127.0.0.1`) equals the IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
-  /// 4 or 16 bytes, in the order of the network.
+  /// 4 or 16 bytes, in network order.
   let host: [UInt8]
   /// The port.
   let port: UInt16
@@ -133,7 +134,7 @@ struct TCPEndpoint: Hashable, Sendable {
     self.port = port
   }
 
-  /// Nil when it is of another family.
+  /// nil if the address belongs to another family.
   init?(_ address: SocketAddress) {
     let read = address.with { name, _ -> (host: [UInt8], port: UInt16)? in
       switch Int32(name.pointee.sa_family) {
@@ -152,13 +153,13 @@ struct TCPEndpoint: Hashable, Sendable {
     self.init(host: read.host, port: read.port)
   }
 
-  /// Whether it is this machine and cannot be another.
+  /// Whether the address is certainly this machine.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
 
-  /// Whether it is an address of the machine that has this other end of a connection.
+  /// Whether the address belongs to the machine at this other end of a connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// The owner of the socket at this end, by `sock_diag`; nil when there is none, or the kernel cannot be asked.
+  /// The owner of the socket at this end, through `sock_diag`; nil if there is none, or the kernel cannot be asked.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
@@ -167,7 +168,7 @@ struct TCPEndpoint: Hashable, Sendable {
     return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
   }
 
-  /// As the kernel's tables have it: words of four bytes in this machine's own order, in hexadecimal digits.
+  /// In the format of the kernel's tables: words of four bytes in this machine's own byte order, in hexadecimal digits.
   func text(in kind: TCPSocketTable.Kind) -> String? {
     let bytes: [UInt8]
     switch (kind, host.count) {
@@ -199,18 +200,18 @@ struct TCPSocketTable {
   /// The owner of a socket.
   struct Owner: Equatable {
     var user: UInt32
-    /// Without one the user is 0 and means nothing.
+    /// Without one, the user is 0 and has no meaning.
     var hasProcess: Bool
   }
 
   let kind: Kind
   let text: [UInt8]
 
-  /// The table as it is now; empty when it cannot be read.
+  /// The current table; empty if it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
-  /// The owner of the socket at one end of a connection; nil when there is no such line, or an unreadable one. A
-  /// socket of a process is preferred to one in TIME_WAIT.
+  /// The owner of the socket at one end of a connection; nil if there is no such line, or it is unreadable. A process's
+  /// socket is preferred to one in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)

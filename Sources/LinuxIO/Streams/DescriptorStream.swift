@@ -3,8 +3,8 @@ import Glibc
 
 /// A ``ByteStream`` over descriptors: stdin and stdout, or a connected socket.
 ///
-/// The loop never waits for a descriptor, and descriptors that are shared with other processes stay as they are:
-/// O_NONBLOCK belongs to the open file and not to the descriptor. How each kind is read and written:
+/// The loop never waits for a descriptor, and descriptors that are shared with other processes stay unchanged:
+/// O_NONBLOCK belongs to the open file, not to the descriptor. How each kind is read and written:
 ///
 /// | kind | read | written |
 /// |---|---|---|
@@ -17,7 +17,7 @@ package final class DescriptorStream: ByteStream {
   private let sink: any ByteSink
   private let loop: any PollingLoop
   private var handler: (any ByteStreamHandler)?
-  /// Read and not taken by the handler.
+  /// Read, but not accepted by the handler.
   private var kept = ByteQueue()
   private var isWanted = false
   private var isOffering = false
@@ -35,7 +35,7 @@ package final class DescriptorStream: ByteStream {
     try DescriptorStream(input: STDIN_FILENO, output: STDOUT_FILENO, on: loop)
   }
 
-  /// Two descriptors, which stay the caller's.
+  /// Two descriptors, which the caller keeps owning.
   package init(input: Int32, output: Int32, on loop: any PollingLoop) throws {
     self.loop = loop
     switch DescriptorKind(of: input) {
@@ -58,11 +58,11 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// A connected, non-blocking socket, which the stream closes. What was read of it already comes first.
+  /// A connected, non-blocking socket, which the stream closes. Bytes already read from it come first.
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)
-    // epoll takes a descriptor once, and the directions end separately.
+    // epoll accepts a descriptor only once, and the directions end separately.
     let other = fcntl(socket, F_DUPFD_CLOEXEC, 0)
     let code = errno
     do {
@@ -93,10 +93,10 @@ package final class DescriptorStream: ByteStream {
 
   // MARK: - Input
 
-  /// How many bytes were read and not taken.
+  /// How many bytes were read but not accepted.
   package var unread: Int { kept.count }
 
-  /// Offers the kept bytes again, then reads on.
+  /// Offers the kept bytes again, then continues reading.
   package func resumeReading() {
     isWanted = true
     offer()
@@ -130,7 +130,7 @@ package final class DescriptorStream: ByteStream {
     reportEnd()
   }
 
-  /// Offers the kept bytes. A handler may ask for more while it is offered some: then it is offered them afterwards.
+  /// Offers the kept bytes. If a handler asks for more during the call, they are offered afterwards.
   private func offer() {
     isAskedAgain = true
     guard !isOffering else { return }
@@ -177,7 +177,7 @@ package final class DescriptorStream: ByteStream {
   }
 }
 
-/// What a descriptor is, as far as reading and writing without waiting depends on it.
+/// The properties of a descriptor that determine how to read and write it without waiting.
 enum DescriptorKind {
   case socket
   case pipe
@@ -194,7 +194,7 @@ enum DescriptorKind {
     }
   }
 
-  /// Opens the same pipe once more, without blocking; nil where the system refuses.
+  /// Opens the same pipe once more, without blocking; nil if the system refuses.
   static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
     let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
     return own >= 0 ? own : nil
@@ -204,7 +204,7 @@ enum DescriptorKind {
 /// Where a ``DescriptorStream`` reads.
 protocol ByteSource: AnyObject {
   var received: (RawSpan) -> Void { get set }
-  /// Called once, with 0 at the end of the file or the error.
+  /// Called once, with 0 at the end of the file, or with the error.
   var ended: (Int32) -> Void { get set }
   func change(isWanted: Bool)
   func close()
@@ -216,7 +216,7 @@ protocol ByteSink: AnyObject {
   /// Called once, in a later turn, with the error.
   var broke: (Int32) -> Void { get set }
   var isFlushed: () -> Void { get set }
-  /// Takes what there is room for.
+  /// Accepts as much as there is room for.
   func write(_ bytes: RawSpan) -> Int
   func finish()
   func close()

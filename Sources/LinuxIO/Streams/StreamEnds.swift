@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// Reads a descriptor when the loop reports that there is something.
+/// Reads a descriptor when the loop reports that it is readable.
 final class PolledSource: ByteSource, DescriptorHandler {
-  /// How long a socket that was closed may take to send its last bytes.
+  /// How long a closed socket may take to send its last bytes.
   private static let closingTime = Duration.seconds(2)
 
   var received: (RawSpan) -> Void = { _ in }
@@ -31,7 +31,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted, !readiness.isDisjoint(with: [.readable, .hangup]) else { return }
     let (count, code) = loop.withReadBuffer { buffer -> (Int, Int32) in
-      // Half of the buffer bounds what is kept when the reader takes nothing of it.
+      // Half of the buffer limits what is kept if the reader accepts none of it.
       let room = buffer.count / 2
       let count =
         kind == .socket
@@ -42,7 +42,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
       return (count, code)
     }
     if count > 0 || (count < 0 && (code == EAGAIN || code == EINTR)) { return }
-    // A terminal whose other end is closed reads as an error.
+    // When the other end of a terminal is closed, reading fails with an error.
     ended(count == 0 || code == EIO && kind == .terminal ? 0 : code)
   }
 
@@ -108,7 +108,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // The reader has left, even when there is nothing to write.
+    // The reader has left, even if there is nothing to write.
     if readiness.contains(.hangup) { return breakLater(EPIPE) }
     guard isWaiting, readiness.contains(.writable) else { return }
     isWaiting = false
@@ -131,13 +131,13 @@ final class PolledSink: ByteSink, DescriptorHandler {
   }
 }
 
-/// Reads a file or device on a thread, one block ahead at most.
+/// Reads a file or device on a thread, at most one block ahead.
 final class ThreadSource: ByteSource {
   private static let blockSize = 65_536
 
   private struct State {
     var isWanted = false
-    /// A block is read and not taken by the loop.
+    /// A block was read but not taken by the loop yet.
     var isFull = false
     var isClosed = false
   }
@@ -191,7 +191,7 @@ final class ThreadSource: ByteSource {
 
 /// Writes to a terminal, file or device on a thread, however long a write blocks.
 final class ThreadSink: ByteSink {
-  /// The most bytes that wait.
+  /// The maximum number of bytes that may wait.
   private static let limit = 256 * 1024
 
   private struct State {

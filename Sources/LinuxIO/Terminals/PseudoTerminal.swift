@@ -3,15 +3,15 @@ import Glibc
 
 /// An accessory on a pseudo terminal, for any program that can open a serial line.
 ///
-/// A pty does not report that its other end was opened, so an inotify watch does: the first opening counts as
-/// plugging in. Each host gets a terminal of its own: as soon as one is opened, the path leads to a new one, without
-/// the bytes and settings of the last host.
+/// A pty does not report that its other end was opened, so an inotify watch does: the first opening counts as plugging
+/// in. Each host gets its own terminal: as soon as one is opened, the path leads to a new one, without the bytes and
+/// settings of the last host.
 ///
-/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``: a terminal
-/// has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the kernel
-/// drops what the host has not read, as when a cable is pulled.
+/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``, because a
+/// terminal has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the
+/// kernel drops what the host has not read, as when a cable is pulled.
 final class PtyListener: Listener, DescriptorHandler {
-  /// The terminal that waits to be opened.
+  /// The terminal that is waiting to be opened.
   private struct Waiting {
     let end: Int32
     let name: String
@@ -21,7 +21,7 @@ final class PtyListener: Listener, DescriptorHandler {
   let address: Address
   private let link: TerminalLink
   private let loop: any PollingLoop
-  /// Released at the end, because the owner of the handler often holds the listener.
+  /// Released at the end, because the owner of the handler often retains the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?
@@ -68,7 +68,7 @@ final class PtyListener: Listener, DescriptorHandler {
     if let failure { onEvent?(.ended(failure)) }
   }
 
-  /// Makes the next terminal, or removes the link and returns the error.
+  /// Creates the next terminal, or removes the link and returns the error.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal(after: opened.name)
@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Makes a terminal that waits to be opened, in the place of the one of this name.
+  /// Creates a terminal that waits to be opened, replacing the one with this name.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
@@ -120,9 +120,9 @@ final class PtyListener: Listener, DescriptorHandler {
   }
 }
 
-/// A pseudo terminal: the simulator's end, and the name under which the other end is opened.
+/// A pseudo terminal: the simulator's end, and the name with which the other end is opened.
 ///
-/// It is raw from the start, so that nothing a host sends before it has set the terminal up comes back as an echo.
+/// It is raw from the start, so that nothing a host sends before it has set up the terminal is echoed.
 struct PseudoTerminal: ~Copyable {
   let end: OwnedDescriptor
   /// `/dev/pts/N`.
@@ -150,7 +150,7 @@ struct PseudoTerminal: ~Copyable {
 struct TerminalLink {
   let path: String
 
-  /// Whether the path may be made a link of ours: nothing is there, or a link to a terminal that is gone.
+  /// Whether the path may become one of our links: nothing is there, or a link to a terminal that is gone.
   func checkFree(for address: Address) throws(TransportError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
@@ -162,7 +162,7 @@ struct TerminalLink {
     throw .inUse(address, pid: number.flatMap(ProcessTable.maker))
   }
 
-  /// Whether it leads to a terminal that is not the one that it was made for.
+  /// Whether the link leads to a terminal other than the one it was created for.
   var isStale: Bool {
     var (link, terminal) = (stat(), stat())
     guard target?.hasPrefix("/dev/pts/") == true, lstat(path, &link) == 0, stat(path, &terminal) == 0 else {
@@ -172,8 +172,8 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Points the link at a terminal instead of at `former`. The path always leads to a terminal, and only links of
-  /// this process and stale links are removed: the file at the path is moved aside and examined.
+  /// Points the link at a terminal instead of at `former`. The path always leads to a terminal, and only links of this
+  /// process and stale links are removed: the file at the path is moved aside and examined.
   func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
     let new = try makeBeside(to: terminal, for: address)
     if clinux_rename_to_free(new, path) == 0 { return }
@@ -192,14 +192,14 @@ struct TerminalLink {
       try aside.checkFree(for: address)
       unlink(new)
     } catch {
-      // Another's: it gets its place back.
+      // The file belongs to another process, so it is put back.
       _ = clinux_exchange(new, path)
       aside.remove(from: terminal)
       throw error
     }
   }
 
-  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names the file is
+  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names, the file is
   /// overwritten, so it is examined first.
   private func exchange(_ new: String, _ former: String?, for address: Address) throws(TransportError) -> Bool {
     if clinux_exchange(new, path) == 0 { return true }
@@ -213,7 +213,7 @@ struct TerminalLink {
     return rename(new, path) == 0
   }
 
-  /// Makes a link beside the path, under an unused name.
+  /// Creates a link next to the path, under an unused name.
   private func makeBeside(to terminal: String, for address: Address) throws(TransportError) -> String {
     for _ in 0..<16 {
       let new = "\(path).\(UInt32.random(in: 0...UInt32.max))"

@@ -5,7 +5,7 @@ import Glibc
 enum RawTerminal {
   /// Opens the terminal at `path` for this process alone.
   ///
-  /// - Parameter baud: the rate to set; the terminal's own when nil.
+  /// - Parameter baud: the rate to set; nil keeps the terminal's own.
   static func open(_ path: String, baud: Int?, at address: Address) throws(TransportError) -> OwnedDescriptor {
     let terminal: OwnedDescriptor
     do {
@@ -15,7 +15,7 @@ enum RawTerminal {
       throw openError(error, path: path, address: address)
     }
     guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is not a terminal") }
-    // Later hosts are refused, because two hosts would each get some of the bytes.
+    // Later hosts are refused, because two hosts would each get only some of the bytes.
     _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
     do {
       try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
@@ -29,7 +29,7 @@ enum RawTerminal {
     return terminal
   }
 
-  /// Makes a terminal raw. On the simulator's end of a pty this reaches the other end, which is the terminal proper.
+  /// Makes a terminal raw. On the simulator's end of a pty this affects the other end, which is the actual terminal.
   static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
@@ -37,7 +37,7 @@ enum RawTerminal {
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
     if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
-    // At once: waiting for output could block, and flushing input would lose what has arrived already.
+    // Immediately: waiting for output could block, and flushing input would lose what has already arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
     guard let baud else { return }
     // The call reports success if it could do anything at all.
@@ -75,9 +75,9 @@ enum RawTerminal {
   }
 }
 
-/// The rates a serial line can be set to.
+/// The rates that a serial line can be set to.
 enum BaudRate {
-  /// The rate of a line for which none is given.
+  /// The rate of a line if none is given.
   static let usual = 115_200
 
   /// A rate that the system has no code for.
@@ -110,18 +110,19 @@ enum BaudRate {
   ]
 }
 
-/// A serial line has no other end to wait for: opening it is connecting, at either end.
+/// A serial line has no other end to wait for: opening it counts as connecting, at either end.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
     let terminal = try RawTerminal.open(path, baud: baud ?? BaudRate.usual, at: address)
-    // A converter that is pulled out hangs up; there is no orderly close.
+    // A converter that is unplugged hangs up; there is no orderly close.
     return DescriptorChannel(
       taking: terminal.release(), as: .terminal(hangUp: .lost("the serial line hung up")), on: loop)
   }
 }
 
-/// A simulator on a serial line: opened at once, accepted in the next turn, and then the listener's work is done.
+/// A simulator on a serial line: the line is opened immediately and accepted in the next turn, which completes the
+/// listener's work.
 final class SerialListener: Listener {
   let address: Address
   private var channel: DescriptorChannel?
