@@ -126,7 +126,7 @@ extension Link {
 /// retransmission timeout.
 ///
 /// The timeout is fixed when the link is established, and starts when a packet is handed to the line, however long it
-/// then waits for earlier packets. With an Apple device's window of 127 packets of 65,535 bytes, a continuous writer fills a
+/// then waits for earlier packets. With a device's window of 127 packets of 65,535 bytes, a continuous writer fills a
 /// line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the retransmissions
 /// delay the others. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and send
 /// fewer than the other accepts. The other half of the timeout is left for acknowledgements, which wait behind data of
