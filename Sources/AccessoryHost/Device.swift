@@ -77,26 +77,26 @@ public final class Device {
 
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)`` is called. If the
   /// identification differs from what was previously known about the accessory, that is a warning. With
-  /// `refusesSignatures` the device refuses even valid signatures.
+  /// `refusesSignatures` the device refuses even valid signatures. The events have `worldNumber`.
   public func plugIn(
     _ cable: Cable, at place: String, announced: LocalCard? = nil, refusesSignatures: Bool = false,
-    ended: @escaping (CableOutcome) -> Void = { _ in }
+    worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
   ) {
     if noticesCables {
-      attach(cable, place, announced, refusesSignatures, ended)
+      attach(cable, place, announced, refusesSignatures, worldNumber, ended)
     } else {
-      unnoticed.append { [unowned self] in attach(cable, place, announced, refusesSignatures, ended) }
+      unnoticed.append { [unowned self] in attach(cable, place, announced, refusesSignatures, worldNumber, ended) }
     }
   }
 
   @discardableResult
   private func attach(
-    _ cable: Cable, _ place: String, _ announced: LocalCard?, _ refusesSignatures: Bool,
+    _ cable: Cable, _ place: String, _ announced: LocalCard?, _ refusesSignatures: Bool, _ worldNumber: Int?,
     _ ended: @escaping (CableOutcome) -> Void
   ) -> DeviceAttachment {
     let attachment = DeviceAttachment(
-      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self,
-      ended: ended)
+      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures,
+      worldNumber: worldNumber, device: self, ended: ended)
     attachments.append(attachment)
     attachment.start()
     return attachment
@@ -170,19 +170,22 @@ public final class Device {
     apps.removeAll { $0 === app }
   }
 
-  func log(_ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?) {
-    report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
+  func log(
+    _ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?,
+    worldNumber: Int? = nil
+  ) {
+    report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
   /// Reports an action of the publication machine to the apps; `subject` is its accessory.
-  func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject) {
+  func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
-      log(.connect, subject)
+      log(.connect, subject, worldNumber: worldNumber)
       alertIfNobodyWants(accessory)
       for app in apps { app.appeared(accessory) }
     case .disconnect(let accessory):
-      log(.disconnect, subject)
+      log(.disconnect, subject, worldNumber: worldNumber)
       for app in apps { app.disappeared(accessory) }
     }
   }
@@ -220,7 +223,7 @@ extension Device: CableOwner {
     let plugged = PluggedCable(cable)
     let attach = { [unowned self] in
       guard !plugged.isOver else { return }
-      let attachment = self.attach(cable, accessory.address.description, accessory.card, false) { outcome in
+      let attachment = self.attach(cable, accessory.address.description, accessory.card, false, nil) { outcome in
         (plugged.isOver, plugged.attachment) = (true, nil)
         ended(outcome)
       }

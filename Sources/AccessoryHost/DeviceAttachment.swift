@@ -25,6 +25,7 @@ final class DeviceAttachment: ConnectionOwner {
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   /// The accepted identification, as events show it.
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
+  private let worldNumber: Int?
   private var timer: LoopTimer?
   private var linkWasUp = false
   private var legacyFrames = 0
@@ -35,13 +36,14 @@ final class DeviceAttachment: ConnectionOwner {
   var declarations = DeclarationWatch()
 
   init(
-    cable: Cable, place: String, announced: LocalCard?, refusesSignatures: Bool, device: Device,
+    cable: Cable, place: String, announced: LocalCard?, refusesSignatures: Bool, worldNumber: Int?, device: Device,
     ended: @escaping (CableOutcome) -> Void
   ) {
     self.device = device
     self.place = place
     self.announced = announced
     self.refusesSignatures = refusesSignatures
+    self.worldNumber = worldNumber
     self.ended = ended
     var settings = device.peerSettings
     settings.link.parameters = settings.link.parameters.fitting(frames: cable.main.longestTransfer)
@@ -231,11 +233,11 @@ final class DeviceAttachment: ConnectionOwner {
   private func perform(_ action: PublicationMachine.Action) {
     let accessory = action.accessory
     if shown?.connectionID != accessory.connectionID { shown = .init(accessory) }
-    if let shown { device.perform(action, shown) }
+    if let shown { device.perform(action, shown, worldNumber: worldNumber) }
   }
 
   func log(_ kind: TimelineEvent.Kind) {
-    device.log(kind, subject)
+    device.log(kind, subject, worldNumber: worldNumber)
   }
 
   /// The subject of an event: the published accessory, otherwise the identified one.

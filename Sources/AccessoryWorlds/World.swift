@@ -212,7 +212,12 @@ public final class World {
   ) -> SimulatedAccessory {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
-      tellsMessages: settings.tellsMessages, link: link, behavior: behavior, report: { [log] event in log.add(event) })
+      tellsMessages: settings.tellsMessages, link: link, behavior: behavior,
+      report: { [log] event in
+        var event = event
+        event.worldNumber = number
+        log.add(event)
+      })
     accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
     return accessory
   }
@@ -225,7 +230,8 @@ public final class World {
     }
   }
 
-  private func number(of accessory: SimulatedAccessory) -> Int? {
+  /// The number of an accessory of this world, which its device's events have.
+  package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
@@ -263,7 +269,7 @@ public final class World {
         time: loop.now, side: .cable,
         kind: .fault(
           "the cable of \(accessory.profile.identity.name) is pulled"
-            + (unnoticed ? ", unnoticed by the device" : ""))))
+            + (unnoticed ? ", unnoticed by the device" : "")), worldNumber: number(of: accessory)))
     if unnoticed { entry.port?.severDevice() }
     pull(entry.accessory, entry.port)
   }
@@ -322,7 +328,8 @@ public final class World {
       deviceEnd: { [unowned self] cable in
         cableCount += 1
         let quirk = accessories[accessory]?.accessory.profile.quirks.authentication
-        device.plugIn(cable, at: "a cable in memory", refusesSignatures: quirk?.answer == .refuse)
+        device.plugIn(
+          cable, at: "a cable in memory", refusesSignatures: quirk?.answer == .refuse, worldNumber: accessory)
       })
   }
 

@@ -88,10 +88,17 @@ final class ControlCall {
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
     return library
   }
+  /// The id of the request, where it has one.
+  let id: RPCID?
+  /// What it waits for.
+  weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 
-  init(_ server: ControlServer, _ client: ControlClient, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void) {
-    (self.server, self.client, self.done) = (server, client, done)
+  init(
+    _ server: ControlServer, _ client: ControlClient, _ id: RPCID?,
+    _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
+  ) {
+    (self.server, self.client, self.id, self.done) = (server, client, id, done)
   }
 
   /// Whether the request has been answered.

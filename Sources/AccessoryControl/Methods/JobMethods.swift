@@ -56,7 +56,7 @@ extension ControlMethods {
       let job = try call.server.jobs.find(params.job)
       let world = job.world
       world.wait(
-        ControlWait(call.client, until: world.loop.now + params.limit, isDone: { job.outcome != nil }) { end in
+        ControlWait(call, until: world.loop.now + params.limit, isDone: { job.outcome != nil }) { end in
           if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job.state)) }
         })
     },

@@ -33,7 +33,7 @@ extension ControlMethods {
       guard params.wait > .zero, log.lastNumber <= params.after else { return answer(.success(page())) }
       world.wait(
         ControlWait(
-          call.client, until: world.loop.now + params.wait, isDone: { log.lastNumber > params.after }
+          call, until: world.loop.now + params.wait, isDone: { log.lastNumber > params.after }
         ) { end in
           if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(page())) }
         })

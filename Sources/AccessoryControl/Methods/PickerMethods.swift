@@ -42,7 +42,7 @@ extension ControlMethods {
     let world = app.world
     world.wait(
       ControlWait(
-        call.client, until: world.loop.now + userLimit, isDone: { app.picker.answer != nil || app.view == nil }
+        call, until: world.loop.now + userLimit, isDone: { app.picker.answer != nil || app.view == nil }
       ) { end in
         let choice = app.picker.answer
         (app.picker.isShown, app.picker.answer) = (false, nil)
@@ -59,7 +59,7 @@ extension ControlMethods {
         do { try chosen.perform(.accessory(.plugIn, of: id)) } catch { return finish(.failed) }
         world.wait(
           ControlWait(
-            call.client, until: world.loop.now + connectLimit,
+            call, until: world.loop.now + connectLimit,
             accepts: { _ in
               app.view?.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty } ?? true
             },

@@ -35,19 +35,22 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.subscribe",
-      "Send this client every event of a world as the notification `event`, and every request that changes something "
-        + "as `change`; with `after`, past ones first. Notifications of the client's own apps and sessions need no "
-        + "subscription.",
+      "Send this client the events of a world as the notification `event`, and every request that changes something as "
+        + "`change`; with `after`, past ones first. A second request for a world replaces the first. Notifications of "
+        + "the client's own apps and sessions need no subscription.",
       Subscribing.format, LastNumber.format, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
-      var subscription = call.client.subscription ?? ControlSubscription(worlds: [])
-      if params.world == nil { subscription.worlds = nil } else { subscription.worlds?.insert(worlds[0].id) }
+      for id in params.accessories ?? [] { _ = try call.server.accessories.find(id) }
+      let choice = ControlSubscription.Choice(
+        names: params.events.map(Set.init), accessories: params.accessories.map(Set.init))
+      var subscription = call.client.subscription ?? ControlSubscription()
+      if let world = params.world { subscription.worlds[world] = choice } else { subscription = .init(others: choice) }
       call.client.subscription = subscription
       if let after = params.after {
         for notice in worlds.flatMap({ $0.notices(after: after, atMost: .max) }) {
           switch notice.content {
-          case .event, .change: call.client.notify(ControlNews(notice))
+          case .event, .change: if choice.includes(notice) { call.client.notify(ControlNews(notice)) }
           case .app, .session: break
           }
         }
@@ -55,21 +58,35 @@ extension ControlMethods {
       return LastNumber(number: worlds.map(\.lastNumber).max() ?? 0)
     },
     ControlMethod(
-      "events.unsubscribe", "Stop sending events to this client.", Nothing.params, Nothing.result, effect: .reads
-    ) {
-      call, _ in
-      call.client.subscription = nil
+      "events.unsubscribe", "Stop sending events to this client.", Unsubscribing.format, Nothing.result,
+      effect: .reads, errors: [.unknown, .gone]
+    ) { call, params in
+      if let world = params.world {
+        _ = try call.server.world(world)
+        call.client.subscription?.worlds.updateValue(nil, forKey: world)
+      } else {
+        call.client.subscription = nil
+      }
       return Nothing()
     },
+    ControlMethod(
+      "client.cancel",
+      "End the wait of one of this client's requests early. The request is answered with what it has so far; waits say "
+        + "`cancelled` in `stopped`.",
+      Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
+      exampleResult: "{\"cancelled\":true}"
+    ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
     ControlMethod(
       "events.list",
       "Get past notices of a world: events, requests that changed something, and the notifications of all apps and "
         + "sessions. The server keeps the last \(ControlWorld.mostNotices).",
-      Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
+      Listing.format, PastNotices.format,
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
       let world = try call.server.world(params.world)
-      return Listed(all: world.notices(after: params.after, atMost: params.limit).map { ControlNews($0).tree })
+      return PastNotices(
+        notices: world.notices(after: params.after, atMost: params.limit).map { ControlNews($0).tree },
+        dropped: max(0, world.forgottenCount - params.after))
     },
   ]
 }
@@ -96,12 +113,86 @@ private struct ServerInfo: Equatable, Sendable {
   }
 }
 
+private struct PastNotices: Equatable, Sendable {
+  var notices: [JSON5Value] = []
+  var dropped = 0
+
+  static let format = Record("past notices", "", PastNotices()) {
+    Field("notices", \.notices, .list(of: .raw("a notice")), "each with its `method` and `params`", isRequired: true)
+    Field(
+      "dropped", \.dropped, .integer(0...Int.max), "how many older ones after `after` are no longer kept",
+      isRequired: true)
+  }
+}
+
+private struct Unsubscribing: Equatable, Sendable {
+  var world: String?
+
+  static let format = Record("unsubscribing", "", Unsubscribing()) {
+    Field("world", \.world, .optional(.text), "the id of a world (default: all worlds)")
+  }
+}
+
+private struct Cancelling: Equatable, Sendable {
+  /// An id of a request: a text or a whole number.
+  enum Request: Equatable, Sendable {
+    case text(String)
+    case number(Int)
+
+    var id: RPCID {
+      switch self {
+      case .text(let text): .text(text)
+      case .number(let number): .number("\(number)")
+      }
+    }
+
+    static let format = Format<Request>(
+      .either([.text(TextShape()), .integer(Int64.min...Int64.max)])
+    ) { value, place in
+      switch value.content {
+      case .text(let text): return .text(text)
+      case .number(let number):
+        if let whole = number.integer { return .number(Int(whole)) }
+        return place.expected("a text or a whole number", value)
+      default: return place.expected("a text or a whole number", value)
+      }
+    } write: { request in
+      switch request {
+      case .text(let text): .text(text)
+      case .number(let number): .number(number)
+      }
+    }
+  }
+
+  var request = Request.number(0)
+
+  static let format = Record("cancelling", "", Cancelling()) {
+    Field("request", \.request, Request.format, "the `id` of the request that waits", isRequired: true)
+  }
+}
+
+private struct Cancelled: Equatable, Sendable {
+  var isDone = false
+
+  static let format = Record("cancelled", "", Cancelled()) {
+    Field("cancelled", \.isDone, .boolean, "whether the request was waiting", isRequired: true)
+  }
+}
+
 private struct Subscribing: Equatable, Sendable {
   var world: String?
+  var events: [String]?
+  var accessories: [String]?
   var after: Int?
 
   static let format = Record("subscribing", "", Subscribing()) {
     Field("world", \.world, .optional(.text), "the id of a world (default: all worlds, including future ones)")
+    Field(
+      "events", \.events, .optional(.list(of: .text)),
+      "only events of these names, such as connect, and only these requests in `change` (default: all)")
+    Field(
+      "accessories", \.accessories, .optional(.list(of: .text)),
+      "only events about the accessories with these ids (default: all)")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
       "first send past events with greater numbers (default: only new events)")

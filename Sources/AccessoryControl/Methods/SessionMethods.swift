@@ -17,8 +17,8 @@ extension ControlMethods {
           .limit, "\(session.waitingBytes) bytes are waiting for space in the session '\(session.id)' already",
           advice: "wait for the answers of earlier writes")
       }
-      session.write(bytes, until: session.world.loop.now + params.wait, by: call.client) {
-        answer(.success(Written(count: $0)))
+      session.write(bytes, until: session.world.loop.now + params.wait, by: call) {
+        answer(.success(Written(count: $0, time: session.world.loop.now.wholeSeconds)))
       }
     },
     ControlMethod(
@@ -35,17 +35,20 @@ extension ControlMethods {
           .success(
             ReadBytes(
               data: Base64.text(bytes), count: bytes.count, isOver: isOver, reason: isOver ? session.state.reason : nil,
-              stopped: bytes.isEmpty && !isOver ? stopped : nil)))
+              stopped: bytes.isEmpty && !isOver ? stopped : nil, time: session.world.loop.now.wholeSeconds)))
       }
       let bytes = session.read(atMost: params.limit)
       if !bytes.isEmpty {
-        return answer(.success(ReadBytes(data: Base64.text(bytes), count: bytes.count)))
+        return answer(
+          .success(
+            ReadBytes(
+              data: Base64.text(bytes), count: bytes.count, time: session.world.loop.now.wholeSeconds)))
       }
       guard params.wait > .zero, session.session.isOpen else { return give(nil) }
       let deadline = session.world.loop.now + params.wait
       session.world.wait(
         ControlWait(
-          call.client, until: deadline,
+          call, until: deadline,
           accepts: { notice in
             guard case .session(let news) = notice.content, news.session == session.id else { return false }
             return news.name == "readable" || news.name == "ended"
@@ -137,9 +140,11 @@ private struct Writing: Equatable, Sendable {
 
 private struct Written: Equatable, Sendable {
   var count = 0
+  var time = 0.0
 
   static let format = Record("written", "", Written()) {
     Field("written", \.count, .integer(0...Int.max), "how many bytes were accepted", isRequired: true)
+    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
 
@@ -161,6 +166,7 @@ private struct ReadBytes: Equatable, Sendable {
   var isOver = false
   var reason: String?
   var stopped: String?
+  var time = 0.0
 
   static let format = Record("read bytes", "", ReadBytes()) {
     Field("data", \.data, .text, "the bytes in base64", isRequired: true)
@@ -170,7 +176,8 @@ private struct ReadBytes: Equatable, Sendable {
     Field(
       "stopped", \.stopped, .optional(.text),
       "why no bytes arrived: `limit`: the wait is over; `attention`: a session that this client has taken needs the "
-        + "client first")
+        + "client first; `cancelled`: `client.cancel` ended it")
+    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
 

@@ -20,6 +20,13 @@ extension ControlMethods {
       wait(world, call, params.by, accepts: nil, answer)
     },
     ControlMethod(
+      "time.now", "Get the time on a world's clock.", Clock.format, Clock.result, effect: .reads,
+      errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      return Clock(time: world.loop.now.wholeSeconds)
+    },
+    ControlMethod(
       later: "time.runUntil",
       "Wait for a notice; in a world with virtual time, let time pass until then.", Waiting.format, Waited.format,
       effect: .passesTime, errors: [.unknown, .gone],
@@ -30,7 +37,7 @@ extension ControlMethods {
       if let after = params.after,
         let past = world.notices(after: after, atMost: .max).first(where: filter.takes)
       {
-        return answer(.success(Waited(isReached: true, stopped: "notice", notice: past, now: world.loop.now)))
+        return answer(.success(Waited(isReached: true, stopped: "notice", notice: past, in: world)))
       }
       wait(world, call, params.limit, accepts: filter.takes, answer)
     },
@@ -41,15 +48,28 @@ extension ControlMethods {
     _ answer: @escaping (Result<Waited, RPCError>) -> Void
   ) {
     world.wait(
-      ControlWait(call.client, until: world.loop.now + limit, accepts: accepts) { [unowned world] end in
+      ControlWait(call, until: world.loop.now + limit, accepts: accepts) { [unowned world] end in
         switch end {
         case .reached(let notice):
-          answer(.success(Waited(isReached: true, stopped: "notice", notice: notice, now: world.loop.now)))
+          answer(.success(Waited(isReached: true, stopped: "notice", notice: notice, in: world)))
         case .failed(let error): answer(.failure(error))
         case .limit, .attention, .cancelled:
-          answer(.success(Waited(isReached: false, stopped: end.word ?? "limit", notice: nil, now: world.loop.now)))
+          answer(.success(Waited(isReached: false, stopped: end.word ?? "limit", notice: nil, in: world)))
         }
       })
+  }
+}
+
+private struct Clock: Equatable, Sendable {
+  var world = "main"
+  var time = 0.0
+
+  static let format = Record("asking for the time", "", Clock()) {
+    Field("world", \.world, .text, "the id of the world")
+  }
+
+  static let result = Record("time", "", Clock()) {
+    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
 
@@ -95,7 +115,9 @@ private struct Waiting: Equatable, Sendable {
 
   func filter(_ server: ControlServer) throws(RPCError) -> NoticeFilter {
     var filter = NoticeFilter(event: event, side: side, app: app, session: session)
-    if let accessory { filter.serial = try server.accessories.find(accessory).profile.identity.serialNumber }
+    if let accessory {
+      filter.accessory = (accessory, try server.accessories.find(accessory).profile.identity.serialNumber)
+    }
     if let app { _ = try server.apps.find(app) }
     if let session { _ = try server.sessions.find(session) }
     return filter
@@ -107,13 +129,14 @@ private struct Waited: Equatable, Sendable {
   var stopped = ""
   var notice: JSON5Value?
   var time = 0.0
+  var lastNumber = 0
 
   init() {}
 
-  init(isReached: Bool, stopped: String, notice: ControlNotice?, now: Instant) {
+  init(isReached: Bool, stopped: String, notice: ControlNotice?, in world: ControlWorld) {
     (self.isReached, self.stopped) = (isReached, stopped)
     self.notice = notice.map { ControlNews($0).tree }
-    time = now.wholeSeconds
+    (time, lastNumber) = (world.loop.now.wholeSeconds, world.lastNumber)
   }
 
   static let format = Record("waited", "", Waited()) {
@@ -121,9 +144,12 @@ private struct Waited: Equatable, Sendable {
     Field(
       "stopped", \.stopped, .text,
       "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken "
-        + "needs the client",
+        + "needs the client; `cancelled`: `client.cancel` ended it",
       isRequired: true)
     Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
+    Field(
+      "number", \.lastNumber, .integer(0...Int.max),
+      "the number of the world's latest notice, as `after` for a wait that goes on", isRequired: true)
   }
 }

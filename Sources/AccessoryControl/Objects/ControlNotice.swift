@@ -16,6 +16,8 @@ struct ControlNotice {
   let number: Int
   let world: String
   let content: Content
+  /// The accessory that an event is about.
+  var accessory: String?
 
   /// The method of the notification.
   var method: String {
@@ -42,6 +44,7 @@ struct ControlNotice {
     var object = JSONObject()
     object.add("world", world)
     object.add("number", number)
+    if let accessory { object.add("accessory", accessory) }
     switch content {
     case .event(let event): object.add("event", event.object { $0 == .transcript ? "capture.start" : nil })
     case .app(let news): news.add(to: &object)
@@ -172,10 +175,11 @@ struct ChangeNews {
 }
 
 /// Which notice a client is waiting for.
-struct NoticeFilter: Equatable, Sendable {
+struct NoticeFilter: Sendable {
   var event = ""
   var side: TimelineEvent.Side?
-  var serial: String?
+  /// The id and the serial number of an accessory.
+  var accessory: (id: String, serial: String)?
   var app: String?
   var session: String?
 
@@ -184,10 +188,11 @@ struct NoticeFilter: Equatable, Sendable {
     switch notice.content {
     case .event(let event):
       return app == nil && session == nil && (side == nil || event.side == side)
-        && (serial == nil || event.subject?.serial == serial)
-    case .app(let news): return news.app == app && (serial == nil || news.accessory?.serialNumber == serial)
+        && (accessory == nil || notice.accessory == accessory?.id)
+    case .app(let news):
+      return news.app == app && (accessory == nil || news.accessory?.serialNumber == accessory?.serial)
     case .session(let news): return news.session == session
-    case .change: return !event.isEmpty && side == nil && serial == nil && app == nil && session == nil
+    case .change: return !event.isEmpty && side == nil && accessory == nil && app == nil && session == nil
     }
   }
 }

@@ -25,6 +25,8 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
+  /// The ids of accessories by their numbers in the world, which events have.
+  var numbers: [Int: String] = [:]
   /// The packets on the cables.
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
@@ -77,32 +79,41 @@ final class ControlWorld {
   }
 
   private func handle(_ event: TimelineEvent) {
-    if let serial = event.subject?.serial {
-      for accessory in accessories where accessory.profile.identity.serialNumber == serial {
-        accessory.tally.count(event)
-      }
-    }
+    let accessory = accessory(of: event)
+    accessory?.tally.count(event)
     server.settings.report(event)
     for capture in captures { capture.note(event) }
-    add(.event(event), for: nil)
+    add(.event(event), about: accessory, for: nil)
   }
 
   /// `owner` receives the notice in any case.
-  func add(_ content: ControlNotice.Content, for owner: ControlClient?) {
+  func add(
+    _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
+  ) {
     lastNumber += 1
-    let notice = ControlNotice(number: lastNumber, world: id, content: content)
+    let notice = ControlNotice(number: lastNumber, world: id, content: content, accessory: accessory?.id)
     history.append(notice)
     if history.count > Self.mostNotices { _ = history.popFirst() }
     let news = ControlNews(notice)
     for client in server.clients {
       var isTold = client === owner || client.isObserver
       switch content {
-      case .event, .change: isTold = client.subscription?.includes(id) ?? false
+      case .event, .change: isTold = client.subscription?.includes(notice) ?? false
       case .app, .session: break
       }
       if isTold { client.notify(news) }
     }
     finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
+  }
+
+  /// How many notices are no longer kept.
+  var forgottenCount: Int { lastNumber - history.count }
+
+  /// The accessory that an event is about: by its cable, or else by its serial number.
+  private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
+    if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
+    guard let serial = event.subject?.serial else { return nil }
+    return accessories.last { $0.profile.identity.serialNumber == serial }
   }
 
   /// A request has changed something.
@@ -116,6 +127,7 @@ final class ControlWorld {
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
+    wait.world = self
     waits.append(wait)
     if virtual != nil {
       let client = ObjectIdentifier(wait.client)
@@ -131,6 +143,9 @@ final class ControlWorld {
 
   /// Something has changed that clients may be waiting for.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
+
+  /// Ends a wait that its client no longer wants.
+  func cancel(_ wait: ControlWait) { finish { $0 === wait ? .cancelled : nil } }
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
@@ -249,7 +264,7 @@ final class ControlWait {
     case limit
     /// A session that the client has taken needs attention.
     case attention
-    /// The client is gone.
+    /// The client is gone, or has cancelled the request.
     case cancelled
     /// The world is gone.
     case failed(RPCError)
@@ -260,13 +275,16 @@ final class ControlWait {
   let accepts: ((ControlNotice) -> Bool)?
   let isDone: (() -> Bool)?
   var timer: LoopTimer?
+  /// Where it waits.
+  weak var world: ControlWorld?
   private var done: ((End) -> Void)?
 
   init(
-    _ client: ControlClient, until deadline: Instant, accepts: ((ControlNotice) -> Bool)? = nil,
+    _ call: ControlCall, until deadline: Instant, accepts: ((ControlNotice) -> Bool)? = nil,
     isDone: (() -> Bool)? = nil, done: @escaping (End) -> Void
   ) {
-    (self.client, self.deadline, self.accepts, self.isDone, self.done) = (client, deadline, accepts, isDone, done)
+    (client, self.deadline, self.accepts, self.isDone, self.done) = (call.client, deadline, accepts, isDone, done)
+    call.wait = self
   }
 
   func end(_ how: End) {

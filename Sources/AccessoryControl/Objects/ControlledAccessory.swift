@@ -48,6 +48,7 @@ final class ControlledAccessory {
   private func make() -> SimulatedAccessory {
     let made = makeUntapped()
     world.world.tap(made, by: taps)
+    if let number = world.world.number(of: made) { world.numbers[number] = id }
     return made
   }
 
@@ -141,7 +142,10 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    taker = (client.isTransient ? nil : client, protocols)
+    // What the client has taken already stays taken; nil is everything.
+    var all = protocols
+    if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
+    taker = (client.isTransient ? nil : client, all)
   }
 
   /// From now on sessions follow the profile again; sessions that were taken are closed.
@@ -189,11 +193,18 @@ final class ControlledAccessory {
     simulated.map(world.world.faultCounts) ?? []
   }
 
+  /// The number under which the world's device shows it to apps now.
+  private var connectionID: Int? {
+    guard isPlugged, port == nil else { return nil }
+    return world.world.device.published.last { $0.serialNumber == profile.identity.serialNumber }?.connectionID
+  }
+
   var state: AccessoryState {
     AccessoryState(
       accessory: id, world: world.id, profile: profile.name, name: profile.identity.name,
       serial: profile.identity.serialNumber, protocols: profile.protocols.map(\.name), on: port?.place,
-      isPlugged: isPlugged, isWhole: isWhole, quirks: profile.quirks, behavior: behaviors[nil] ?? profile.behavior,
+      connectionID: connectionID, isPlugged: isPlugged, isWhole: isWhole, quirks: profile.quirks,
+      behavior: behaviors[nil] ?? profile.behavior,
       isTaken: taker != nil, faults: faults.map(\.id),
       sessions: world.server.sessions.all.filter { $0.accessory === self && $0.session.isOpen }.map(\.id))
   }
@@ -219,6 +230,7 @@ struct AccessoryState: Equatable, Sendable {
   var serial = ""
   var protocols: [String] = []
   var on: String?
+  var connectionID: Int?
   var isPlugged = false
   var isWhole = false
   var quirks: [Quirk] = []
@@ -235,6 +247,9 @@ struct AccessoryState: Equatable, Sendable {
     Field("serial", \.serial, .text, "its serial number", isRequired: true)
     Field("protocols", \.protocols, .list(of: .text), "its protocols", isRequired: true)
     Field("on", \.on, .optional(.text), "the address where it is plugged in; omitted for the world's own device")
+    Field(
+      "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
+      "its connection ID, while the world's device shows it to apps")
     Field("plugged", \.isPlugged, .boolean, "whether it is plugged in", isRequired: true)
     Field(
       "whole", \.isWhole, .boolean, "whether it is plugged in with its protocols, after any flicker", isRequired: true)

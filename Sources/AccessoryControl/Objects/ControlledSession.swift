@@ -53,12 +53,12 @@ final class ControlledSession: SessionHandler {
 
   /// Writes in the order of the requests. Bytes without room wait, at most until the deadline; `done` receives the
   /// number of bytes taken.
-  func write(_ bytes: [UInt8], until deadline: Instant, by client: ControlClient, done: @escaping (Int) -> Void) {
+  func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)
     pump()
     world.wait(
-      ControlWait(client, until: deadline, isDone: { [session] in write.bytes.isEmpty || !session.isOpen }) {
+      ControlWait(call, until: deadline, isDone: { [session] in write.bytes.isEmpty || !session.isOpen }) {
         [weak self] _ in
         write.isOver = true
         self?.writes.removeAll { $0 === write }

@@ -23,6 +23,8 @@ public final class ControlClient {
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
+  /// The calls that wait and can be cancelled, by the ids of their requests.
+  private var waits: [RPCID: ControlCall] = [:]
   /// The worlds whose events the client receives; nil for none.
   var subscription: ControlSubscription?
   /// Whether the client connected through a ``ControlPort``, where it can also carry the bytes of sessions.
@@ -44,10 +46,21 @@ public final class ControlClient {
   /// Calls a method. `done` is called once with the result, unless the client ends first.
   public func call(
     _ method: String, _ params: JSON5Value, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
+  ) { call(method, params, id: nil, done) }
+
+  func call(
+    _ method: String, _ params: JSON5Value, id: RPCID?, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) {
     guard !isClosed else { return }
-    if isReading || !queue.isEmpty { return queue.append { [unowned self] in begin(method, params, done) } }
-    begin(method, params, done)
+    if isReading || !queue.isEmpty { return queue.append { [unowned self] in begin(method, params, id, done) } }
+    begin(method, params, id, done)
+  }
+
+  /// Ends the wait of a request; returns whether there is one.
+  func cancel(_ id: RPCID) -> Bool {
+    guard let wait = waits[id]?.wait, let world = wait.world else { return false }
+    world.cancel(wait)
+    return true
   }
 
   private func beginCalls() {
@@ -55,11 +68,12 @@ public final class ControlClient {
   }
 
   private func begin(
-    _ method: String, _ params: JSON5Value, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
+    _ method: String, _ params: JSON5Value, _ id: RPCID?, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) {
     var isWaiting = false
-    let call = ControlCall(server, self) { [weak self] result in
+    let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
+      if let id { waits[id] = nil }
       // Before the result, so that this call does not hold up the client's end.
       if isWaiting { waiting -= 1 }
       done(result)
@@ -69,6 +83,7 @@ public final class ControlClient {
     if !call.isAnswered {
       isWaiting = true
       waiting += 1
+      if let id { waits[id] = call }
     }
     server.settle()
   }
@@ -115,7 +130,7 @@ public final class ControlClient {
   /// From now on the client is notified of everything that happens in every world.
   public func observe() {
     isObserver = true
-    subscription = ControlSubscription(worlds: nil)
+    subscription = ControlSubscription(others: .init())
   }
 
   /// The connection has ended: what the client launched ends as if it had been killed.
@@ -129,8 +144,23 @@ public final class ControlClient {
 
 /// Which events a client receives.
 struct ControlSubscription {
-  /// The worlds; nil for all.
-  var worlds: Set<String>?
+  /// Which of one world's; nil for all.
+  struct Choice {
+    var names: Set<String>?
+    var accessories: Set<String>?
 
-  func includes(_ world: String) -> Bool { worlds?.contains(world) ?? true }
+    func includes(_ notice: ControlNotice) -> Bool {
+      guard names?.contains(notice.name) ?? true else { return false }
+      return accessories.map { chosen in notice.accessory.map { chosen.contains($0) } ?? false } ?? true
+    }
+  }
+
+  /// Of worlds that are not named below; nil for none.
+  var others: Choice?
+  /// By world; nil for none of its events.
+  var worlds: [String: Choice?] = [:]
+
+  func includes(_ notice: ControlNotice) -> Bool {
+    (worlds[notice.world] ?? others)?.includes(notice) ?? false
+  }
 }

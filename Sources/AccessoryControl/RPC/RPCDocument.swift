@@ -7,8 +7,10 @@ extension ControlClient {
     // White space alone is not a request.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
     switch RPCDocument(document) {
+    case .none: done(nil)
     case .single(let request): answer(request, "\n", done)
     case .batch(let requests):
+      guard !requests.isEmpty else { return done(nil) }
       var answers: [String?] = Array(repeating: nil, count: requests.count)
       var missing = requests.count
       for (index, request) in requests.enumerated() {
@@ -29,7 +31,7 @@ extension ControlClient {
     switch read {
     case .failure(let failure): done(RPCDocument.response(failure.id, .failure(failure.error), end))
     case .success(let request):
-      call(request.method, request.params) { [id = request.id] result in
+      call(request.method, request.params, id: request.id) { [id = request.id] result in
         done(id.map { RPCDocument.response($0, result, end) })
       }
     }
@@ -38,6 +40,8 @@ extension ControlClient {
 
 /// A parsed JSON-RPC document: one request, several, or an error.
 enum RPCDocument {
+  /// A response, of which a server asks none: it is ignored.
+  case none
   /// One object.
   case single(Result<RPCRequest, RPCFailure>)
   /// A batch: a list of objects.
@@ -52,14 +56,14 @@ enum RPCDocument {
   init(_ bytes: [UInt8]) {
     let tree: JSON5Value
     do throws(SourceProblem) {
-      tree = try JSON5.read(bytes, file: "request", limits: .init(bytes: Self.longest, depth: 64))
+      tree = try JSON5.read(bytes, file: "request", limits: .init(bytes: Self.longest, depth: 64), as: .json)
     } catch {
       let place = error.position.map { " (column \($0.column))" } ?? ""
       self = .single(.failure(RPCFailure(RPCError(.parse, "the line is not JSON: \(error.message)\(place)"))))
       return
     }
     guard case .array(let elements) = tree.content else {
-      self = .single(RPCRequest.read(tree))
+      self = RPCRequest.isResponse(tree) ? .none : .single(RPCRequest.read(tree))
       return
     }
     guard 1...Self.mostRequests ~= elements.count else {
@@ -68,7 +72,7 @@ enum RPCDocument {
         .failure(RPCFailure(RPCError(.request, "a batch has 1 to \(most) requests, this one has \(elements.count)"))))
       return
     }
-    self = .batch(elements.map(RPCRequest.read))
+    self = .batch(elements.filter { !RPCRequest.isResponse($0) }.map(RPCRequest.read))
   }
 
   /// A response, followed by `end`.
@@ -95,7 +99,7 @@ struct RPCFailure: Error {
 }
 
 /// The id of a request, as written.
-enum RPCID: Equatable, Sendable {
+enum RPCID: Hashable, Sendable {
   case text(String)
   case number(String)
   case null
@@ -116,8 +120,14 @@ struct RPCRequest {
   var method: String
   var params: JSON5Value
 
+  /// Whether it is the answer to a request, which this end never sends.
+  static func isResponse(_ tree: JSON5Value) -> Bool {
+    guard case .object = tree.content, tree["method"] == nil else { return false }
+    return tree["result"] != nil || tree["error"] != nil
+  }
+
   static func read(_ tree: JSON5Value) -> Result<RPCRequest, RPCFailure> {
-    guard case .object(let members) = tree.content else {
+    guard case .object = tree.content else {
       return .failure(RPCFailure(RPCError(.request, "a request is an object, found \(tree.summary)")))
     }
     var id: RPCID?
@@ -135,14 +145,13 @@ struct RPCRequest {
     guard tree["jsonrpc"]?.content == .text("2.0") else {
       return failure("a request has \"jsonrpc\": \"2.0\"")
     }
-    let known = ["jsonrpc", "id", "method", "params"]
-    if let other = members.first(where: { !known.contains($0.key) }) {
-      return failure("unknown key '\(Excerpt.of(other.key))' in a request\(Suggestion.hint(for: other.key, in: known))")
-    }
     guard case .text(let method)? = tree["method"]?.content else { return failure("the key 'method' is missing") }
-    let params = tree["params"] ?? .object([])
-    guard case .object = params.content else {
-      return failure("the parameters of a request are an object with names, found \(params.summary)")
+    var params = tree["params"] ?? .object([])
+    switch params.content {
+    case .object: break
+    // Parameters by position: none are none, and the method refuses others.
+    case .array(let values): if values.isEmpty { params = .object([]) }
+    default: return failure("the parameters of a request are an object with names, found \(params.summary)")
     }
     return .success(RPCRequest(id: id, method: method, params: params))
   }

@@ -10,6 +10,14 @@
 /// tree["accessory"]?.position.line
 /// ```
 public enum JSON5 {
+  /// The grammar of a document.
+  public enum Grammar: Equatable, Sendable {
+    /// JSON5: for files that people write.
+    case json5
+    /// JSON of RFC 8259, in which no object has a key twice: for programs.
+    case json
+  }
+
   /// The limits of a document.
   public struct Limits: Equatable, Sendable {
     /// The maximum length of a document in bytes.
@@ -26,13 +34,13 @@ public enum JSON5 {
 
   /// Reads one document.
   public static func read(
-    _ bytes: [UInt8], file: String, limits: Limits = Limits()
+    _ bytes: [UInt8], file: String, limits: Limits = Limits(), as grammar: Grammar = .json5
   ) throws(SourceProblem) -> JSON5Value {
     let start = SourcePosition(file: file, line: 1, column: 1)
     guard bytes.count <= limits.bytes else {
       throw SourceProblem(at: start, "the file has \(bytes.count) bytes; the limit is \(limits.bytes)")
     }
-    var scanner = JSON5Scanner(bytes, file: file)
+    var scanner = JSON5Scanner(bytes, file: file, isStrict: grammar == .json)
     try scanner.checkEncoding()
     return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).document()
   }
@@ -68,7 +76,7 @@ struct JSON5Parser {
     switch scanner.peek {
     case UInt8(ascii: "{"): return JSON5Value(.object(try object()), at: position)
     case UInt8(ascii: "["): return JSON5Value(.array(try array()), at: position)
-    case UInt8(ascii: "\""), UInt8(ascii: "'"): return JSON5Value(.text(try scanner.string()), at: position)
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): return JSON5Value(.text(try text()), at: position)
     case let byte? where JSON5Scanner.startsNumber(byte): return JSON5Value(.number(try scanner.number()), at: position)
     default: return JSON5Value(try word(), at: position)
     }
@@ -80,7 +88,8 @@ struct JSON5Parser {
     case "null"?: scanner = ahead; return .null
     case "true"?: scanner = ahead; return .boolean(true)
     case "false"?: scanner = ahead; return .boolean(false)
-    case "NaN"?, "Infinity"?: return .number(try scanner.number())
+    case let word? where !scanner.isStrict && (word == "NaN" || word == "Infinity"):
+      return .number(try scanner.number())
     case let word?:
       throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': put text in quotes")
     case nil: throw scanner.expected("a value")
@@ -92,7 +101,11 @@ struct JSON5Parser {
     let opening = try open()
     while true {
       try scanner.skipBlanks()
-      if scanner.take(UInt8(ascii: "]")) { break }
+      if scanner.peek == UInt8(ascii: "]") {
+        try refuseTrailingComma(after: values.count)
+        scanner.advance()
+        break
+      }
       values.append(try value())
       try scanner.skipBlanks()
       if scanner.take(UInt8(ascii: ",")) { continue }
@@ -105,13 +118,21 @@ struct JSON5Parser {
 
   private mutating func object() throws(SourceProblem) -> [JSON5Member] {
     var members: [JSON5Member] = []
+    var keys: Set<String> = []
     let opening = try open()
     let place = "in the object that opens at line \(opening.line), column \(opening.column)"
     while true {
       try scanner.skipBlanks()
-      if scanner.take(UInt8(ascii: "}")) { break }
+      if scanner.peek == UInt8(ascii: "}") {
+        try refuseTrailingComma(after: members.count)
+        scanner.advance()
+        break
+      }
       let position = scanner.position
       guard let key = try key() else { throw scanner.expected("a key or '}' \(place)") }
+      if scanner.isStrict, !keys.insert(key).inserted {
+        throw SourceProblem(at: position, "the key '\(Excerpt.of(key))' is there twice \(place)")
+      }
       try scanner.skipBlanks()
       guard scanner.take(UInt8(ascii: ":")) else { throw scanner.expected("':' after the key '\(Excerpt.of(key))'") }
       try scanner.skipBlanks()
@@ -127,9 +148,24 @@ struct JSON5Parser {
 
   private mutating func key() throws(SourceProblem) -> String? {
     switch scanner.peek {
-    case UInt8(ascii: "\""), UInt8(ascii: "'"): try scanner.string()
-    default: try scanner.identifier()
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): return try text()
+    default:
+      let here = scanner
+      let word = try scanner.identifier()
+      if scanner.isStrict, let word { throw here.problem("put the key '\(Excerpt.of(word))' in double quotes") }
+      return word
     }
+  }
+
+  private mutating func text() throws(SourceProblem) -> String {
+    if scanner.isStrict, scanner.peek == UInt8(ascii: "'") {
+      throw scanner.problem("put texts in double quotes, not in single ones")
+    }
+    return try scanner.string()
+  }
+
+  private func refuseTrailingComma(after count: Int) throws(SourceProblem) {
+    if scanner.isStrict, count > 0 { throw scanner.problem("a comma must be followed by a value") }
   }
 
   private mutating func open() throws(SourceProblem) -> SourcePosition {

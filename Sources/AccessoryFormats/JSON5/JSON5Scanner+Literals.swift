@@ -16,6 +16,8 @@ extension JSON5Scanner {
       switch value {
       case "\\":
         if let escaped = try escape() { text.unicodeScalars.append(escaped) }
+      case _ where isStrict && value.value < 0x20:
+        throw problem("a control character in a text must be written as an escape")
       case "\n", "\r":
         throw opening.problem("this text does not end on its line: the closing \(opening.quoteName) is missing")
       default:
@@ -36,6 +38,9 @@ extension JSON5Scanner {
     advance()
     guard let (value, _) = scalar else { throw here.problem("the file ends after '\\'") }
     advance()
+    if isStrict, !"\"\\/bfnrtu".unicodeScalars.contains(value) {
+      throw here.problem("'\\\(value)' is not an escape of JSON")
+    }
     switch value {
     case "b": return "\u{8}"
     case "f": return "\u{C}"
@@ -113,7 +118,7 @@ extension JSON5Scanner {
       advance()
     }
     let spelling = text(from: here.index)
-    guard let number = Self.number(spelling) else {
+    guard let number = Self.number(spelling), !isStrict || Self.isJSON(spelling) else {
       throw here.problem("'\(Excerpt.of(spelling))' is not a number")
     }
     return number
@@ -138,6 +143,15 @@ extension JSON5Scanner {
     let signed = negative ? -value : value
     let integer = Int64((negative ? "-" : "") + digits) ?? Int64(exactly: signed)
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
+  }
+
+  /// Whether a number of JSON5 is one of JSON, which has digits on both sides of a point, and no plus sign.
+  private static func isJSON(_ spelling: String) -> Bool {
+    let digits = spelling.hasPrefix("-") ? spelling.dropFirst() : spelling[...]
+    guard let first = digits.utf8.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+    guard !digits.hasPrefix("0x"), !digits.hasPrefix("0X") else { return false }
+    guard let point = digits.firstIndex(of: ".") else { return true }
+    return digits[digits.index(after: point)...].first?.isNumber ?? false
   }
 
   /// Digits with an optional point and exponent, and no superfluous leading zero.

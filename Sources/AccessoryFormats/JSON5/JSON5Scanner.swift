@@ -6,13 +6,16 @@
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
+  /// Whether only JSON is accepted.
+  let isStrict: Bool
   private(set) var index = 0
   private var line = 1
   private var column = 1
 
-  init(_ bytes: [UInt8], file: String) {
+  init(_ bytes: [UInt8], file: String, isStrict: Bool = false) {
     self.bytes = bytes
     self.file = file
+    self.isStrict = isStrict
   }
 
   /// Throws an error with the place if the bytes are not UTF-8.
@@ -79,8 +82,9 @@ struct JSON5Scanner {
   mutating func skipBlanks() throws(SourceProblem) {
     while let (value, _) = scalar {
       if value == "/" {
+        if isStrict { throw problem("JSON has no comments") }
         try skipComment()
-      } else if Self.isBlank(value) {
+      } else if isStrict ? " \t\n\r".unicodeScalars.contains(value) : Self.isBlank(value) {
         advance()
       } else {
         return

@@ -135,13 +135,17 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// To which accessory.
   public var subject: Subject?
+  /// The number that the accessory at the other end has in its world, also before it has identified itself; nil where no
+  /// world made both ends. Timelines and files do not have it.
+  public var worldNumber: Int?
 
   /// An event.
-  public init(time: Instant, side: Side, kind: Kind, subject: Subject? = nil) {
+  public init(time: Instant, side: Side, kind: Kind, subject: Subject? = nil, worldNumber: Int? = nil) {
     self.time = time
     self.side = side
     self.kind = kind
     self.subject = subject
+    self.worldNumber = worldNumber
   }
 }
 

@@ -16,8 +16,20 @@ import Testing
     ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"server.info\"}", "request"),
     ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"server.info\"}", "request"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "request"),
-    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":[1]}", "request"),
-    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"parms\":{}}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":[1]}", "params"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":7}", "request"),
+    // What JSON5 has and JSON has not.
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,method:\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":'server.info'}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":0x1,\"method\":\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":+1,\"method\":\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1.,\"method\":\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":NaN,\"method\":\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,/**/\"method\":\"server.info\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.inf\\x6f\"}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"id\":2}", "parse"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server\t.info\"}", "parse"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.inof\"}", "method"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{}}", "params"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{\"accessory\":1}}", "params"),
@@ -26,6 +38,27 @@ import Testing
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.add\",\"params\":{\"profile\":\"lawk-veiw\"}}", "params"),
   ])
   func eachMistakeHasItsKind(line: String, kind: String) throws { #expect(try self.kind(of: line) == kind) }
+
+  @Test(arguments: [
+    "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"world.list\",\"params\":[]}",
+    "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"world.list\",\"trace\":\"00-4bf9\"}",
+    "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"world.list\",\"x\":[-0.5e-3,1E+2,\"\\u00e9\\/\",true,null,{}]}",
+  ])
+  func whatJSONRPCAllowsIsAnswered(line: String) throws {
+    let client = ControlDesk().client()
+    client.receive(line + "\n")
+    #expect(try client.answer(5)?["result"]?["worlds"] != nil)
+  }
+
+  @Test func answersToNothingAreIgnored() throws {
+    let client = ControlDesk().client()
+    client.receive("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n")
+    client.receive("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}\n")
+    client.receive("[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}]\n")
+    client.receive("{\"jsonrpc\":\"2.0\",\"method\":\"server.info\",\"params\":[1]}\n")
+    try client.drain()
+    #expect(client.lines.isEmpty)
+  }
 
   @Test func unknownMethodsAndParametersGetSuggestions() throws {
     let client = ControlDesk().client()

@@ -1,0 +1,133 @@
+import AccessoryControl
+import AccessoryFormats
+import Testing
+
+/// Events say which accessory they are about, and clients choose which they get; waits can be cancelled; clocks can be read.
+@Suite struct WaitAndEventTests {
+  private func plugged(_ desk: ControlDesk, count: Int) throws -> DeskClient {
+    let client = desk.client()
+    for _ in 0..<count { _ = try client.result("accessory.add", "{\"profile\":\"echo\"}") }
+    for number in 1...count { _ = try client.result("accessory.plug", "{\"accessory\":\"a\(number)\"}") }
+    try desk.advance(.seconds(3))
+    return client
+  }
+
+  /// Two accessories of one profile have the same serial number, so it does not tell them apart.
+  @Test func everyEventOfACableNamesItsAccessory() throws {
+    let desk = ControlDesk()
+    let watcher = desk.client()
+    _ = try watcher.result("events.subscribe")
+    _ = try plugged(desk, count: 2)
+    let events = try watcher.notices("event")
+    #expect(events.count > 10)
+    #expect(events.allSatisfy { $0["accessory"] != nil })
+    for id in ["a1", "a2"] {
+      let names = events.filter { $0["accessory"]?.word == id }.compactMap { $0["event"]?["event"]?.word }
+      #expect(names.filter { $0 == "attach" }.count == 2, "\(id): \(names)")
+      #expect(names.filter { $0 == "connect" }.count == 1, "\(id): \(names)")
+    }
+  }
+
+  @Test func theListHasTheConnectionIDOfWhatIsConnected() throws {
+    let desk = ControlDesk()
+    let client = try plugged(desk, count: 1)
+    let app = try client.result("app.launch")["app"]?.word ?? ""
+    let seen = try client.result("app.accessories", "{\"app\":\"\(app)\"}")["accessories"]?.element(0)
+    let number = try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"]?.word
+    #expect(number != nil && number == seen?["connectionID"]?.word)
+    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try desk.advance(.seconds(3))
+    #expect(try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"] == nil)
+  }
+
+  @Test func aSubscriptionChoosesEventsAndAccessories() throws {
+    let desk = ControlDesk()
+    let (some, one) = (desk.client(), desk.client())
+    _ = try some.result("events.subscribe", "{\"events\":[\"connect\",\"accessory.plug\"]}")
+    let client = try plugged(desk, count: 2)
+    _ = try one.result(
+      "events.subscribe", "{\"world\":\"main\",\"accessories\":[\"a2\"],\"events\":[\"connect\"],\"after\":0}")
+    #expect(try some.notices("event").compactMap { $0["event"]?["event"]?.word } == ["connect", "connect"])
+    #expect(try some.notices("change").compactMap { $0["request"]?.word } == ["accessory.plug", "accessory.plug"])
+    #expect(try one.notices("event").compactMap { $0["accessory"]?.word } == ["a2"])
+    #expect(try client.kind("events.subscribe", "{\"accessories\":[\"a9\"]}") == "unknown")
+  }
+
+  @Test func oneWorldCanBeUnsubscribed() throws {
+    let desk = ControlDesk()
+    let client = desk.client()
+    let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""
+    let watcher = desk.client()
+    _ = try watcher.result("events.subscribe")
+    _ = try watcher.result("events.unsubscribe", "{\"world\":\"\(world)\"}")
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    #expect(try watcher.notices("change").compactMap { $0["world"]?.word } == ["main"])
+    _ = try watcher.result("events.unsubscribe")
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    #expect(try watcher.notices("change").count == 1)
+  }
+
+  @Test func aWaitIsCancelled() throws {
+    let desk = ControlDesk()
+    let client = desk.client()
+    let wait = client.ask("time.runUntil", "{\"event\":\"never\",\"limit\":\"1h\"}")
+    #expect(try client.answer(wait) == nil)
+    #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(true))
+    #expect(try client.answer(wait)?["result"]?["stopped"]?.word == "cancelled")
+    #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(false))
+    // Only one's own.
+    let other = client.ask("time.runUntil", "{\"event\":\"never\",\"limit\":\"1h\"}")
+    #expect(
+      try desk.client().result("client.cancel", "{\"request\":\(other)}")["cancelled"]?.content == .boolean(false))
+    #expect(try client.answer(other) == nil)
+  }
+
+  @Test func eachWorldHasAClock() throws {
+    let desk = ControlDesk()
+    let client = desk.client()
+    let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""
+    _ = try client.result("time.advance", "{\"world\":\"\(world)\",\"by\":\"90s\"}")
+    #expect(try client.result("time.now", "{\"world\":\"\(world)\"}")["t"]?.word == "90")
+    #expect(try client.kind("time.now", "{\"world\":\"w9\"}") == "unknown")
+  }
+
+  @Test func noticesThatAreNoLongerKeptAreCounted() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    for _ in 1...5_000 { client.ask("accessory.behavior", "{\"accessory\":\"a1\"}") }
+    func dropped(after number: Int) throws -> String? {
+      try client.result("events.list", "{\"after\":\(number),\"limit\":1}")["dropped"]?.word
+    }
+    #expect(try dropped(after: 0) == "\(5_001 - 4_096)")
+    #expect(try dropped(after: 900) == "\(5_001 - 4_096 - 900)")
+    #expect(try dropped(after: 2_000) == "0")
+  }
+
+  @Test func takingTwiceTakesBoth() throws {
+    let desk = ControlDesk()
+    let client = desk.client()
+    _ = try client.result(
+      "accessory.add",
+      "{\"profile\":{\"version\":1,\"extends\":\"echo\","
+        + "\"accessory\":{\"protocols\":[\"com.example.a\",\"com.example.b\"]}}}")
+    for name in ["com.example.a", "com.example.b"] {
+      _ = try client.result("accessory.take", "{\"accessory\":\"a1\",\"protocols\":[\"\(name)\"]}")
+    }
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try desk.advance(.seconds(3))
+    _ = try client.result("app.launch")
+    for name in ["com.example.a", "com.example.b"] {
+      _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(name)\"}")
+    }
+    try desk.advance(.seconds(3))
+    #expect(try client.notices("session").filter { $0["event"]?.word == "opened" }.count == 2)
+  }
+}
+
+extension JSON5Value {
+  fileprivate func element(_ index: Int) -> JSON5Value? {
+    guard case .array(let values) = content, values.indices.contains(index) else { return nil }
+    return values[index]
+  }
+}
