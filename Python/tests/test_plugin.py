@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Optional
 
 import pytest
+
+import easim
 
 FAILS = """
 import pytest
@@ -100,8 +104,32 @@ def test_without_an_accessory_the_host_is_skipped(pytester: pytest.Pytester) -> 
     result = pytester.runpytest_inprocess(
         "-p", "no:cacheprovider", "-rs", "--easim-at", address, "--easim-timeout", "0.1"
     )
-    result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines([f"*no accessory at {address} within 0.1 s*"])
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*no accessory at {address} within 0.1 s: nothing is there*"])
+
+
+@pytest.mark.parametrize(
+    ("quirk", "seen"),
+    [
+        ("authentication,never", "it linked and did not authenticate"),
+        ("identification,never", "it authenticated and did not identify itself"),
+        (None, "something is there, but it did not answer the device's first bytes"),
+    ],
+)
+def test_dead_firmware_is_no_green_suite(pytester: pytest.Pytester, quirk: Optional[str], seen: str) -> None:
+    pytester.makepyfile("def test_hardware(easim_host): pass")
+    path = f"{pytester.path}/lamp.sock"
+    with easim.Server() as server, server.world() as world, socket.socket(socket.AF_UNIX) as silent:
+        if quirk is None:
+            silent.bind(path)
+            silent.listen()
+        else:
+            world.add("echo", quirks=[quirk], on=f"unix:{path}").plug()
+        result = pytester.runpytest_inprocess(
+            "-p", "no:cacheprovider", "--easim-at", f"unix:{path}", "--easim-timeout", "0.5"
+        )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*no accessory at unix:{path} within 0.5 s: {seen}*"])
 
 
 def test_the_host_drives_an_accessory(pytester: pytest.Pytester, accessory_address: str) -> None:

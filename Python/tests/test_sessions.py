@@ -105,9 +105,10 @@ def test_a_protocol_that_is_not_offered_is_refused_with_advice(easim_world: Test
     app = easim_world.app()
     easim_world.accessory.plug()
     app.wait_for("connect")
-    with pytest.raises(easim.EasimError) as caught:
+    with pytest.raises(easim.Timeout) as caught:
         app.open("com.example.ecko", timeout=0)
-    assert caught.value.kind == "refused"
+    assert isinstance(caught.value.__cause__, easim.EasimError)
+    assert caught.value.__cause__.kind == "refused"
     assert "did you mean 'com.example.echo'?" in str(caught.value)
 
 

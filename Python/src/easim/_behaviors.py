@@ -1,14 +1,18 @@
-"""Behaviors in Python: functions and generators, plain and asynchronous."""
+"""Behaviors in Python: functions and generators, plain and asynchronous, and the clock that waits for them."""
 
 from __future__ import annotations
 
 import asyncio
+import heapq
 import inspect
+import itertools
 from collections.abc import AsyncGenerator, Awaitable, Generator
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
+from .errors import EasimError
+
 if TYPE_CHECKING:
-    from .aio import Session
+    from ._session import Session
 
 Reply = Optional[bytes]
 Behavior = Union[
@@ -19,47 +23,104 @@ Behavior = Union[
 ]
 
 
-class Busy:
-    """Counts the behaviors that have something to do.
+class Clock:
+    """Virtual time, as this process knows it, and the behaviors that have something to do.
 
-    In virtual time the clock stands still while there are any.
+    Time stands still while a behavior runs, whatever it awaits: it passes only while every behavior waits in
+    ``session.recv`` or ``session.sleep``. A behavior may consist of several tasks; each that uses its session counts.
     """
 
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._count = 0
+    def __init__(self, patience: float) -> None:
+        """Begin at zero, with no behavior."""
+        self.now = 0.0
+        self._patience = patience
+        self._busy: set[asyncio.Task[Any]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._waiting: set[int] = set()
+        self._sleepers: list[tuple[float, int, asyncio.Task[Any], asyncio.Event]] = []
+        self._order = itertools.count()
 
-    def begin(self) -> None:
-        """Count one more busy behavior."""
-        self._count += 1
+    # Who runs
+
+    def begin(self, task: asyncio.Task[Any]) -> None:
+        """Let time wait for a task, which is running from now on."""
+        self._busy.add(task)
         self._idle.clear()
 
-    def end(self) -> None:
-        """Count one busy behavior less."""
-        self._count -= 1
-        if self._count == 0:
+    def end(self, task: asyncio.Task[Any]) -> None:
+        """Let time wait for a task no longer."""
+        self._busy.discard(task)
+        if not self._busy:
             self._idle.set()
 
-    def wake(self, session: Session) -> None:
-        """Mark this session's behavior as busy, if it was idle."""
-        if id(session) in self._waiting:
-            self._waiting.discard(id(session))
-            self.begin()
-
-    async def idle(self, session: Session, news: asyncio.Event) -> None:
-        """Be idle until something happens."""
+    async def pause(self, session: Session, news: asyncio.Event) -> None:
+        """Be idle until something happens to a session."""
         if news.is_set():
             return
-        self._waiting.add(id(session))
-        self.end()
-        await news.wait()
+        task = self._current(session)
+        session.waiting_tasks.append(task)
+        self.end(task)
+        await self._until(news, task)
+        if task in session.waiting_tasks:
+            session.waiting_tasks.remove(task)
 
-    async def wait(self) -> None:
-        """Wait until all behaviors are idle."""
-        await self._idle.wait()
+    async def sleep(self, session: Session, seconds: float) -> None:
+        """Be idle for a time."""
+        task = self._current(session)
+        alarm = asyncio.Event()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._order), task, alarm))
+        self.end(task)
+        try:
+            await self._until(alarm, task)
+        except asyncio.CancelledError:
+            self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[3] is not alarm]
+            heapq.heapify(self._sleepers)
+            raise
+
+    async def _until(self, event: asyncio.Event, task: asyncio.Task[Any]) -> None:
+        try:
+            await event.wait()
+        finally:
+            self.begin(task)
+
+    def _current(self, session: Session) -> asyncio.Task[Any]:
+        task = asyncio.current_task()
+        assert task is not None
+        if task is not session.task and task not in session.own_tasks:
+            # A task that the behavior has made. The behavior itself waits for it, or for its session.
+            session.own_tasks.add(task)
+            task.add_done_callback(self.end)
+            if session.task is not None:
+                self.end(session.task)
+        return task
+
+    async def settle(self, limit: Optional[float] = None) -> None:
+        """Wait until every behavior is idle; with a limit in real seconds, at most so long."""
+        if self._idle.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._idle.wait(), self._patience if limit is None else limit)
+        except asyncio.TimeoutError:
+            if limit is None:
+                raise EasimError(
+                    f"a behavior has been running for {self._patience:g} s, and virtual time waits for it",
+                    kind="state",
+                    advice="let it await session.recv or session.sleep; what it awaits otherwise must come by itself",
+                ) from None
+
+    # Whose time has come
+
+    def due(self) -> Optional[float]:
+        """When the next behavior wants to be woken."""
+        return self._sleepers[0][0] if self._sleepers else None
+
+    def wake(self) -> None:
+        """Wake those whose time has come."""
+        while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
+            _, _, task, alarm = heapq.heappop(self._sleepers)
+            # It is busy from now on, and not only when its turn comes.
+            self.begin(task)
+            alarm.set()
 
 
 async def play(behavior: Behavior, session: Session) -> None:

@@ -36,6 +36,10 @@ class Driven(Generic[_N]):
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
         return self._owner().run(work)
 
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return repr(self.aio)
+
     @property
     def id(self) -> str:
         """Its id in the control protocol."""

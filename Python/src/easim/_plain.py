@@ -16,9 +16,25 @@ from typing import Any, Optional, TypeVar, Union
 
 from . import aio
 from ._driven import Context, Driven, InWorld, driven
+from ._link import PATIENCE
+from ._session import payload
 from .errors import EasimError, SessionEnded, Timeout
 
 _T = TypeVar("_T")
+
+
+class _Exit:
+    """An exception that would end the loop, on its way to the caller."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+async def _guarded(work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        return _Exit(error)
 
 
 class _Driver:
@@ -28,9 +44,22 @@ class _Driver:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="easim", daemon=True)
         self._thread.start()
+        self._pid = os.getpid()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this process is a fork of the one with the thread."""
+        return os.getpid() != self._pid
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run to the end, and return the result."""
+        if self.is_foreign:
+            work.close()
+            raise EasimError(
+                f"this server belongs to the process {self._pid}, and this one was forked from it",
+                kind="state",
+                advice="make a Server in each process, or start processes with the method 'spawn'",
+            )
         if threading.current_thread() is self._thread:
             work.close()
             raise EasimError(
@@ -38,15 +67,20 @@ class _Driver:
                 kind="state",
                 advice="return or yield the reply, or use an async behavior with the functions of its session",
             )
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(_guarded(work), self._loop)
         try:
-            return future.result()
+            result = future.result()
         except BaseException:
             future.cancel()
             raise
+        if isinstance(result, _Exit):
+            raise result.error
+        return result
 
     def close(self) -> None:
         """End the thread."""
+        if self.is_foreign:
+            return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
@@ -72,14 +106,18 @@ class Server(Context):
         allow_exec: bool = False,
         allow_remote: bool = False,
         remote: Optional[str] = None,
+        patience: float = PATIENCE,
     ) -> None:
         """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
         with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
-        then no program is started.
+        then no program is started. ``patience`` is how many seconds the server may say nothing while it is asked
+        something; after twice as many it is given up.
         """
-        self.aio = aio.Server(program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote)
+        self.aio = aio.Server(
+            program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote, patience=patience
+        )
         self._driver: Optional[_Driver] = _Driver()
         try:
             self.run(self.aio.open())
@@ -94,10 +132,14 @@ class Server(Context):
             raise EasimError("the server was closed", kind="gone")
         return self._driver.run(work)
 
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return repr(self.aio)
+
     @property
     def is_running(self) -> bool:
         """Whether the server can be called."""
-        return self._driver is not None and self.aio.is_running
+        return self._driver is not None and not self._driver.is_foreign and self.aio.is_running
 
     @property
     def pid(self) -> int:
@@ -114,9 +156,9 @@ class Server(Context):
 
     def close(self) -> None:
         """End the server, and everything in it."""
-        if self._driver is not None:
+        if self._driver is not None and not self._driver.is_foreign:
             self.run(self.aio.close())
-            self._stop()
+        self._stop()
 
     def _stop(self) -> None:
         driver, self._driver = self._driver, None
@@ -216,7 +258,7 @@ class World(Driven[aio.World]):
 
     advance = driven(aio.World.advance)
 
-    def run_until(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
+    def run_until(self, event: str, *, timeout: Optional[float] = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
         """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         return self._run(self.aio.run_until(event, timeout=timeout, **which))
 
@@ -226,9 +268,9 @@ class World(Driven[aio.World]):
     timeline = driven(aio.World.timeline)
     remove = driven(aio.World.remove)
 
-    def raise_behavior_error(self) -> None:
-        """Raise the first error of a behavior that has not been raised yet."""
-        self.aio.raise_behavior_error()
+    def raise_behavior_error(self, instead: Optional[BaseException] = None) -> None:
+        """Raise the first exception of a behavior that has not been raised yet."""
+        self.aio.raise_behavior_error(instead)
 
     def __enter__(self) -> World:
         """Return itself."""
@@ -326,7 +368,7 @@ class App(InWorld[aio.App]):
     wait_for = driven(aio.App.wait_for)
 
     def open(
-        self, protocol: str, *, accessory: Optional[Accessory] = None, timeout: float = aio.DEFAULT_TIMEOUT
+        self, protocol: str, *, accessory: Optional[Accessory] = None, timeout: Optional[float] = aio.DEFAULT_TIMEOUT
     ) -> Session:
         """Open a session as soon as an accessory offers the protocol."""
         wanted = None if accessory is None else accessory.aio
@@ -354,8 +396,12 @@ class Session(InWorld[aio.Session], Context):
     def __init__(self, world: World, session: aio.Session) -> None:
         """Use :meth:`App.open`."""
         super().__init__(world, session)
-        self._socket: Optional[socket.socket] = None
+        # A thread may send while another receives.
+        self._lock = threading.Lock()
         self._is_detached = False
+        self._socket = session.take_socket()
+        if self._socket is not None:
+            self._socket.settimeout(session.timeout)
         self._sent = 0
         self._rest = bytearray()
 
@@ -376,7 +422,7 @@ class Session(InWorld[aio.Session], Context):
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds; None for ever."""
+        """How long ``send`` and ``recv`` wait, in seconds; 0 not at all, None for ever."""
         return self.aio.timeout
 
     @timeout.setter
@@ -388,22 +434,24 @@ class Session(InWorld[aio.Session], Context):
     def _connection(self) -> socket.socket:
         if self._is_detached:
             raise EasimError("the session was detached", kind="state", advice="use the socket that detach returned")
-        if self._socket is None:
-            self._socket = self._run(self.aio.detach())
-            self._socket.settimeout(self.timeout)
-        return self._socket
+        with self._lock:
+            if self._socket is None:
+                self._socket = self._run(self.aio.detach())
+                self._socket.settimeout(self.timeout)
+            return self._socket
 
     def send(self, data: bytes) -> None:
         """Send all bytes, waiting for the other end up to the timeout."""
+        view = payload(data)
         if self.world.is_virtual:
             return self._run(self.aio.send(data))
         if not self.aio.is_open:
-            raise self.aio.ended()
+            raise self._ended()
         connection = self._connection()
         try:
-            connection.sendall(data)
-            self._sent += len(data)
-        except socket.timeout:
+            connection.sendall(view)
+            self._sent += len(view)
+        except (socket.timeout, BlockingIOError):
             raise self._timed_out("the other end accepted nothing") from None
         except ConnectionError:
             raise self._ended() from None
@@ -420,6 +468,8 @@ class Session(InWorld[aio.Session], Context):
         if count is None:
             data = bytes(rest) or self._more(1 << 18)
             rest.clear()
+            if not data:
+                self._ended()
             return data
         if not rest:
             # The usual case: everything comes at once.
@@ -457,31 +507,32 @@ class Session(InWorld[aio.Session], Context):
         if self._socket is None and not self.aio.is_open:
             return self._run(self.aio.read_rest())
         try:
-            return self._connection().recv(count)
-        except socket.timeout:
+            connection = self._connection()
+        except SessionEnded:
+            # It ended before its socket could be opened.
+            return self._run(self.aio.read_rest())
+        try:
+            return connection.recv(count)
+        except (socket.timeout, BlockingIOError):
             raise self._timed_out("nothing arrived") from None
         except ConnectionError:
             return b""
-        except EasimError as error:
-            # It ended before its socket could be opened.
-            if error.kind != "gone":
-                raise
-            return self._run(self.aio.read_rest())
 
     def _timed_out(self, what: str) -> Timeout:
-        try:
-            self.world.raise_behavior_error()
-        except Exception as error:
-            raise Timeout(f"{what} within {self.timeout:g} s, because a behavior failed", kind="timeout") from error
-        return Timeout(f"{what} within {self.timeout:g} s", kind="timeout")
+        error = self.aio.timed_out(what)
+        self.world.raise_behavior_error(error)
+        return error
 
     def _ended(self, got: int = 0) -> SessionEnded:
+        """Make the error for an ended session, or raise that of the behavior that ended it."""
         if self.aio.is_open:
             try:
                 self._run(self.aio.learn_end())
             except EasimError as error:
                 self.aio.is_open, self.aio.reason = False, error.message
-        return self.aio.ended(got)
+        ended = self.aio.ended(got)
+        self.world.raise_behavior_error(ended)
+        return ended
 
     def fileno(self) -> int:
         """Return its socket's descriptor, for ``select`` and similar functions."""

@@ -82,6 +82,11 @@ class ServerProcess:
         """The number of the process."""
         return self._process.pid
 
+    @property
+    def name(self) -> str:
+        """What it is called in errors."""
+        return f"{self.path} (process {self.pid})"
+
     def connect(self) -> socket.socket:
         """Make a connection to the server."""
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -142,7 +147,7 @@ class RemoteServer:
         if not (host and port.isdecimal() and token):
             raise ProgramError(f"{remote!r} is not host:port#token", kind="program")
         self._place = (host.strip("[]"), int(port))
-        self._name = f"the server at {place}"
+        self.name = f"the server at {place}"
         self.socket = self.connect()
         self.socket.sendall(f"control {token}\n".encode())
 
@@ -151,7 +156,7 @@ class RemoteServer:
         try:
             made = socket.create_connection(self._place, timeout=10)
         except OSError as error:
-            raise ProgramError(f"{self._name} does not answer: {error}", kind="program") from error
+            raise ProgramError(f"{self.name} does not answer: {error}", kind="program") from error
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.settimeout(None)
         return made
@@ -159,16 +164,16 @@ class RemoteServer:
     @property
     def pid(self) -> int:
         """There is none."""
-        raise EasimError(f"{self._name} is not a process of this one", kind="state")
+        raise EasimError(f"{self.name} is not a process of this one", kind="state")
 
     def explanation(self) -> ProgramError:
         """Explain why the server has ended."""
-        return ProgramError(f"{self._name} closed the connection; is the token right?", kind="program")
+        return ProgramError(f"{self.name} closed the connection; is the token right?", kind="program")
 
     def check(self, info: dict[str, object]) -> None:
         """Refuse a server that speaks another protocol."""
         if info.get("protocol") != PROTOCOL:
-            spoken = f"{self._name} speaks control protocol {info.get('protocol')}"
+            spoken = f"{self.name} speaks control protocol {info.get('protocol')}"
             raise ProgramError(f"{spoken}, and this package {PROTOCOL}", kind="program")
 
     def close(self) -> None:

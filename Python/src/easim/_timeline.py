@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-def text(notices: list[dict[str, Any]], last: int = 200) -> str:
-    """Format the last notices, one line each, oldest first."""
+def text(notices: list[dict[str, Any]], last: int = 200, dropped: int = 0) -> str:
+    """Format the last notices, one line each, oldest first. So many more are no longer kept."""
     lines = [line(notice) for notice in notices[-last:]]
-    if len(notices) > last:
-        lines.insert(0, f"… {len(notices) - last} earlier lines")
+    if len(notices) + dropped > last:
+        kept = f", of which {dropped} are no longer kept" if dropped else ""
+        lines.insert(0, f"… {len(notices) + dropped - len(lines)} earlier lines{kept}")
     return "\n".join(lines)
 
 

@@ -6,17 +6,23 @@ Both interfaces, the plain one and the one for asyncio, are built on this.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Optional, TypeVar, Union
 
 from .errors import EasimError
+
+_Time = TypeVar("_Time", float, Optional[float])
+
+LONGEST = 4 << 20
+"""The longest line that a server reads."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to the request with this number: a result, or an error."""
+    """The answer to a request: a result, or an error. Without a number it is one to a line that nobody could read."""
 
-    number: int
+    number: Optional[int]
     result: Optional[dict[str, Any]]
     error: Optional[EasimError]
 
@@ -47,10 +53,27 @@ class Wire:
         self._rest = bytearray()
 
     def request(self, method: str, params: dict[str, Any]) -> tuple[int, bytes]:
-        """Return the number of a new request, and its line."""
+        r"""Return the number of a new request, and its line. What the server could not read is refused here.
+
+        >>> Wire().request("app.launch", {"name": "\ud800"})
+        Traceback (most recent call last):
+        ...
+        easim.errors.EasimError: the parameters of app.launch have a character that is one half of a pair: '\ud800'
+        """
+        message = {"jsonrpc": "2.0", "id": self._last + 1, "method": method, "params": params}
+        try:
+            line = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            what = f"the parameters of {method} have a character that is one half of a pair: {half!r}"
+            raise EasimError(what, kind="params") from None
+        except ValueError as error:
+            raise EasimError(f"the parameters of {method} are not JSON: {error}", kind="params") from None
+        if len(line) > LONGEST:
+            what = f"the request {method} has {len(line)} bytes, and the server takes {LONGEST} at most"
+            raise EasimError(what, kind="limit", advice="send less at once")
         self._last += 1
-        line = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params}
-        return self._last, json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        return self._last, line
 
     def receive(self, data: bytes) -> list[Union[Answer, Notice]]:
         """Take bytes, and return the complete messages."""
@@ -69,7 +92,7 @@ class Wire:
                 data = error.get("data") or {}
                 kind = data.get("kind", "error")
                 return Answer(
-                    message["id"] or 0,
+                    message["id"],
                     None,
                     EasimError(error["message"], kind=kind, advice=data.get("advice"), data=data),
                 )
@@ -85,6 +108,23 @@ def seconds(time: float) -> str:
     >>> seconds(10), seconds(0.25), seconds(2.5e-6)
     ('10000000us', '250000us', '3us')
     """
+    return f"{math.ceil(round(limited(time) * 1_000_000, 3))}us"
+
+
+def limited(time: _Time) -> _Time:
+    """Refuse what is no time: less than nothing, or no number. None is without end.
+
+    >>> limited(-1)
+    Traceback (most recent call last):
+    ...
+    ValueError: a time cannot be negative: -1
+    """
+    if time is None:
+        return time
+    if isinstance(time, bool) or not isinstance(time, (int, float)):
+        raise TypeError(f"a time is a number of seconds, not {type(time).__name__}")
+    if math.isnan(time) or math.isinf(time):
+        raise ValueError(f"a time is a number of seconds, not {time}: None is without end")
     if time < 0:
         raise ValueError(f"a time cannot be negative: {time}")
-    return f"{-int(-time * 1_000_000 // 1)}us"
+    return time

@@ -89,12 +89,29 @@ class HostConnection(Context):
                     raise Timeout("", kind="timeout")
                 self.app.wait_for("connect", timeout=left)
             except Timeout:
-                raise Timeout(f"no accessory at {self.address} within {timeout:g} s{self._trouble()}") from None
+                what = f"no accessory at {self.address} within {timeout:g} s: {self._seen()}"
+                raise Timeout(what, kind="timeout") from None
 
-    def _trouble(self) -> str:
+    def _seen(self) -> str:
+        """How far the accessory came, as the device saw it."""
         state = self.host.state()
         reason = state.get("failure") or state.get("trouble")
-        return f": {reason}" if reason else ""
+        events = [event for event in self.world.events() if event.get("side") == "device"]
+        refused = [str(event.get("text")) for event in events if event["event"] in ("refused", "warning")]
+        steps = [event["event"] for event in events if event.get("up", True)]
+        if "connect" in steps:
+            seen = "it connected and offered no protocol"
+        elif "identification" in steps:
+            seen = "it identified itself and was not shown to apps"
+        elif "authentication" in steps:
+            seen = "it did not authenticate" if refused else "it authenticated and did not identify itself"
+        elif "link" in steps:
+            seen = "it linked and did not authenticate"
+        elif "attach" in steps:
+            seen = "something is there, but it did not answer the device's first bytes"
+        else:
+            seen = "nothing is there"
+        return "; ".join(dict.fromkeys([seen, *([str(reason)] if reason else []), *refused[-1:]]))
 
     def open(self, protocol: Optional[str] = None, *, timeout: float = 10.0) -> Session:
         """Open a session; without a name, for the only protocol that the accessory offers."""

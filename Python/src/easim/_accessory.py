@@ -1,0 +1,252 @@
+"""Accessories with their faults and captures, and the hosts of a world, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ._behaviors import Behavior, play
+from ._session import Session
+from .errors import EasimError, SessionEnded
+
+if TYPE_CHECKING:
+    from .aio import World
+
+
+class Accessory:
+    """A simulated accessory, not plugged in at first."""
+
+    def __init__(self, world: World, name: str) -> None:
+        """Use :meth:`World.add`."""
+        self.world = world
+        self.id = name
+        self._behaviors: dict[Optional[str], Behavior] = {}
+
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return f"<Accessory {self.id}>"
+
+    async def _call(self, method: str, **params: Any) -> dict[str, Any]:
+        answer = await self.world.server.call(f"accessory.{method}", accessory=self.id, **params)
+        self.world.raise_behavior_error()
+        return answer
+
+    async def plug(self) -> None:
+        """Plug it in."""
+        await self._call("plug")
+
+    async def unplug(self) -> None:
+        """Unplug it; bytes in flight are still delivered."""
+        await self._call("unplug")
+
+    async def pull(self, *, unnoticed: bool = False) -> None:
+        """Pull the cable; bytes in flight are lost."""
+        await self._call("pull", unnoticed=unnoticed)
+
+    async def flicker(self) -> None:
+        """Unplug it, and plug it in again with a flicker."""
+        await self._call("flicker")
+
+    async def reset_link(self) -> None:
+        """Make the device reset the link: it connects again without being unplugged."""
+        await self._call("resetLink")
+
+    async def close_sessions(self) -> None:
+        """Make it close its sessions and stay connected."""
+        await self._call("closeSessions")
+
+    async def forget_sessions(self) -> None:
+        """Make it forget its sessions: they stay open in the app, and get no answers."""
+        await self._call("forgetSessions")
+
+    async def remove(self) -> None:
+        """Unplug and remove it."""
+        await self._call("remove")
+
+    async def state(self) -> dict[str, Any]:
+        """Return its state, as ``accessory.list`` shows it."""
+        for state in (await self.world.call("accessory.list"))["accessories"]:
+            if state["accessory"] == self.id:
+                return dict(state)
+        raise EasimError(f"the accessory '{self.id}' is gone", kind="gone")
+
+    async def add_quirk(self, quirk: str) -> bool:
+        """Give it a quirk. Returns whether the change applies now, or the next time it is plugged in."""
+        return bool((await self._call("quirk", add=[quirk]))["now"])
+
+    async def remove_quirk(self, name: str) -> bool:
+        """Remove a quirk. Returns whether the change applies now, or the next time it is plugged in."""
+        return bool((await self._call("quirk", remove=[name]))["now"])
+
+    async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
+        """Use easim's behavior for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        await self._call("behavior", behavior=behavior, protocol=protocol)
+
+    async def add_fault(self, fault: str) -> list[Fault]:
+        """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
+        made = await self.world.server.call("fault.add", accessory=self.id, fault=fault)
+        return [Fault(self.world, name) for name in made["faults"]]
+
+    fault = add_fault
+
+    async def faults(self) -> list[dict[str, Any]]:
+        """List the faults on its cable and their effects so far."""
+        return list((await self.world.server.call("fault.list", accessory=self.id))["faults"])
+
+    async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
+        made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
+        return Capture(self.world, made["capture"])
+
+    async def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
+        """Answer sessions opened from now on in Python; see :mod:`easim` for the forms of a behavior.
+
+        Each protocol has one behavior. One for all protocols leaves out those that have one of their own.
+        """
+        if isinstance(protocols, str):
+            raise TypeError("protocols is a list of names, not one name")
+        names = None if protocols is None else list(protocols)
+        wanted: list[Optional[str]] = [None] if names is None else list(names)
+        for name in wanted:
+            if name in self._behaviors:
+                what = f"the sessions of {name}" if name else "the sessions of all protocols"
+                raise EasimError(f"{what} have a behavior already", kind="state", advice="call release first")
+        before = dict(self._behaviors)
+        self._behaviors.update(dict.fromkeys(wanted, behavior))
+        self.world.listen("accessory", self.id, self._handle)
+        try:
+            await self._call("take", protocols=names)
+        except BaseException:
+            self._behaviors = before
+            raise
+
+    async def release(self) -> None:
+        """Undo ``take``; taken sessions are closed."""
+        await self._call("release")
+        self.world.forget("accessory", self.id)
+        self._behaviors.clear()
+
+    def _handle(self, news: dict[str, Any]) -> None:
+        if news.get("event") != "opened":
+            return
+        behavior = self._behaviors.get(news["protocol"], self._behaviors.get(None))
+        if behavior is None:
+            return
+        world = self.world
+        if world.is_virtual:
+            world.clock.now = max(world.clock.now, float(news["t"]))
+        session = Session(world, news["session"], news["protocol"], accessory=self)
+        session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
+        # Counted from now on, so that no wait goes on before it has begun.
+        world.clock.begin(session.task)
+        for tasks in (world.tasks, world.server.link.tasks):
+            tasks.add(session.task)
+            session.task.add_done_callback(tasks.discard)
+        session.task.add_done_callback(world.clock.end)
+
+    async def _play(self, behavior: Behavior, session: Session) -> None:
+        try:
+            await play(behavior, session)
+            await session.close()
+        except SessionEnded:
+            pass
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            # Also what pytest raises to fail or skip a test, which is no Exception.
+            if self.world.server.is_running:
+                self.world.keep_behavior_error(error)
+            try:
+                await session.close(f"its behavior failed: {error!r}")
+            except EasimError:
+                pass
+        finally:
+            session.forget()
+            for task in session.own_tasks:
+                task.cancel()
+
+
+class Fault:
+    """A fault on the cable of an accessory."""
+
+    def __init__(self, world: World, name: str) -> None:
+        """Use :meth:`Accessory.add_fault`."""
+        self.world = world
+        self.id = name
+
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return f"<Fault {self.id}>"
+
+    async def change(self, to: str) -> None:
+        """Replace it with another fault."""
+        await self.world.server.call("fault.change", fault=self.id, to=to)
+
+    async def remove(self) -> None:
+        """Remove it."""
+        await self.world.server.call("fault.remove", fault=self.id)
+
+
+class Capture:
+    """A recording of cables, up to its limit (default 16 MiB)."""
+
+    def __init__(self, world: World, name: str) -> None:
+        """Use :meth:`World.capture` or :meth:`Accessory.capture`."""
+        self.world = world
+        self.id = name
+
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return f"<Capture {self.id}>"
+
+    async def read(self) -> bytes:
+        """Return everything recorded so far."""
+        data = bytearray()
+        while True:
+            piece = await self.world.server.call("capture.read", **{"capture": self.id, "from": len(data)})
+            bytes_ = base64.b64decode(piece["data"])
+            if not bytes_:
+                return bytes(data)
+            data += bytes_
+
+    async def state(self) -> dict[str, Any]:
+        """Return its state, as ``capture.list`` shows it."""
+        for state in (await self.world.server.call("capture.list"))["captures"]:
+            if state["capture"] == self.id:
+                return dict(state)
+        raise EasimError(f"the capture '{self.id}' is gone", kind="gone")
+
+    async def stop(self) -> None:
+        """End the recording. It can still be read."""
+        await self.world.server.call("capture.stop", capture=self.id)
+
+    async def remove(self) -> None:
+        """End the recording and delete it."""
+        await self.world.server.call("capture.remove", capture=self.id)
+
+
+class Host:
+    """An address to which a world's device connects."""
+
+    def __init__(self, world: World, name: str, address: str) -> None:
+        """Use :meth:`World.host`."""
+        self.world = world
+        self.id = name
+        self.address = address
+
+    def __repr__(self) -> str:
+        """Show what it is."""
+        return f"<Host {self.id} {self.address}>"
+
+    async def state(self) -> dict[str, Any]:
+        """Return its state, as ``host.list`` shows it."""
+        for state in (await self.world.call("host.list"))["hosts"]:
+            if state["host"] == self.id:
+                return dict(state)
+        raise EasimError(f"the host '{self.id}' is gone", kind="gone")
+
+    async def remove(self) -> None:
+        """Stop connecting, and unplug the accessories connected there."""
+        await self.world.server.call("host.remove", host=self.id)

@@ -1,0 +1,206 @@
+"""The connection to a server, on one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, Callable, Optional, Union
+
+from ._program import RemoteServer, ServerProcess
+from ._wire import Answer, Notice, Wire
+from .errors import EasimError, ProgramError
+
+PATIENCE = 30.0
+"""A server that has said nothing for so many seconds is asked whether it is there; after twice as many it is given up."""
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Link:
+    """Requests go out, and answers and notices come in.
+
+    A request that the server may answer late has no deadline of its own. Instead, a server that says nothing is asked
+    something that it answers at once, so that every call ends when the server is stopped, stuck or unreachable.
+    """
+
+    MOST_EARLY = 10_000
+    """The notices of so many objects that nobody knows yet are kept."""
+
+    def __init__(self, process: Union[ServerProcess, RemoteServer], patience: float = PATIENCE) -> None:
+        """Connect with :meth:`start`."""
+        self.process = process
+        self.patience = patience
+        self.failure: Optional[EasimError] = None
+        self.dropped = 0
+        """How many notices were lost: the server's, which it counts, and those about objects that nobody knows."""
+        self.tasks: set[asyncio.Task[Any]] = set()
+        """What ends with the connection: the behaviors."""
+        self._wire = Wire()
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._listeners: dict[tuple[str, str], Listener] = {}
+        # Notices may come before the answer that names what they are about.
+        self._early: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._pid = os.getpid()
+        self._heard = 0.0
+        self._reader: Optional[asyncio.StreamReader] = None
+        self._writer: Optional[asyncio.StreamWriter] = None
+        self._own: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin to read."""
+        # A socket of its own, because asyncio closes it.
+        self._reader, self._writer = await asyncio.open_connection(sock=self.process.socket.dup())
+        loop = asyncio.get_running_loop()
+        self._own = [loop.create_task(self._read()), loop.create_task(self._watch())]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this process is a fork of the one that the server belongs to."""
+        return os.getpid() != self._pid
+
+    def check_process(self) -> None:
+        """Refuse a process that was forked: it has neither the loop nor the right to the connection."""
+        if self.is_foreign:
+            raise EasimError(
+                f"this server belongs to the process {self._pid}, and this one was forked from it",
+                kind="state",
+                advice="make a Server in each process, or start processes with the method 'spawn'",
+            )
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method; parameters that are None are omitted."""
+        self.check_process()
+        if self.failure is not None:
+            raise self.failure
+        assert self._writer is not None
+        number, line = self._wire.request(method, {key: value for key, value in params.items() if value is not None})
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        if not self._waiting:
+            self._heard = loop.time()
+        self._waiting[number] = future
+        self._writer.write(line)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._cancel([number])
+            raise
+
+    async def close(self) -> None:
+        """End the connection, and the server if it is this process's."""
+        if self.is_foreign:
+            return
+        # Otherwise the server would first wait for what nobody waits for any longer.
+        self._cancel(list(self._waiting))
+        self._fail(EasimError("the server was closed", kind="gone"))
+        tasks = [*self._own, *self.tasks]
+        current = asyncio.current_task()
+        for task in tasks:
+            if task is not current:
+                task.cancel()
+        await asyncio.gather(*(task for task in tasks if task is not current), return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()
+        await asyncio.get_running_loop().run_in_executor(None, self.process.close)
+
+    def _cancel(self, numbers: list[int]) -> None:
+        if self.failure is None and self._writer is not None and not self._writer.is_closing():
+            for number in numbers:
+                _, line = self._wire.request("client.cancel", {"request": number})
+                self._writer.write(line)
+
+    # Notices
+
+    def listen(self, kind: str, name: str, listener: Listener) -> None:
+        """Pass the notices about an object to ``listener``, starting with those already received."""
+        key = (kind, name)
+        self._listeners[key] = listener
+        for params in self._early.pop(key, ()):
+            listener(params)
+
+    def forget(self, kind: str, name: str) -> None:
+        """Pass no further notices about an object."""
+        self._listeners.pop((kind, name), None)
+
+    def _take(self, message: Union[Answer, Notice]) -> None:
+        if isinstance(message, Answer):
+            self._answer(message)
+            return
+        params = message.params
+        if message.method == "dropped":
+            self.dropped += int(params.get("count", 0))
+        kinds = {"app": ("app",), "session": ("session", "accessory")}.get(message.method, ())
+        keys = [(kind, str(params[kind])) for kind in kinds if kind in params]
+        for key in keys:
+            listener = self._listeners.get(key)
+            if listener is not None:
+                listener(params)
+                return
+        if keys:
+            self._early.setdefault(keys[0], []).append(params)
+            if len(self._early) > self.MOST_EARLY:
+                lost = self._early.pop(next(iter(self._early)))
+                # Nobody misses the last news of a session that was closed.
+                self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
+
+    def _answer(self, answer: Answer) -> None:
+        if answer.number is None:
+            # The server could not read a line, so it does not know which request that was.
+            waiting, self._waiting = self._waiting, {}
+            for future in waiting.values():
+                if not future.done():
+                    future.set_exception(answer.error or EasimError("the server answered nothing", kind="program"))
+            return
+        found = self._waiting.pop(answer.number, None)
+        if found is None or found.done():
+            return
+        if answer.error is not None:
+            found.set_exception(answer.error)
+        else:
+            found.set_result(answer.result or {})
+
+    # The server's silence
+
+    async def _read(self) -> None:
+        assert self._reader is not None
+        loop = asyncio.get_running_loop()
+        failure: Optional[EasimError] = None
+        try:
+            while data := await self._reader.read(1 << 18):
+                self._heard = loop.time()
+                for message in self._wire.receive(data):
+                    self._take(message)
+        except EasimError as error:
+            failure = error
+        except OSError:
+            pass
+        if failure is None:
+            failure = await loop.run_in_executor(None, self.process.explanation)
+        self._fail(failure)
+
+    async def _watch(self) -> None:
+        assert self._writer is not None
+        loop = asyncio.get_running_loop()
+        asked = 0.0
+        while self.failure is None:
+            await asyncio.sleep(self.patience / 4)
+            silence = loop.time() - self._heard if self._waiting else 0.0
+            if silence >= 2 * self.patience:
+                self._fail(
+                    ProgramError(
+                        f"{self.process.name} has not answered for {silence:.0f} s",
+                        kind="program",
+                        advice="it was stopped, or its machine is not reachable",
+                    )
+                )
+            elif silence >= self.patience and asked <= self._heard:
+                asked = loop.time()
+                _, line = self._wire.request("server.info", {})
+                self._writer.write(line)
+
+    def _fail(self, failure: EasimError) -> None:
+        self.failure = self.failure or failure
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(failure)
