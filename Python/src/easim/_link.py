@@ -11,7 +11,7 @@ from ._wire import Answer, Notice, Wire
 from .errors import EasimError, ProgramError
 
 PATIENCE = 30.0
-"""A server that has said nothing for so many seconds is asked whether it is there; after twice as many it is given up."""
+"""A server that said nothing for so many seconds is asked whether it is there; after twice as many it is given up."""
 
 Listener = Callable[[dict[str, Any]], None]
 
