@@ -1,18 +1,18 @@
 import CBuild
 
-/// Which easim this is: what `easim --version` prints, and what to name in a report of a bug.
+/// The version of easim: what `easim --version` prints, and what to name in a bug report.
 enum Version {
-  /// The newest heading of CHANGELOG.md, as a test sees to.
+  /// The newest heading in CHANGELOG.md, which a test compares.
   static let current = "0.1.0"
 
-  /// The commit that was built, such as `1a2b3c4d5e6f`, with `-changed` after it when files differed from it; nil when
-  /// the build was not told.
+  /// The commit that was built, such as `1a2b3c4d5e6f`, followed by `-changed` if files differed from it; nil if the
+  /// build did not receive it.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The day of that commit, as `2026-11-22`; nil when the build was not told.
+  /// The date of that commit, such as `2026-11-22`; nil if the build did not receive it.
   static var date: String? { text(easim_build_date()) }
 
-  /// One line: the version, the commit and its day.
+  /// One line: the version, the commit and its date.
   static var line: String {
     let origin = [commit.map { "commit \($0)" }, date].compactMap(\.self)
     return "easim \(current) (\(origin.isEmpty ? "commit and date unknown" : origin.joined(separator: ", ")))"
@@ -23,6 +23,6 @@ enum Version {
     return text.isEmpty ? nil : text
   }
 
-  /// As reports name it: with the commit, where it is known.
+  /// The name used in reports: with the commit, if it is known.
   static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

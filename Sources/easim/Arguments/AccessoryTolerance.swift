@@ -3,11 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Which mistakes of an accessory a host command accepts: `--auth`, `--identification` and `--first-write-delay`.
+/// Which mistakes of an accessory a host command tolerates: `--auth`, `--identification` and `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
   /// The values of `--identification`.
   enum IdentificationRules: String, CaseIterable, Sendable {
-    /// What Apple devices were seen to refuse is refused.
+    /// Whatever Apple devices were seen to refuse is refused.
     case strict
     /// Only an identification that cannot be used is refused; everything else is a warning.
     case lenient
@@ -23,7 +23,7 @@ struct AccessoryTolerance: Sendable {
     settings.peer.judge = identification == .lenient ? .lenient : .strict
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // The missing answer should end the command, not its own time limit a moment earlier.
+    // The missing answer should end the command, rather than its own time limit a moment earlier.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))

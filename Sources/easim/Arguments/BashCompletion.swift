@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The bash completion of easim, made from the command table: it offers what the parser accepts.
+/// The bash completion of easim, generated from the command table: it offers what the parser accepts.
 ///
 /// ``WordCompletion`` decides what is offered for a value or an operand.
 ///
@@ -58,7 +58,7 @@ enum BashCompletion {
   }
 }
 
-// MARK: - The parts that are the same whatever the table says
+// MARK: - The parts that do not depend on the table
 
 extension BashCompletion {
   private static let reading = #"""

@@ -6,13 +6,14 @@ struct CommandLineReader<Options: CommandOptions> {
   private var asksForHelp = false
   private var words: [String] = []
 
-  /// The options; nil when help is asked for. What the command does not know is an error with the nearest right word.
+  /// The options; nil if the user asks for help. A word that the command does not know is an error with the nearest
+  /// valid word.
   static func read(_ words: [String]) throws -> Options? {
     let reader = try CommandLineReader(words)
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Sorts the words; their values are read afterwards.
+  /// Sorts the words; their values are read later.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -53,18 +54,18 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// Options that had other names.
+  /// Options that used to have other names.
   private static var renamed: [String: String] {
     ["--judge": "--identification", "--settle": "--first-write-delay", "--patience": "--handshake-timeout"]
   }
 
-  /// The option that was meant, or the commands that have this one.
+  /// The option that was probably meant, or the commands that have this option.
   private func hint(for name: String) -> String {
     if let renamed = Self.renamed[name] { return ": it is now \(renamed)" }
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
-    // A whole option of another command is no unfinished one of this.
+    // A complete option of another command does not count as an abbreviation here.
     guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
     return ": it is an option of \(others.joined(separator: ", "))"
   }

@@ -17,17 +17,18 @@ import AccessoryFormats
 /// }
 /// ```
 ///
-/// The parser, help with the defaults, and completion come from it. Rules between options are ``rules``.
+/// The parser, help with the defaults, and completion are derived from it. Rules that involve several options are
+/// ``rules``.
 protocol CommandOptions: Sendable {
   /// The defaults.
   init()
-  /// What several commands understand; each lists those that it takes.
+  /// The options that several commands share; each command lists those that it takes.
   var shared: SharedOptions { get set }
   /// The words without an option, in order.
   static var operands: [Operand<Self>] { get }
   /// The options, in the order of help.
   static var options: [Option<Self>] { get }
-  /// What options have to do with each other.
+  /// The rules that involve several options.
   static var rules: [OptionRule] { get }
 }
 
@@ -35,9 +36,9 @@ extension CommandOptions {
   static var operands: [Operand<Self>] { [] }
   static var rules: [OptionRule] { [] }
 
-  /// The operands without the type they belong to.
+  /// The operands, with their type erased.
   static var operandSpecs: [OperandSpec] { operands.map(\.spec) }
-  /// The options without the type they belong to.
+  /// The options, with their type erased.
   static var optionSpecs: [OptionSpec] { options.map(\.spec) }
 
   /// Mistakes in the description itself.
@@ -55,7 +56,7 @@ extension CommandOptions {
 struct Option<Root: CommandOptions>: Sendable {
   /// The option as help and completion see it.
   var spec: OptionSpec
-  /// Takes the value; an option without one gets an empty text.
+  /// Takes the value; an option without a value receives an empty text.
   let take: @Sendable (String, inout Root) throws -> Void
 
   /// An option without a value.
@@ -67,8 +68,8 @@ struct Option<Root: CommandOptions>: Sendable {
   /// An option with a value.
   ///
   /// - Parameters:
-  ///   - placeholder: the name of the value in help, where the format has none.
-  ///   - standard: the default in help, where it is not the property's.
+  ///   - placeholder: the name of the value in help, if the format has none.
+  ///   - standard: the default in help, if it differs from the property's.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String, standard: String? = nil
@@ -90,8 +91,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// An option with its own reader. An `OptionError` is about the value, any other error about the whole command
-  /// line.
+  /// An option with its own reader. An `OptionError` concerns the value, any other error the whole command line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -100,7 +100,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in try read(&root[keyPath: path], word) }
   }
 
-  /// The same with another line of help.
+  /// The same with a different line of help.
   func described(_ summary: String) -> Option {
     var option = self
     option.spec.summary = summary
@@ -114,7 +114,7 @@ struct Option<Root: CommandOptions>: Sendable {
     return option
   }
 
-  /// The same with another default in help.
+  /// The same with a different default in help.
   func standard(_ text: String?) -> Option {
     var option = self
     option.spec.standard = text
@@ -128,7 +128,7 @@ struct Operand<Root: CommandOptions>: Sendable {
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// A word that must be there. Completion offers the words that the format knows, or `offered`.
+  /// A required word. Completion offers the words that the format knows, or `offered`.
   init<Value>(
     _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
   ) {
@@ -137,7 +137,7 @@ struct Operand<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// A word that may be left out.
+  /// An optional word.
   init<Value>(optional placeholder: String, _ path: Property<Root, Value>, _ format: Format<Value>) {
     self.init(placeholder: "[\(placeholder)]", 0...1, path) { $0 = try format.read(word: $1) }
   }
@@ -149,8 +149,7 @@ struct Operand<Root: CommandOptions>: Sendable {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Operands with their own reader. An `OptionError` is about the word, any other error about the whole command
-  /// line.
+  /// Operands with their own reader. An `OptionError` concerns the word, any other error the whole command line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -160,14 +159,14 @@ struct Operand<Root: CommandOptions>: Sendable {
   }
 }
 
-/// What options have to do with each other.
+/// The rules that involve several options.
 enum OptionRule: Sendable {
-  /// At most one of these, for that reason.
+  /// At most one of these, for this reason.
   case exclusive([String], because: String? = nil)
   /// The first only together with the second.
   case needs(String, String)
 
-  /// The options that it is about.
+  /// The options that the rule is about.
   var names: [String] {
     switch self {
     case .exclusive(let names, _): names
@@ -175,7 +174,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// What is wrong with a command line; nil when it is correct.
+  /// What is wrong with a command line; nil if it is correct.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -189,7 +188,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The words, where nothing else is accepted.
+  /// The words, if nothing else is accepted.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

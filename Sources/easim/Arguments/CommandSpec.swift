@@ -1,7 +1,7 @@
 /// One command of easim as data. The parser, `--help` and completion all use this table.
 ///
-/// Options and details are computed each time they are needed. Building them for all commands takes longer than most
-/// commands run, because some list the names of profiles, faults and control methods.
+/// Options and details are computed each time they are needed. Building them for all commands would take longer than
+/// most commands run, because some list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   /// The word after `easim`.
   let name: String
@@ -9,7 +9,7 @@ struct CommandSpec: Sendable {
   let summary: String
   /// The text of `--help` below the usage line.
   var details: String { makeDetails() }
-  /// Commands that work as printed.
+  /// Example commands that work as printed.
   let examples: [String]
   /// The operands: words without an option.
   var operands: [OperandSpec] { optionsType.operandSpecs }
@@ -17,7 +17,7 @@ struct CommandSpec: Sendable {
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
   /// Mistakes in the description itself.
   var flaws: [String] { optionsType.flaws }
-  /// Reads the words and runs the command; nil when they ask for help.
+  /// Reads the words and runs the command; nil if they ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
   private let makeDetails: @Sendable () -> String
@@ -38,7 +38,7 @@ struct CommandSpec: Sendable {
     }
   }
 
-  /// Whether the command has an option of this name.
+  /// Whether the command has an option with this name.
   func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 }
 
@@ -48,17 +48,17 @@ struct OptionSpec: Sendable {
   let name: String
   /// A short form: "-h".
   var short: String?
-  /// The placeholder of its value in `--help`; nil when it takes no value.
+  /// The placeholder of the value in `--help`; nil if the option takes no value.
   var value: String?
   /// One line.
   var summary: String
   /// The default value, as a user would type it.
   var standard: String?
-  /// The accepted values, for completion; empty when others are accepted too.
+  /// The accepted values, for completion; empty if others are accepted, too.
   var choices: [String] = []
-  /// Whether it may be given more than once.
+  /// Whether the option may be given more than once.
   var isRepeatable = false
-  /// The heading above it in help; nil for the one of the option before it.
+  /// The heading above the option in help; nil means the heading of the option before it.
   var group: String?
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
@@ -66,10 +66,10 @@ struct OptionSpec: Sendable {
 
 /// An operand as help and completion see it.
 struct OperandSpec: Sendable {
-  /// As the usage line has it: "PROFILE…", "[ADDR]".
+  /// As shown in the usage line: "PROFILE…", "[ADDR]".
   let placeholder: String
-  /// How many words it may be.
+  /// How many words the operand may consist of.
   let count: ClosedRange<Int>
-  /// The accepted words; empty when any is.
+  /// The accepted words; empty if any word is accepted.
   var choices: [String] = []
 }

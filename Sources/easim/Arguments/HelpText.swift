@@ -1,4 +1,4 @@
-/// The text of `--help`, made from the command table.
+/// The text of `--help`, generated from the command table.
 enum HelpText {
   /// What easim is, in one sentence.
   static let purpose =

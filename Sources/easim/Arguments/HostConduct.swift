@@ -5,7 +5,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command tells accessories and keeps of them: `--device-profile` and `--save-files`.
+/// What a host command tells accessories and stores from them: `--device-profile` and `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
@@ -30,10 +30,10 @@ struct HostConduct: Sendable {
     return bytes
   }
 
-  /// An accessory gets all of it at once.
+  /// An accessory receives all of it at once.
   private static let artworkLimit = 1 << 20
 
-  /// What keeps files, where that is wanted.
+  /// Stores files, if that is wanted.
   func keeper(_ console: Console) throws -> FileTransfers.Keeper {
     guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
     let files = try SavedFiles(in: folder)
@@ -48,9 +48,9 @@ struct HostConduct: Sendable {
   }
 }
 
-/// The folder of `--save-files`. The names are easim's own, and no file that is there is overwritten.
+/// The folder of `--save-files`. The names are easim's own, and no existing file is overwritten.
 final class SavedFiles {
-  /// The most files and bytes of one run; the other end decides how many come.
+  /// The maximum number of files and bytes in one run; the other end decides how many arrive.
   static let countLimit = 1_000
   static let byteLimit = 1 << 30
 
@@ -61,18 +61,18 @@ final class SavedFiles {
   private var count = 0
   private var bytes = 0
 
-  /// The folder is made where it is missing.
+  /// The folder is created if it is missing.
   init(
     in folder: String, countLimit: Int = SavedFiles.countLimit, byteLimit: Int = SavedFiles.byteLimit
   ) throws(UsageError) {
     (self.folder, self.countLimit, self.byteLimit) = (folder, countLimit, byteLimit)
     if mkdir(folder, 0o755) == 0 { return }
-    // The slash refuses what is not a folder.
+    // The slash makes the system refuse anything that is not a folder.
     guard errno != EEXIST || access(folder + "/.", W_OK | X_OK) != 0 else { return }
     throw UsageError("--save-files \(folder): \(String(cString: strerror(errno)))")
   }
 
-  /// Writes a file, whole or not at all; its path.
+  /// Writes a file, completely or not at all; returns its path.
   func save(_ contents: [UInt8]) throws(SavingError) -> String {
     guard count < countLimit, bytes + contents.count <= byteLimit else { throw .limit }
     do throws(SystemError) {
@@ -87,7 +87,7 @@ final class SavedFiles {
     } catch { throw .system(error) }
   }
 
-  /// Makes an empty file whose name nothing has.
+  /// Creates an empty file with an unused name.
   private func reserve(_ ending: String) throws(SystemError) -> String {
     while true {
       let path = "\(folder)/file-\("\(next)".zeroPadded(to: 4))\(ending)"

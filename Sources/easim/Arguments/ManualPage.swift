@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The manual pages of easim in roff, made from the command table: easim(1), and easim-run(1) and so on.
+/// The manual pages of easim in roff, generated from the command table: easim(1), and easim-run(1) and so on.
 enum ManualPage {
   /// easim(1).
   static func overview(_ commands: [CommandSpec]) -> String {
@@ -63,7 +63,7 @@ enum ManualPage {
     return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
-  /// Paragraphs are filled, and what is laid out in columns or indented stays as it is.
+  /// Paragraphs are filled; text laid out in columns or indented stays unchanged.
   private static func paragraphs(_ text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.split(separator: "").map { paragraph in
@@ -77,12 +77,13 @@ enum ManualPage {
     ".nf\n\(lines.map(line).joined(separator: "\n"))\n.fi"
   }
 
-  /// A line of text, which must not be taken for a request.
+  /// A line of text, which must not be interpreted as a request.
   private static func line(_ text: String) -> String {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Text as roff shows it, character by character: a dash that can be copied, and no quotes that turn into others.
+  /// Text that roff shows character by character: with dashes that can be copied, and quotes that do not turn into
+  /// others.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

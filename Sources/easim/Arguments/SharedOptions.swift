@@ -5,7 +5,7 @@ import AccessoryProfiles
 import AccessoryRuns
 import Glibc
 
-/// What several commands understand. Each lists those that it takes among its options.
+/// The options that several commands share. Each command lists those that it takes.
 struct SharedOptions: Sendable {
   /// `--json`.
   var isJSON = false
@@ -15,11 +15,11 @@ struct SharedOptions: Sendable {
   var timeout = Duration.seconds(10)
   /// `--transcript`: a path, or `-` for stderr.
   var transcript: String?
-  /// `--bytes`: how many bytes of each payload are in the transcript.
+  /// `--bytes`: how many bytes of each payload the transcript shows.
   var transcriptBytes: Int?
   /// `--capture`: a path, or `-` for stdout.
   var capture: String?
-  /// `--fault`, in the order in which they were given.
+  /// `--fault`, in the order given.
   var faults: [Fault] = []
   /// `--allow-remote`.
   var allowsRemote = false
@@ -115,7 +115,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// ``RunOutput`` chooses, where there is none.
+  /// ``RunOutput`` chooses, if there is none.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)
@@ -123,7 +123,7 @@ extension Option {
     .standard("from the job's environment")
   }
 
-  /// Commands whose result is that something was compared.
+  /// Commands whose result is a comparison.
   static var allowEmpty: Option {
     Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 even if there was nothing to compare")
   }
@@ -182,7 +182,7 @@ extension Option {
     ).standard(nil)
   }
 
-  /// How long a command that compares bytes looks for more than it expected.
+  /// How long a command that compares bytes watches for more than it expected.
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
@@ -227,14 +227,14 @@ extension Address {
   /// The standard local directory, which commands use when no address is given.
   static let standardLocal = Address.local(directory: nil, serial: nil)
 
-  /// Reads an address of the command line.
+  /// Reads an address from the command line.
   init(typed text: String) throws(UsageError) {
     do { try self.init(parsing: text) } catch { throw UsageError("\(error)") }
   }
 }
 
 extension [Address] {
-  /// These, or the standard local directory when there is none.
+  /// These addresses, or the standard local directory if there are none.
   var orStandardLocal: [Address] { isEmpty ? [.standardLocal] : self }
 }
 

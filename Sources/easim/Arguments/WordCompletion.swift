@@ -1,5 +1,5 @@
-/// What a shell offers for one word of the command line. The scripts for bash, zsh and fish ask this, so that they offer
-/// the same.
+/// What a shell offers for one word of the command line. The scripts for bash, zsh and fish all use this, so that they
+/// offer the same.
 enum WordCompletion: Equatable {
   /// Nothing is known about the word.
   case nothing
@@ -12,8 +12,8 @@ enum WordCompletion: Equatable {
   /// The beginning of an address, or the address of a local accessory.
   case address
 
-  /// From the name that help gives the value: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an address, `COMMAND`
-  /// a command, and lower-case words with bars between them are the words themselves.
+  /// Derived from the value's name in help: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an address, `COMMAND`
+  /// a command, and lower-case words separated by bars are the words themselves.
   init(_ placeholder: String, choices: [String]) {
     let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
     let literal = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
@@ -70,7 +70,7 @@ extension CommandSpec {
     valueCompletions.map { "    \"\(name) \($0)\") \($1.call); return ;;" }
   }
 
-  /// The case for an operand; `isFirst` is the shell's test for the first.
+  /// The case for an operand; `isFirst` is the shell's test for the first one.
   func operandCase(isFirst: String) -> String? {
     guard let (first, others) = operandCompletions else { return nil }
     guard first != others else { return "    \(name)) \(first.call) ;;" }

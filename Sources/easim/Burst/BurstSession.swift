@@ -17,7 +17,7 @@ final class BurstSession {
   private let bar: ProgressBar
   private var door: HTTPDoor?
   private var lastBytes = 0
-  /// The plan of the accessories of all shards.
+  /// The plan for the accessories of all shards.
   var wholePlan: BurstPlan
   private var start: (planned: Int, clock: MachineClock)?
 
@@ -35,7 +35,7 @@ final class BurstSession {
     runner = BurstRunner(plan, on: runtime.loop, report: show)
     let cables = CableOptions(shared, on: runtime.loop, report: show)
     for address in addresses {
-      // Each device has its own random numbers, and so its own connection IDs.
+      // Each device has its own random numbers, and therefore its own connection IDs.
       _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
@@ -50,7 +50,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects for users, since the rest is in the report; with --json, every event.
+  /// Prints connects and disconnects for users, because the rest is in the report; with --json, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -62,10 +62,10 @@ final class BurstSession {
     }
   }
 
-  /// Serves live metrics while the run lasts.
+  /// Serves live metrics for the duration of the run.
   func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
     guard case .tcp(let host, let port) = address else { return }
-    // Metrics need no token, and Prometheus has a user of its own.
+    // Metrics need no token, because Prometheus runs as a different user.
     var options = TransportOptions()
     (options.allowsRemote, options.allowsOtherUsers) = (shared.allowsRemote, true)
     let door = try HTTPDoor(

@@ -3,15 +3,15 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// The clock of this machine, read once beside that of the loop, and how far it may be off.
+/// This machine's clock, read at the same moment as the loop's, and its estimated error.
 struct MachineClock {
   private let instant: Instant
   /// The time, in microseconds since 1970.
   let microseconds: Int
-  /// How far it may be off, as the kernel knows from what synchronises the clock; nil when nothing does.
+  /// The maximum error, as the kernel estimates it from its time source; nil if nothing synchronises the clock.
   let error: Int?
 
-  /// Reads it, at this instant of the loop.
+  /// Reads the clock, at this instant of the loop.
   init(_ instant: Instant) {
     self.instant = instant
     var time = timespec()
@@ -26,7 +26,7 @@ struct MachineClock {
     max(0, microseconds + Int((other - instant).wholeNanoseconds / 1_000))
   }
 
-  /// What is known of its error.
+  /// What is known about the error of the clock.
   var text: String {
     guard let error else {
       return "nothing synchronises this machine's clock (no NTP), so other machines may begin at other times"

@@ -115,7 +115,7 @@ final class CheckSession {
   }
 
   private func exitCode(_ report: CheckReport, _ verdict: Verdict) -> ExitCode {
-    // A lost accessory has an exit code of its own only if nothing else failed.
+    // A lost accessory has its own exit code only if nothing else failed.
     if case .gone = report.ending, verdict.reasons.count == 1 { return .gone }
     return verdict.isPassed ? .done : .checkFailed
   }

@@ -2,14 +2,14 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// Prints a capture packet by packet while it is read, or what its links and sessions are.
+/// Prints a capture packet by packet while it is read, or a summary of its links and sessions.
 final class CaptureTeller {
   /// What to print.
   struct Wish {
     var isVerbose = false
-    /// Figures of each cable and direction, instead of packets.
+    /// Prints figures for each cable and direction, instead of packets.
     var wantsStatistics = false
-    /// Broken rules, instead of packets.
+    /// Prints broken rules, instead of packets.
     var checks = false
     /// A folder for the bytes of sessions, or `-` for lines of hex, instead of packets.
     var sessions: String?
@@ -74,7 +74,7 @@ final class CaptureTeller {
       return lines.forEach(print)
     }
     switch entry.event {
-    // What concerns the whole file belongs to every view of it.
+    // Problems with the whole file are shown in every view.
     case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
     default: break
     }
@@ -140,7 +140,7 @@ final class CaptureTeller {
       object.add("text", summary.text + found)
       console.out(object.text)
     } else if !console.hasNoReader {
-      // A reader that left saw what it wanted, and the rest was not decoded.
+      // If the reader has left, it saw what it wanted, and the rest was not decoded.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")

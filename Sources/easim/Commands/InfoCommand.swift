@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // Before it is unplugged; one that never offered a protocol is shown as it is.
+    // Before it is unplugged; an accessory that never offered a protocol is shown as it is.
     seen = onlooker.seen
   }
   if let seen {
@@ -100,7 +100,7 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// The accessory as one line of JSON, in the shape of a `connect` event with all that is known.
+  /// The accessory as one line of JSON, in the form of a `connect` event with everything that is known.
   fileprivate func listing(at time: Instant) -> String {
     var accessory = JSONObject()
     accessory.add("name", name)

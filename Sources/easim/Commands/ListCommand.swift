@@ -55,7 +55,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
   if console.isJSON {
     for accessory in found { console.out(accessory.listing) }
   } else {
-    // Those of each medium have columns of their own.
+    // The accessories of each medium have their own columns.
     for kind in Address.Kind.allCases {
       for line in TextTable.lines(AccessoryList.rows(found.filter { $0.address.kind == kind })) {
         console.out(String(line.dropFirst(2)))

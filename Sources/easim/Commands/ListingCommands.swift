@@ -67,7 +67,7 @@ private func show(_ format: OneOfShape, as key: String, _ options: ListingOption
 }
 
 extension RecordShape {
-  /// What it is, its example and its parameters.
+  /// A description, the example and the parameters.
   fileprivate func object(as key: String) -> JSONObject {
     var object = JSONObject()
     object.add("v", 1)

@@ -153,11 +153,11 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// Answers what BlueZ asks during a pairing: from the options, or by a question on the terminal.
+/// Answers BlueZ's questions during pairing: from the options, or by asking on the terminal.
 private final class PairingAnswers {
   /// What the user can do, in BlueZ's words.
   let capability: String
-  /// What was asked and could not be answered, with the option that answers it.
+  /// The question that could not be answered, with the option that answers it.
   private(set) var unanswered: String?
 
   private let options: PairOptions
@@ -227,7 +227,7 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Whether a user wants a line for the change: the signal moves all the time.
+  /// Whether users want to see the change: the signal strength varies all the time.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }
@@ -254,7 +254,7 @@ extension Console {
 }
 
 extension BluetoothError {
-  /// The exit code of a command that ends with it.
+  /// The exit code of a command that ends for this reason.
   fileprivate var exitCode: ExitCode {
     switch self {
     case .noLibrary, .noBus, .noService, .noAdapter, .adapterOff, .notPermitted, .notPaired, .outOfRange: .unreachable

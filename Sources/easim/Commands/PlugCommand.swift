@@ -45,7 +45,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Checked strictly, because this kernel gets every device that the server describes.
+  // Checked strictly, because this kernel receives every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -79,8 +79,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// The rules of the options. Of servers on this machine, only those of root and of the user who called sudo are
-  /// trusted, unless an option allows others.
+  /// The rules that follow from the options. Of servers on this machine, only those of root and of the user who called
+  /// sudo are trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
@@ -107,7 +107,7 @@ extension TrustedUsers {
 }
 
 extension PlugProblem {
-  /// What is wrong, with the option that lifts a refusal.
+  /// What is wrong, with the option that permits it.
   fileprivate var withOption: String {
     switch self {
     case .failed: description

@@ -67,7 +67,7 @@ private func list(_ console: Console) throws -> ExitCode {
   let names = Profiles.library.names
   let width = names.map(\.name.count).max() ?? 0
   for (name, isUsers) in names {
-    // A wrong profile of the user is listed with its first error instead of being left out.
+    // An invalid profile of the user is listed with its first error instead of being omitted.
     var summary: String
     do { summary = try Profiles.library.profile(name).summary } catch {
       summary = "cannot be used: \(error.problems[0])"
@@ -106,7 +106,7 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a file: with `--json` one line with its name, its text, and its contents as JSON.
+  /// Prints a file; with `--json`, one line with its name, its text, and its contents as JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     var object = JSONObject()
@@ -186,7 +186,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// The recording in a capture; nil when it is none, but perhaps a text from a log.
+/// The recording in a capture; nil if the file is not a capture, but perhaps a text from a log.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }
@@ -195,6 +195,6 @@ private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
 }
 
 extension OneOf<Behavior> {
-  /// Each kind of behavior by its name.
+  /// Each kind of behavior by name.
   fileprivate var starters: [(word: String, value: Behavior)] { examples.map { (name(of: $0), $0) } }
 }

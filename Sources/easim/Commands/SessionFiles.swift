@@ -5,13 +5,13 @@ import LinuxIO
 
 /// A folder with one file for each direction of each session of a capture.
 final class SessionFiles {
-  /// More are not written, so that a capture cannot use up the descriptors.
+  /// No more are written, so that a capture cannot use up the descriptors.
   private static let mostFiles = 512
 
   private let folder: String
   private var descriptors: [String: Int32] = [:]
 
-  /// Makes the folder if it is not there.
+  /// Creates the folder if it does not exist.
   init(in folder: String) throws {
     self.folder = folder
     guard mkdir(folder, 0o777) == 0 || errno == EEXIST else {

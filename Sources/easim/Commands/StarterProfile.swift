@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// A commented profile to start from: what `easim profile new NAME --behavior B` prints.
+/// A commented profile to start from: the output of `easim profile new NAME --behavior B`.
 enum StarterProfile {
-  /// The file of an accessory with this name and behavior.
+  /// The file for an accessory with this name and behavior.
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """
     // \(name): adapt it to your accessory, then run
@@ -17,11 +17,11 @@ enum StarterProfile {
         name: "\(name)",
         manufacturer: "Example Works",
         modelNumber: "EW-1",
-        // With {index}, several accessories of this profile have numbers of their own.
+        // {index} gives each accessory made from this profile a different number.
         serialNumber: "EW1-{index:04}",
         firmwareRevision: "1.0",
         hardwareRevision: "1.0",
-        // The protocols that apps declare in UISupportedExternalAccessoryProtocols.
+        // Apps declare these protocols in UISupportedExternalAccessoryProtocols.
         protocols: ["com.example.\(name)"],
       },
     \(lines(name, behavior))
@@ -30,7 +30,7 @@ enum StarterProfile {
     """
   }
 
-  /// The key `behavior`, with what it can say.
+  /// The key `behavior`, with its possible values.
   private static func lines(_ name: String, _ behavior: Behavior) -> String {
     switch behavior {
     case .echo:
@@ -40,17 +40,17 @@ enum StarterProfile {
       """
     case .sink:
       """
-        // Takes what it receives; with check, it must be the bytes 00, 01 … FF, 00 …
+        // Accepts and discards what it receives; with check, that must be the bytes 00, 01 … FF, 00 …
         behavior: { type: "sink", check: true },
       """
     case .source:
       """
-        // Talks by itself: 100 bytes ten times a second. Instead of a text: pattern: "counting" or "random".
+        // Sends by itself: 100 bytes ten times a second. Instead of a text: pattern: "counting" or "random".
         behavior: { type: "source", rate: 1000, chunk: 100, text: "tick\\r\\n" },
       """
     case .exec:
       """
-        // A program for each session: it reads what arrives, and what it prints is sent.
+        // Runs a program for each session: it reads what arrives, and its output is sent.
         behavior: { type: "exec", command: "cat", arguments: [] },
       """
     case .script:
@@ -59,19 +59,19 @@ enum StarterProfile {
           type: "script",
           // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, { frame: … }, or "any".
           framing: { delimiter: "\\r\\n" },
-          // The first rule that fits answers. Requests are written without the delimiter, answers with it.
+          // The first matching rule answers. Requests are written without the delimiter, answers with it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
-            // An answer that comes late.
+            // A delayed answer.
             { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
             // Bytes that are not text, in hex.
             { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
-            // A regular expression, and its groups in two answers, the second of them later.
+            // A regular expression, with its groups in two answers, the second of them delayed.
             { regex: "SET (\\\\w+)=(\\\\d+)", answers: ["OK\\r\\n", { after: "1s", send: "${1} IS ${2}\\r\\n" }] },
             // A request that is never answered.
             { request: "SILENCE" },
           ],
-          // The answer to everything else; without it there is none.
+          // The answer to everything else; without this line there is none.
           otherwise: "ERROR\\r\\n",
         },
       """

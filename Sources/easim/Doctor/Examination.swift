@@ -2,11 +2,11 @@
 struct Examination: Equatable {
   /// The result of a check.
   enum Finding: Equatable {
-    /// It works; the text is what was found.
+    /// It works; the text describes what was found.
     case works(String)
     /// It works less well than it could.
     case limited(String, remedy: String)
-    /// It does not work, and something that easim is for does not work without it.
+    /// It does not work, and without it some of easim's functions do not work.
     case fails(String, remedy: String)
   }
 
@@ -17,7 +17,7 @@ struct Examination: Equatable {
   /// The result.
   let finding: Finding
 
-  /// Whether nothing is missing.
+  /// Whether everything is available.
   var passed: Bool {
     if case .fails = finding { return false }
     return true

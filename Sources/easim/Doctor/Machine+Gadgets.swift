@@ -1,7 +1,7 @@
 import AccessoryUSB
 
-/// What it takes to show an accessory on this machine's own device port. A machine without one lacks nothing that it
-/// could have, so nothing here is more than a limit.
+/// What is needed to show an accessory on this machine's own device port. Most machines have none, so a missing one is
+/// never more than a limitation.
 extension Machine {
   static var devicePort: Examination {
     let names = GadgetSystem().controllerNames

@@ -7,9 +7,9 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// What this machine is asked by `easim doctor`. Every question is put by doing the thing, once, and undoing it.
+/// What `easim doctor` examines on this machine. Every check performs the actual operation once, and undoes it.
 enum Machine {
-  /// All questions, in the order in which they are answered.
+  /// All checks, in the order in which they run.
   static func examine() -> [Examination] {
     [
       kernel, local, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
@@ -185,7 +185,7 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // An adapter on USB that has no interface needs its driver; without an adapter the command does no harm.
+      // A USB adapter without an interface needs its driver; without an adapter the command does no harm.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }

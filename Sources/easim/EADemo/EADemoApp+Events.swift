@@ -1,31 +1,31 @@
 import AccessoryCore
 import AccessoryHost
 
-/// What goes into ``EADemoApp``, and what comes out.
+/// The input and output of ``EADemoApp``.
 extension EADemoApp {
-  /// What a command waits for.
+  /// What a command is waiting for.
   enum Waiting: Equatable {
-    /// A protocol to open a session on.
+    /// A protocol for a session.
     case opening(protocolName: String?, number: Int?)
-    /// All bytes to be sent.
+    /// All bytes to have been sent.
     case sending(Int)
     /// The next repetition.
     case pausing
     /// A reply.
     case reading(ReplyCollector, ReplyRule)
-    /// The session to be over.
+    /// The session to have ended.
     case closing
-    /// What the line says.
+    /// The instruction on the line.
     case asked(EADemoWait)
   }
 
-  /// What happens from outside.
+  /// External events.
   enum Event: Equatable {
     case appeared(PublishedAccessory)
     case disappeared(PublishedAccessory)
     case opened(PublishedAccessory, protocolName: String)
     case refused(String)
-    /// Of the session with this number, or of the current one.
+    /// About the session with this number, or the current one.
     case sent(Int, session: Int? = nil)
     case received([UInt8], session: Int? = nil)
     case ended(String, session: Int? = nil)

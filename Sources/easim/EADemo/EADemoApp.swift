@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its screen: knows the connected accessories and the sessions, decides what a command does, and
-/// reports events as lines. ``EADemoScreen`` draws it; with a pipe, the lines are printed.
+/// EADemo without its screen: knows the connected accessories and the sessions, decides what commands do, and reports
+/// events as lines. ``EADemoScreen`` draws it; with a pipe, the lines are printed.
 ///
-/// States: with any number of open sessions, one of which is the current one, which commands are about. A command can also be
-/// `waiting`; then no other one is taken but those that end the waiting, and after the deadline it has failed.
+/// States: any number of sessions are open, and commands apply to the current one. A command can also be `waiting`;
+/// then only commands that end the waiting are accepted, and after the deadline the command has failed.
 ///
 /// Invariants: the bytes of a session are counted from its opening to its end; the first failure decides the exit code.
 struct EADemoApp: Equatable {
@@ -16,11 +16,11 @@ struct EADemoApp: Equatable {
     let times: Int
     let interval: Duration
     var done = 0
-    /// When the next one begins.
+    /// When the next repetition begins.
     var next: Instant
   }
 
-  /// The most sessions at a time.
+  /// The maximum number of simultaneous sessions.
   static let mostSessions = 100
 
   /// Where accessories are looked for, for messages.
@@ -37,10 +37,10 @@ struct EADemoApp: Equatable {
   private(set) var waiting: Waiting?
   /// When the waiting command fails.
   private var limit: Instant?
-  /// How the first thing failed that did.
+  /// How the first failed command failed.
   private(set) var failure: ExitCode?
 
-  /// An app that sees nothing yet.
+  /// An app that does not see anything yet.
   init(lookingAt place: String, patience: Duration) {
     self.place = place
     self.patience = patience
@@ -49,7 +49,7 @@ struct EADemoApp: Equatable {
   /// The current session.
   var session: EADemoSession? { sessions.first { $0.number == current } }
 
-  /// When the waiting command fails, or goes on.
+  /// When the waiting command fails or continues.
   var deadline: Instant? {
     switch waiting {
     case .pausing: repetition?.next
@@ -66,7 +66,7 @@ struct EADemoApp: Equatable {
   /// Whether the next command has to wait.
   var isBusy: Bool { waiting != nil }
 
-  /// Whether a command may come now: while another waits, only what ends the waiting.
+  /// Whether a command is accepted now: while another waits, only one that ends the waiting is.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
@@ -91,7 +91,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // The device sends it; see `EADemoDriver`.
+    // The device sends this; see `EADemoDriver`.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -185,7 +185,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// How lines name a session: by its number once there were several.
+  /// How lines refer to a session: by its number once there have been several.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
@@ -199,7 +199,7 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// The file was written, or why not.
+  /// The file was written, or could not be, for this reason.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [say("\(count.counted("byte")) saved to \(path)")]
@@ -211,7 +211,7 @@ struct EADemoApp: Equatable {
     return readOn(now)
   }
 
-  /// Gives the reply that is waited for what has come.
+  /// Passes the bytes that have arrived to the awaited reply.
   private mutating func readOn(_ now: Instant) -> [Action] {
     guard case .reading(var collector, let rule) = waiting, let session else { return [] }
     let unread = Array(session.received.from(session.readCount))
@@ -333,7 +333,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Completes the waiting command when it waits for `what` and this is true.
+  /// Completes the waiting command if it is waiting for `what` and this is true.
   private mutating func settle(_ what: EADemoWait) -> [Action] {
     guard waiting == .asked(what) else { return [] }
     switch what {
@@ -354,7 +354,7 @@ struct EADemoApp: Equatable {
 
   // MARK: Time
 
-  /// The time of ``deadline`` has come.
+  /// Called at ``deadline``.
   mutating func handleTimeout(now: Instant) -> [Action] {
     guard let deadline, deadline <= now, let waiting else { return [] }
     if case .pausing = waiting, let repetition { return sendOnce(repetition.bytes, now) }

@@ -4,26 +4,26 @@ import AccessoryHost
 import AccessoryProfiles
 import IAP2
 
-/// A command of the console: a key of EADemo's screen, or a line of a pipe.
+/// A command of the console: a key on EADemo's screen, or a line from a pipe.
 enum EADemoCommand: Equatable {
   /// Print the connected accessories.
   case list
   /// Print everything about one accessory, by its number in the list.
   case show(Int)
-  /// Open a session: on the protocol that is named, or the only one; with the accessory of this number, or the only one
-  /// that offers it.
+  /// Open a session: for the named protocol, or the only one; with the accessory of this number, or the only one that
+  /// offers the protocol.
   case open(protocolName: String?, number: Int?)
   /// Send these bytes.
   case send([UInt8])
-  /// Send these bytes so many times, at this interval.
+  /// Send these bytes this many times, at this interval.
   case again(Int, every: Duration, [UInt8])
   /// Repeat no more.
   case stop
-  /// Print what came, as much as this says; until it is quiet when nothing is said.
+  /// Print what arrived, up to this extent; without one, wait until the session is quiet.
   case read(ReplyRule.Extent?)
   /// Compare the reply.
   case expect(ReplyRule)
-  /// Write what came to a file.
+  /// Write what arrived to a file.
   case save(String)
   /// Print the open sessions.
   case sessions
@@ -33,15 +33,15 @@ enum EADemoCommand: Equatable {
   case unplug
   /// Print the counters.
   case counters
-  /// Go on when something has come.
+  /// Continue when something has arrived.
   case wait(EADemoWait)
-  /// Send a control message, or change what the device answers with it.
+  /// Send a control message, or change the device's answer.
   case message(MessageID, [MessageRule.Element])
   /// Close the session.
   case close
   /// Leave the screen.
   case background
-  /// Come back to it.
+  /// Return to the foreground.
   case foreground
   /// Print the commands.
   case help
@@ -53,9 +53,9 @@ enum EADemoCommand: Equatable {
 enum EADemoWait: Equatable {
   /// An accessory that offers protocols.
   case connect
-  /// The last accessory to go.
+  /// The last accessory to leave.
   case disconnect
-  /// So many bytes received in the session in all.
+  /// A total of this many bytes received in the session.
   case received(Int)
 }
 
@@ -69,7 +69,7 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 }
 
 extension EADemoCommand {
-  /// What `help` prints: every command, and what it does; and what its name alone is.
+  /// The output of `help`: every command and its description, and the lines for commands without arguments.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),
@@ -105,7 +105,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // Everything after the one blank belongs to the text, including blanks at the end.
+      // Everything after the single blank belongs to the text, including trailing blanks.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
@@ -149,7 +149,7 @@ extension EADemoCommand {
     } catch { throw EADemoCommandError("\(error)") }
   }
 
-  /// `N [every TIME]`, for bytes; or with a command behind it that has the bytes.
+  /// `N [every TIME]`, for the bytes; or followed by a command that provides the bytes.
   static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(EADemoCommandError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out what ``EADemoApp`` decides, with a device's app: sessions, bytes, timers. Calls the front, screen or
+/// Carries out the decisions of ``EADemoApp`` with a device's app: sessions, bytes, timers. Calls the front: screen or
 /// pipe.
 final class EADemoDriver: AppHandler {
   /// The current state.
@@ -12,14 +12,14 @@ final class EADemoDriver: AppHandler {
   private(set) var isOver = false
   /// Receives lines to show.
   var say: (EADemoApp.Line) -> Void = { _ in }
-  /// Called after everything that changed ``app``.
+  /// Called after everything that has changed ``app``.
   var changed: () -> Void = {}
 
-  /// A session, and what is still to be sent on it.
+  /// A session, and what has not been sent in it yet.
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether bytes are being written: what follows from that is written by the same loop.
+    /// Whether bytes are being written: the same loop then also writes what follows from that.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 
@@ -51,7 +51,7 @@ final class EADemoDriver: AppHandler {
   /// Does a command.
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
-    // The device sends it, not the app.
+    // The device sends this, not the app.
     let count = device.say(id, parameters)
     execute([
       .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
@@ -144,7 +144,7 @@ final class EADemoDriver: AppHandler {
       if !bytes.isEmpty { handle(.received(bytes, session: number)) }
     case .writable: flush(number)
     case .ended(let end):
-      // It is calling now.
+      // The session is calling now.
       if let open = sessions.removeValue(forKey: number) {
         loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
       }

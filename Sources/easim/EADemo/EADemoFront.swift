@@ -16,7 +16,7 @@ protocol EADemoFront: AnyObject {
 }
 
 extension TimelineEvent {
-  /// What the user should see of the device besides the app's own events; nil for the rest.
+  /// What the user should see of the device besides the app's own events; nil for everything else.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
@@ -25,7 +25,7 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
-    // Its step was shown as it happened.
+    // This step was already shown when it happened.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
@@ -36,7 +36,7 @@ extension TimelineEvent {
   }
 }
 
-/// A pipe: one command per line in, one line or more per command out.
+/// A pipe: one command per line in, one or more lines per command out.
 final class EADemoPipeFront: EADemoFront {
   let isScripted = true
   private let console: Console
@@ -61,7 +61,7 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// The next line is for when nothing waits any more; in a later turn, because this one is inside a command.
+  /// The next line is read when nothing is waiting any more; in a later turn, because this one is inside a command.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -94,7 +94,7 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// A terminal: a screen, and keys.
+/// A terminal: a screen and keys.
 final class EADemoScreenFront: EADemoFront {
   /// As often as eyes can follow, however much happens.
   private static let drawingTime = Duration.milliseconds(20)
@@ -126,7 +126,7 @@ final class EADemoScreenFront: EADemoFront {
   }
 
   private func press(_ key: Key, _ driver: EADemoDriver) {
-    // A terminal that is gone, and Ctrl-D, end it as a pipe's end does.
+    // A terminal that is gone, or Ctrl-D, ends it like the end of a pipe.
     let command = key == .control("d") ? .quit : screen.press(key, driver.app)
     guard let command else { return }
     if driver.app.mayPerform(command) {

@@ -1,9 +1,9 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The words for accessories: the list, the details, and a line about one.
+/// The texts about accessories: the list, the details, and a line about one.
 enum EADemoList {
-  /// Every accessory with its number, or that there is none and where it was looked.
+  /// Every accessory with its number, or a message that none was found and where easim looked.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
@@ -26,7 +26,7 @@ enum EADemoList {
         ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
   }
 
-  /// Everything but the protocols.
+  /// Everything except the protocols.
   static func properties(_ accessory: PublishedAccessory) -> [String] {
     let fields = [
       ("name", accessory.name), ("manufacturer", accessory.manufacturer), ("model", accessory.modelNumber),
@@ -44,7 +44,7 @@ enum EADemoList {
     }
   }
 
-  /// Describes the connected accessories, none of which fits.
+  /// Describes the connected accessories, none of which matches.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -57,7 +57,7 @@ enum EADemoList {
 enum EADemoChoice: Equatable {
   /// These.
   case one(PublishedAccessory, String)
-  /// It is not there, and may come: with the next half of a flicker, or from elsewhere in a local directory.
+  /// It is not there, but may come: with the second half of a flicker, or from elsewhere in a local directory.
   case notYet
   /// The selection is wrong or incomplete; the text explains it.
   case wrong(String)

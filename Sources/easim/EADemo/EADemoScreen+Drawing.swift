@@ -18,7 +18,7 @@ extension EADemoScreen {
     var style = Style.plain
   }
 
-  /// The screen, no wider and no higher than the terminal.
+  /// The screen, no wider and no taller than the terminal.
   func rows(_ app: EADemoApp, width: Int, height: Int) -> [Row] {
     let bottom = footer(app).flatMap { row in
       let lines = row.style == .quiet ? Self.flowed(row.text, width) : Self.wrapped(row.text, width)
@@ -80,9 +80,9 @@ extension EADemoScreen {
     return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
   }
 
-  /// What came, as hex with ASCII beside it: the last rows, or those that were scrolled to.
+  /// Received bytes as hex and ASCII side by side: the last rows, or those scrolled to.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
-    // Two columns in front, three and a letter for each byte, and one between them.
+    // Two columns at the start, three and a letter for each byte, and one between them.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
     let lastRow = max(0, received.count - 1) / wide
     let firstRow = (received.first + wide - 1) / wide
@@ -127,7 +127,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Items with three blanks between them, in as many lines as they need.
+  /// Items separated by three blanks, on as many lines as they need.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -140,7 +140,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// A text in lines of so many columns, the second and every further one indented.
+  /// A text in lines of this many columns, with all but the first indented.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]
@@ -153,7 +153,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// As much of a text as fits into so many columns.
+  /// As much of a text as fits into this many columns.
   static func fit(_ text: String, _ width: Int) -> String {
     var used = 0
     var out = ""

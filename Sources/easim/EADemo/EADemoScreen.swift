@@ -1,6 +1,6 @@
 import AccessoryHost
 
-/// EADemo's three screens, by keys: the accessories, one accessory with its protocols, and the session.
+/// EADemo's three screens, operated by keys: the accessories, one accessory with its protocols, and the session.
 ///
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session
@@ -8,12 +8,12 @@ import AccessoryHost
 ///       └──────────────── the accessory goes ───────────────────┘
 /// ```
 ///
-/// A key becomes a command of ``EADemoApp`` or changes what is shown; the rest follows the state of ``EADemoApp``. Several
-/// sessions stay open while the other pages are shown; tab goes from one to the next.
+/// A key becomes a command of ``EADemoApp`` or changes what is shown; everything else follows the state of
+/// ``EADemoApp``. Several sessions stay open while the other pages are shown; tab switches between them.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
-    /// One, by its connection ID.
+    /// One accessory, by its connection ID.
     case accessory(Int)
     case session
   }
@@ -24,39 +24,39 @@ struct EADemoScreen: Equatable {
       /// A text with escapes.
       case string
       case hex
-      /// How often the last bytes are sent again, and how fast: `10 every 100ms`.
+      /// How many times, and how fast, the last bytes are sent again: `10 every 100ms`.
       case again
-      /// A file for everything that came.
+      /// A file for everything that was received.
       case save
     }
 
     var kind: Kind
     var text = ""
-    /// Which of the former texts is shown, from the latest; nil for none.
+    /// Which of the earlier texts is shown, counted from the latest; nil for none.
     var past: Int?
   }
 
-  /// So many former texts of prompts are kept.
+  /// How many earlier prompt texts are kept.
   static let historyLimit = 100
-  /// So many things that happened are kept for showing.
+  /// How many events are kept for display.
   static let newsLimit = 100
 
   private(set) var page = Page.accessories
   private(set) var prompt: Prompt?
-  /// Which line of the page is chosen.
+  /// Which line of the page is selected.
   private(set) var choice = 0
-  /// What happened, the latest last.
+  /// Events, the latest last.
   private(set) var news: [EADemoApp.Line] = []
-  /// How many rows of what came are below the rows that are shown.
+  /// How many rows of received bytes are below the visible rows.
   private(set) var scroll = 0
-  /// Former texts of prompts, the latest last.
+  /// Earlier texts of prompts, the latest last.
   private var history: [Prompt] = []
-  /// What was sent last.
+  /// The last text that was sent.
   private var lastSent: [UInt8]?
-  /// The session that is shown, or was last.
+  /// The session that is shown, or was shown last.
   private var shownSession: Int?
 
-  /// A key came; what it means for the app.
+  /// Handles a key; returns what it means for the app.
   mutating func press(_ key: Key, _ app: EADemoApp) -> EADemoCommand? {
     if key == .control("c") { return .quit }
     if prompt != nil { return type(key, app) }
@@ -103,7 +103,7 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  /// Shows an earlier text of the same kind of prompt, or a later one.
+  /// Shows an earlier or later text of the same kind of prompt.
   private mutating func recall(_ step: Int) {
     guard var typing = prompt else { return }
     let past = Array(history.filter { $0.kind == typing.kind }.reversed())
@@ -156,7 +156,7 @@ struct EADemoScreen: Equatable {
     return .open(protocolName: app.accessories[index].protocols[choice], number: index + 1)
   }
 
-  /// How many lines can be chosen.
+  /// How many lines can be selected.
   private func count(_ app: EADemoApp) -> Int {
     switch page {
     case .accessories: app.accessories.count
@@ -178,8 +178,8 @@ struct EADemoScreen: Equatable {
     if news.count > Self.newsLimit { news.removeFirst() }
   }
 
-  /// The app changed: EADemo goes back to its first screen when the accessory goes, and to the accessory when only the
-  /// session does.
+  /// The app changed: EADemo returns to its first screen when the accessory leaves, and to the accessory's screen when
+  /// only the session ends.
   mutating func follow(_ app: EADemoApp) {
     if let session = app.session {
       if session.number != shownSession { show(.session) }

@@ -1,18 +1,18 @@
 import AccessoryCore
 import AccessoryHost
 
-/// An open session of EADemo: its counters, what came, and what is expected back of it.
+/// An open session of EADemo: its counters, the received bytes, and the expected ones.
 struct EADemoSession: Equatable {
   /// From 1, in the order of opening.
   let number: Int
   let connectionID: Int
   let protocolName: String
-  /// Bytes that were to be sent, that were sent, and that came.
+  /// Bytes to be sent, bytes sent, and bytes received.
   private(set) var asked = 0
   private(set) var sent = 0
-  /// What came, from the first byte on or the last ``ReceivedBytes/limit``.
+  /// The received bytes, from the first one on or the last ``ReceivedBytes/limit``.
   private(set) var received = ReceivedBytes()
-  /// How many of the bytes that came were printed by `read` or taken by `expect`.
+  /// How many of the received bytes were printed by `read` or consumed by `expect`.
   var readCount = 0
   private var checks: [EchoCheck] = []
 
@@ -20,7 +20,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// `times` 10,000 bytes are sent, which an echo sends back behind everything before them.
+  /// `times` 10,000 bytes are sent, which an echo returns after everything before them.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -28,7 +28,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Takes bytes that came; the verdicts on patterns that are complete, or differ.
+  /// Takes received bytes; returns the verdicts on patterns that are complete or differ.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)
@@ -46,16 +46,16 @@ extension CountingPattern {
   static let usual = 10_000
 }
 
-/// Compares what comes back with the pattern that was sent.
+/// Compares the returned bytes with the pattern that was sent.
 struct EchoCheck: Equatable {
   enum Verdict: Equatable {
-    /// So many bytes came back as sent.
+    /// This many bytes came back as sent.
     case same(Int)
     /// The first wrong byte, counted from 0.
     case differs(at: Int, UInt8, expected: UInt8)
   }
 
-  /// Where it begins in what comes.
+  /// Where the pattern begins in the received bytes.
   let start: Int
   let unit: Int
   let times: Int
@@ -64,7 +64,7 @@ struct EchoCheck: Equatable {
 
   init(start: Int, unit: Int, times: Int) { (self.start, self.unit, self.times) = (start, unit, times) }
 
-  /// Takes the bytes that came at an offset.
+  /// Takes the bytes received at an offset.
   mutating func take(_ bytes: [UInt8], at offset: Int) -> Verdict? {
     guard !isOver, offset + bytes.count > start + done else { return nil }
     for byte in bytes.dropFirst(max(0, start + done - offset)) where done < unit * times {
@@ -93,12 +93,12 @@ extension EchoCheck.Verdict {
   }
 }
 
-/// The bytes of a session, of which the oldest are dropped beyond a limit.
+/// The bytes of a session; beyond a limit the oldest are dropped.
 struct ReceivedBytes: Equatable {
-  /// So many bytes are kept at least.
+  /// At least this many bytes are kept.
   static let limit = 8 << 20
 
-  /// The number of the first byte that is kept.
+  /// The index of the first byte that is kept.
   private(set) var first = 0
   private(set) var bytes: [UInt8] = []
 
@@ -113,6 +113,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// The bytes from a number on, as far as they are kept.
+  /// The bytes from an index on, as far as they are kept.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

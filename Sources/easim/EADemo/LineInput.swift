@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Stdin line by line, read only as fast as lines are wanted. Stdin is shared with whoever started this process, so it
-/// is not made non-blocking: it is read once, and only when the loop says that there is something.
+/// Stdin line by line, read only as fast as lines are requested. Stdin is shared with the process that started this
+/// one, so it is not made non-blocking: it is read once, and only when the loop reports that there is something.
 final class LineInput: DescriptorHandler {
-  /// A line that is longer is cut there, and its rest is the next line.
+  /// A longer line is cut there, and its rest becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void
@@ -13,13 +13,13 @@ final class LineInput: DescriptorHandler {
   private var isOver = false
   private var isWanted = false
 
-  /// Nothing is read before ``want()``. `onEvent` gets each line, and nil at the end.
+  /// Nothing is read before ``want()``. `onEvent` receives each line, and nil at the end.
   init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
     self.onEvent = onEvent
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
-  /// Asks for one line, or the end, which may come before this returns.
+  /// Requests one line, or the end, which may arrive before this returns.
   func want() {
     isWanted = true
     deliver()

@@ -76,7 +76,7 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
   return try interface.record(to: fifo, console)
 }
 
-/// An accessory of a running easim, as Wireshark sees it.
+/// An accessory of a running easim program, as Wireshark sees it.
 struct ExtcapInterface {
   /// `easim-PROCESS-ID`.
   let name: String
@@ -84,16 +84,17 @@ struct ExtcapInterface {
   private let display: String
   private let socket: String
 
-  /// The line of Wireshark's list.
+  /// The line in Wireshark's list.
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// What all running programs offer that use this local directory.
+  /// What all running programs that use this local directory offer.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
     return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
-  /// Connections to all running programs that use this local directory. The sockets of those that are gone are removed.
+  /// Connections to all running programs that use this local directory. The sockets of programs that are gone are
+  /// removed.
   static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
     local.sweep()
     return local.capturingProcesses.compactMap { process in
@@ -116,7 +117,7 @@ struct ExtcapInterface {
     return found
   }
 
-  /// Copies the capture until an end closes it.
+  /// Copies the capture until one end closes it.
   func record(to path: String, _ console: Console) throws -> ExitCode {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }
@@ -144,7 +145,7 @@ struct ExtcapInterface {
     }
   }
 
-  /// Writes all of it; the number of the error, if there is one.
+  /// Writes everything; returns the error number, if there is an error.
   private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {

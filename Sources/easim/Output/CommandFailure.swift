@@ -1,6 +1,6 @@
 /// The exit codes of easim.
 enum ExitCode: Int32, CaseIterable {
-  /// Done, and verified where there was something to verify.
+  /// Success; everything that was to be verified was correct.
   case done = 0
   /// A check failed.
   case checkFailed = 1
@@ -15,7 +15,7 @@ enum ExitCode: Int32, CaseIterable {
   /// The accessory was refused, or refused to work: authentication, identification, an unusable SYN, iAP1 only.
   case refused = 6
 
-  /// What the manual says about it.
+  /// The description in the manual.
   var meaning: String {
     switch self {
     case .done: "success, and every check passed"

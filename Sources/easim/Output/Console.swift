@@ -8,18 +8,18 @@ import Synchronization
 
 /// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
 ///
-/// A command that only prints writes directly and blocks while its reader is slow, as most programs do. After
-/// ``goLive(on:)`` a loop runs that must not block, so each file gets a thread (``OutputLane``):
+/// A command that only prints writes directly and blocks while its reader is slow, like most programs. After
+/// ``goLive(on:)``, a loop runs that must not block, so each file gets a thread (``OutputLane``):
 ///
 /// - Lines for stdout and stderr wait up to a limit. Beyond it the oldest are dropped, and a line in their place says how
 ///   many.
-/// - Lines of a transcript are never dropped. While too many wait, the cables pause (``TranscriptFile``).
+/// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes what is left, within a time limit.
 final class Console {
   /// How long ``finish()`` waits without progress: normally, and after a signal.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
-  /// The longest ``finish()`` takes after a signal, even with progress.
+  /// The maximum duration of ``finish()`` after a signal, even with progress.
   private static let timeAfterSignal = Duration.seconds(5)
 
   /// Whether stdout carries JSON lines instead of text.
@@ -31,7 +31,8 @@ final class Console {
   var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether everything that must be written, on stdout or to a file, was. If not, a command does not exit with 0.
+  /// Whether everything that had to be written, to stdout or to a file, was written. If not, a command does not exit
+  /// with 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not block; nil before ``goLive(on:)``.
   private(set) var loop: EpollLoop?
@@ -54,7 +55,7 @@ final class Console {
       // The reader has exited on purpose, so nothing that it wanted is lost.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
-        // The loop may be waiting for just that.
+        // The loop may be waiting for exactly this.
         loop.withLock { $0 }?.execute {}
         return
       }
@@ -66,7 +67,7 @@ final class Console {
       complain.withLock { $0 }?("easim: \(name): \(reason); the rest was not written")
     }
 
-    /// The line printed in place of dropped lines of stdout.
+    /// The line printed in place of dropped lines on stdout.
     func gapOnStdout(_ gap: LineQueue.Gap) -> String {
       let text = "\(gap.lines.counted("line was", "lines were")) dropped here, because stdout was not read"
       guard isJSON.load(ordering: .relaxed) else { return "easim: \(text)\n" }
@@ -98,39 +99,39 @@ final class Console {
     }
   }
 
-  // What complains holds the lane and the outlet of stderr, which hold it.
+  // The error handler retains the lane and the outlet of stderr, which retain it.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
 
-  /// A line of the result; a text that ends in a line end already is given with an empty `ending`.
+  /// A line of the result; a text that already ends in a line end is passed with an empty `ending`.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
   }
 
-  /// A line that stays below everything that is printed, where stderr is a terminal; nil for none. It is not wider than the
+  /// A line that stays below everything that is printed, if stderr is a terminal; nil for none. It is no wider than the
   /// terminal.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }
 
-  /// Draws the footer again, because the terminal has changed.
+  /// Redraws the footer, because the terminal has changed.
   func drawFooter() { draw("\r\u{1B}[2K\(footer ?? "")") }
 
   private func aboveFooter(_ text: String) -> String {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Bytes of the result as they are. Called when nothing else is left to do, because it waits for their reader.
+  /// Bytes of the result, unchanged. Called when nothing else is left to do, because this waits for their reader.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
   }
 
-  /// A line of progress or complaint.
+  /// A line of progress, or an error.
   func err(_ line: String) {
-    // Errors quote names that others chose.
+    // Errors quote names that others have chosen.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
@@ -139,7 +140,7 @@ final class Console {
     stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
   }
 
-  /// What is wrong, each line as `easim: …`, but those that are indented; and what to do about it.
+  /// An error, with each line printed as `easim: …` except indented ones, and what to do about it.
   func complain(_ text: String, advice: String? = nil) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     err(lines.map { $0.hasPrefix(" ") ? String($0) : "easim: \($0)" }.joined(separator: "\n"))
@@ -152,18 +153,18 @@ final class Console {
     place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
-  /// Are told every event: captures, for example.
+  /// Called with every event: captures, for example.
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Tells the witnesses of an event that is not shown.
+  /// Notifies the observers of an event that is not shown.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
 
-  /// An event, in the form asked for.
+  /// An event, in the requested form.
   func show(_ event: TimelineEvent) { show(event) { _ in } }
 
-  /// An event to which JSON adds more.
+  /// An event to which JSON adds further keys.
   func show(_ event: TimelineEvent, adding more: (inout JSONObject) -> Void) {
     witness(event)
     if case .message = event.kind, !showsMessages { return }
@@ -173,13 +174,13 @@ final class Console {
     out(object.text)
   }
 
-  /// An event as progress, on stderr: for commands whose result is something else.
+  /// An event as progress, on stderr, for commands whose result is something else.
   func showProgress(_ event: TimelineEvent) {
     witness(event)
     err(TimelineText.line(event, colors: false))
   }
 
-  /// What a command found out, in the form asked for.
+  /// What a command found out, in the requested form.
   func result(_ verdict: Verdict, _ text: String, at time: Instant) {
     show(TimelineEvent(time: time, side: .app, kind: .result(passed: verdict.isPassed, text))) {
       $0.add("verdict", verdict.word)
@@ -190,7 +191,7 @@ final class Console {
 
   // MARK: Files
 
-  /// From now on results go to stderr too, because stdout carries a file.
+  /// From now on results also go to stderr, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
   /// A file whose lines are never dropped. It stays open until the process exits; `name` is used in error messages.
@@ -212,12 +213,12 @@ final class Console {
 
   private var keepers: [LineKeeper] = []
 
-  /// Pauses cables while a file that must be complete does not keep up with what was added to it.
+  /// Pauses cables while a file that must be complete cannot keep up with what was added to it.
   func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
     switch room {
     case .some: return
     case .full: break
-    // Cables that are plugged in and out add something even while the gate is closed.
+    // Plugging cables in and out adds something even while the gate is closed.
     case .tooFull: return giveUp(file)
     }
     guard gate.isOpen, let loop else { return }
@@ -226,7 +227,7 @@ final class Console {
     file.lane.whenThereIsRoom { loop.execute { bound.value.open() } }
   }
 
-  /// Stops writing to a file that is not read, and reports it if lines are lost.
+  /// Stops writing to a file that is not being read, and reports it if lines are lost.
   private func giveUp(_ keeper: LineKeeper) {
     guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
     lose(keeper.outlet.name, "it was not read")
@@ -235,7 +236,7 @@ final class Console {
   /// Reports that a file is incomplete.
   func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
 
-  // MARK: From the loop to the end
+  // MARK: With a loop, up to the end
 
   /// From now on no output blocks the caller.
   func goLive(on loop: EpollLoop) {
@@ -244,7 +245,7 @@ final class Console {
     for entry in lanes { entry.lane.start() }
   }
 
-  /// Writes what is still waiting, within a time limit, and reports what is left unwritten.
+  /// Writes what is still waiting, within a time limit, and reports what remains unwritten.
   func finish() {
     guard loop != nil else { return }
     flush(lanes.map(\.lane))

@@ -1,9 +1,9 @@
 import AccessoryProfiles
 import Glibc
 
-/// A file that the user named, or stdin with `-`, read whole.
+/// A file that the user named, or stdin with `-`, read completely.
 enum InputFile {
-  /// Larger files are not read; no profile, capture or payload needs more.
+  /// Larger files are not read, because no profile, capture or payload needs more.
   static let sizeLimit = 256 << 20
 
   /// Reads a file of any size, part by part, until `take` returns false.
@@ -23,8 +23,8 @@ enum InputFile {
   /// How long a file that is not stdin may take.
   private static let patience = Duration.seconds(60)
 
-  /// `option` is named in complaints, where the path came with one. A signal that asks easim to stop ends the wait for a
-  /// file; stdin is waited for without a limit.
+  /// `option` is named in errors if the path was given with one. A signal that asks easim to stop ends the wait for a
+  /// file; the wait for stdin has no limit.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let isStandard = path == "-" || path == "/dev/stdin"
     let name = (option.map { "\($0) " } ?? "") + (isStandard ? "stdin" : path.isEmpty ? "''" : path)

@@ -1,6 +1,6 @@
-/// A key of a terminal, as far as EADemo has a use for it.
+/// A key of a terminal, as far as EADemo uses it.
 enum Key: Equatable {
-  /// What types a character.
+  /// A key that types a character.
   case character(Character)
   case enter
   case escape
@@ -17,9 +17,9 @@ enum Key: Equatable {
 
 /// Recognises keys in the bytes of a terminal.
 ///
-/// The escape key and the beginning of an arrow key's sequence are the same byte; only what follows tells them apart.
-/// So an escape at the end of the bytes is held, and counts as the key when ``finish()`` is called a moment later.
-/// Unknown keys are dropped.
+/// The escape key and the beginning of an arrow key's sequence are the same byte; only what follows distinguishes them.
+/// An escape at the end of the bytes is therefore held, and counts as the key when ``finish()`` is called a moment
+/// later. Unknown keys are dropped.
 struct KeyReader: Equatable {
   /// No key of any terminal is longer.
   private static let longestSequence = 16
@@ -28,7 +28,7 @@ struct KeyReader: Equatable {
   /// Whether something is held that only the passing of time can decide.
   var isHolding: Bool { !held.isEmpty }
 
-  /// The keys that are whole with these bytes.
+  /// The keys that these bytes complete.
   mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
     var keys: [Key] = []
     for byte in bytes {
@@ -41,7 +41,7 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Nothing followed: a held escape was the key.
+  /// Nothing followed, so a held escape was the key.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []

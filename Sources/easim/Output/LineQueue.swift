@@ -3,7 +3,7 @@ import AccessoryFormats
 
 /// A bounded queue of lines that are waiting to be written.
 ///
-/// It has three kinds of entries, which differ in what happens when the queue is full:
+/// It has three kinds of entries, which are treated differently when the queue is full:
 ///
 /// - `line`: the oldest lines are dropped and counted. The next ``take()`` returns the count, as a ``Gap``.
 /// - `kept`: never dropped. ``room`` tells the caller to stop adding for now.
@@ -37,7 +37,7 @@ struct LineQueue {
     case some
     /// The caller should stop adding.
     case full
-    /// The caller went on adding far beyond that.
+    /// The caller continued to add far beyond that.
     case tooFull
   }
 
@@ -46,15 +46,15 @@ struct LineQueue {
     case batch(Batch)
   }
 
-  /// PIPE_BUF: a pipe takes a write of this size whole or not at all, so a pipe that is never read again ends with a
-  /// whole line.
+  /// PIPE_BUF: a pipe accepts a write of this size completely or not at all, so a pipe that is never read again ends
+  /// with a complete line.
   static let batchLimit = 4_096
-  /// The most bytes of lines that wait. A single longer line is still taken.
+  /// The maximum number of bytes in waiting lines. A single longer line is still accepted.
   static let lineLimit = 4 << 20
-  /// The queue is full from this many bytes of kept lines on.
+  /// The queue counts as full from this many bytes of kept lines on.
   static let keptLimit = 1 << 20
-  /// The queue is overfull from this multiple of ``keptLimit`` on. Lines that were on their way when it became full
-  /// still fit.
+  /// The queue counts as overfull from this multiple of ``keptLimit`` on. Lines that were on their way when it became
+  /// full still fit.
   private static let tooMuch = 32
 
   private struct Entry {
@@ -82,7 +82,7 @@ struct LineQueue {
   /// How much room is left for kept lines.
   var room: Room { keptBytes < keptLimit ? .some : keptBytes < keptLimit * Self.tooMuch ? .full : .tooFull }
 
-  /// Whether a queue that was full has drained far enough to go on.
+  /// Whether a queue that was full has drained far enough to continue.
   var hasRoom: Bool { keptBytes <= keptLimit / 2 }
 
   mutating func add(_ text: String, _ kind: Kind, to target: Int, at time: Instant) {
@@ -91,7 +91,7 @@ struct LineQueue {
     add(bytes, lines: count, kind, to: target, at: time)
   }
 
-  /// The same for bytes, which count as so many lines.
+  /// The same for bytes, which count as this many lines.
   mutating func add(_ bytes: [UInt8], lines count: Int, _ kind: Kind, to target: Int, at time: Instant) {
     let batch = Batch(target: target, bytes: bytes, lines: count)
     if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,
@@ -154,7 +154,7 @@ struct LineQueue {
     return lines.popFirst()
   }
 
-  /// Removes everything for a target, and returns the number of lines, dropped ones included.
+  /// Removes everything for a target, and returns the number of lines, including dropped ones.
   mutating func removeAll(for target: Int) -> Int {
     var count = 0
     for gap in gaps where gap.target == target { count += gap.lines }

@@ -3,10 +3,10 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Libraries name no options, because other programs have none: here the command line adds its own to what they say.
+// Libraries name no options, because other programs have none; here the command line adds its own to their messages.
 
 extension Refusal {
-  /// What can be tried.
+  /// The possible remedies.
   var advice: String { advice(naming: \.option) }
 }
 
@@ -23,12 +23,12 @@ extension Refusal.Remedy {
 }
 
 extension TimelineEvent {
-  /// As `--json` has it.
+  /// In the form of `--json`.
   var printed: JSONObject { object(naming: \.option) }
 }
 
 extension RecordingError {
-  /// A sentence with the option.
+  /// A sentence that includes the option.
   var text: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record with --capture FILE instead"
@@ -39,7 +39,7 @@ extension RecordingError {
 }
 
 extension TransportError {
-  /// A sentence with the command.
+  /// A sentence that includes the command.
   var text: String {
     guard case .simulatorsOnly(let address) = self else { return description }
     let other = if case .usbip = address { "a host" } else { "the host at the other end of the cable" }

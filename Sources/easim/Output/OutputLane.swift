@@ -3,14 +3,14 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a thread of its own, so that a blocked write stops
+/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a separate thread, so that a blocked write stops
 /// nothing else.
 ///
-/// stdout and stderr share a lane when they are the same file, so their lines keep their order. O_NONBLOCK would need no
-/// thread, but it belongs to the open file, which other programs share: they would fail with EAGAIN.
+/// stdout and stderr share a lane if they are the same file, so that their lines keep their order. O_NONBLOCK would
+/// need no thread, but it belongs to the open file, which other programs share: they would fail with EAGAIN.
 ///
-/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes at once and blocks. That suits commands without a
-/// loop, which SIGINT ends anywhere.
+/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. That suits commands
+/// without a loop, which SIGINT can end at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
@@ -26,8 +26,8 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// How often a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived: the
-  /// main thread waits on it outside the loop.
+  /// Counts how often a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived.
+  /// Outside the loop, the main thread waits on it.
   static let news = Monitor<UInt64>(0)
 
   /// Adds a file to this lane.
@@ -42,7 +42,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Writes on a thread from now on. If no thread can be created, `add` continues to write itself.
+  /// Writes on a thread from now on. If no thread can be created, `add` keeps writing by itself.
   func start() {
     let mustStart = state.withLock { state in
       defer { state.hasThread = true }
@@ -67,7 +67,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Adds to the queue, or writes at once while there is no thread.
+  /// Adds to the queue, or writes immediately while there is no thread.
   private func queue(
     to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
   ) -> LineQueue.Room {

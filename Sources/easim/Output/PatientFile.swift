@@ -4,13 +4,14 @@ import LinuxIO
 
 /// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not answer.
 ///
-/// The system call runs on a thread of its own. The caller waits until it returns, a signal asks easim to stop, or the
+/// The system call runs on a separate thread. The caller waits until it returns, a signal asks easim to stop, or the
 /// time limit passes.
 enum PatientFile {
-  /// The time limit; for opening, of all files together.
+  /// The time limit; for opening files, it covers all of them together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// What every file may take besides: on a busy machine a thousand files that open at once take as long as a stuck one.
+  /// The additional time for each file: on a busy machine, opening a thousand files at once takes as long as a stuck
+  /// one.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -27,7 +28,7 @@ enum PatientFile {
     }
   }
 
-  /// Makes sure that a file can be written later, whole.
+  /// Makes sure that a file can be written later, completely.
   static func whole(_ path: String, named name: String) throws -> WholeFile {
     try opened(path, forReading: false, named: name, late: { _ in }) {
       Result { () throws(SystemError) in try WholeFile(path) }
@@ -55,11 +56,11 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file by a call that may wait for a pipe. A signal that asks easim to stop ends the wait.
+  /// Reads a file through a call that may wait for a pipe. A signal that asks easim to stop ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    // Without a limit, a year.
+    // A year stands for no limit.
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
@@ -73,7 +74,7 @@ enum PatientFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Writes a whole file, and returns the error as text. After an error the file is what it was before.
+  /// Writes a complete file, and returns the error as text. After an error the file is unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }

@@ -2,7 +2,7 @@ import Glibc
 
 /// One line on a terminal that is redrawn: `[######    ] 61 %  2.4 MB/s  0 errors  3 s left`.
 ///
-/// Nothing is drawn when stderr is not a terminal.
+/// Nothing is drawn if stderr is not a terminal.
 final class ProgressBar {
   private static let width = 30
   private let console: Console

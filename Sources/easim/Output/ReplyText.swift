@@ -5,7 +5,7 @@ import AccessorySessions
 import IAP2
 
 extension Console {
-  /// A reply: one JSON object, or as a person reads it.
+  /// A reply, as one JSON object or in readable form.
   func show(_ reply: [UInt8], at time: Instant) {
     guard isJSON else {
       for line in ReplyText.lines(reply) { out(line) }
@@ -21,18 +21,18 @@ extension Console {
 
 /// Replies of accessories, as `easim send` prints them.
 enum ReplyText {
-  /// The most bytes of one reply that are shown.
+  /// The maximum number of bytes of one reply that are shown.
   static let mostShown = 4_096
-  /// The most bytes of one reply in JSON.
+  /// The maximum number of bytes of one reply in JSON.
   static let mostInJSON = 1 << 20
 
-  /// Text as text, anything else as hex with ASCII beside it.
+  /// Text as text, anything else as hex and ASCII side by side.
   static func lines(_ bytes: [UInt8]) -> [String] {
     let shown = Array(bytes.prefix(mostShown))
     let rest = bytes.count - shown.count
     let more = rest > 0 ? ["… and \(rest.counted("more byte")); --raw prints all of them"] : []
     if let text = text(bytes.count > mostShown ? wholeCharacters(shown) : shown) {
-      // A last line end ends the last line; it does not begin another.
+      // A final line end completes the last line; it does not begin another.
       var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
       if lines.last?.isEmpty == true { lines.removeLast() }
       return lines.map { $0.replacing("\r", with: "\\r").printable } + more
@@ -40,7 +40,7 @@ enum ReplyText {
     return stride(from: 0, to: shown.count, by: 16).map { dumpLine(shown, at: $0) } + more
   }
 
-  /// The text that these bytes are; nil when they are not text that a terminal can show.
+  /// The text that these bytes represent; nil if they are not text that a terminal can show.
   static func text(_ bytes: [UInt8]) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let isPlain = text.unicodeScalars.allSatisfy { scalar in
@@ -49,7 +49,7 @@ enum ReplyText {
     return isPlain ? text : nil
   }
 
-  /// A multi-byte character that was cut off at the end is left out.
+  /// A multi-byte character that was cut off at the end is omitted.
   private static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
     let start = bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? bytes.endIndex
     return start < bytes.endIndex && bytes[start] >= 0xC0 ? Array(bytes[..<start]) : bytes
@@ -65,7 +65,8 @@ enum ReplyText {
     }
   }
 
-  /// What was expected above what came, from the line before the first difference on, with the difference marked.
+  /// The expected bytes above the received ones, from the line before the first difference on, with the difference
+  /// marked.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
     let first = max(0, common / 16 - 1) * 16

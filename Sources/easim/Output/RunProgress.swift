@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Shows how far a run has come while it lasts: with `--json` a line each second, otherwise a bar.
+/// Shows the progress of a run: with `--json` a line each second, otherwise a bar.
 final class RunProgress {
   /// How often the bar is drawn, and how often a line is written.
   private static let barPeriod = Duration.milliseconds(100)
@@ -11,7 +11,7 @@ final class RunProgress {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - show: what the bar shows, in the time since it was drawn last; nil for nothing yet.
+  ///   - show: what the bar shows, for the time since it was last drawn; nil for nothing yet.
   ///   - line: the line; nil for none yet.
   init(
     _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,

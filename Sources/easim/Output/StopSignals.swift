@@ -2,7 +2,8 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// SIGINT, SIGTERM and SIGHUP, received by a thread of their own, so that they work whatever the other threads wait for.
+/// SIGINT, SIGTERM and SIGHUP, received by a separate thread, so that they work whatever the other threads are waiting
+/// for.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
   // Static, because signals belong to the process.
@@ -18,10 +19,10 @@ enum StopSignals {
   /// How many signals arrived.
   static var count: Int { howMany.load(ordering: .acquiring) }
 
-  /// Starts to receive the signals. Call it before other threads start: they inherit the signal mask.
+  /// Starts to receive the signals. Call this before other threads start, because they inherit the signal mask.
   ///
   /// - Parameters:
-  ///   - secondInterrupt: how long the process may run on after a second signal that is a SIGINT.
+  ///   - secondInterrupt: how long the process may continue after a second signal that is a SIGINT.
   ///   - wake: called after each signal, on the thread that received it.
   static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
     var set = sigset_t()
@@ -73,18 +74,18 @@ enum StopSignals {
 ///   running ──first──▶ shutting down ──second──▶ killed by the signal
 /// ```
 ///
-/// The first signal leaves half a second for shutting down, whatever follows: `timeout` sends SIGTERM twice, and a terminal
-/// and a parent process may both send the same Ctrl-C. After that any signal ends the process at once, except for the second
-/// Ctrl-C of `easim soak`, which stops the shrinking.
+/// The first signal leaves half a second for shutting down, whatever follows: `timeout` sends SIGTERM twice, and a
+/// terminal and a parent process may both send the same Ctrl-C. After that, any signal ends the process immediately,
+/// except for the second Ctrl-C of `easim soak`, which stops the shrinking.
 struct StopRule {
-  /// The least time from the first signal to a forced end.
+  /// The minimum time from the first signal to a forced end.
   static let leastTime = Duration.milliseconds(500)
 
-  /// How long the process may run on after a second signal that is a SIGINT.
+  /// How long the process may continue after a second signal that is a SIGINT.
   private let secondInterrupt: Duration
   /// When the process ends by force; nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
-  /// The signal that came last, which the process then ends by.
+  /// The most recent signal, by which the process then ends.
   private(set) var last = SIGTERM
   private var earliest: ContinuousClock.Instant?
   private var mayInterrupt = true

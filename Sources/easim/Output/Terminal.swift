@@ -5,13 +5,13 @@ import LinuxIO
 
 /// The terminal as EADemo's screen: keys in, rows out.
 ///
-/// It is given back as it was at ``close()``, at the end of the process and in a crash; Ctrl-Z gives it to the shell
-/// and takes it again afterwards.
+/// It is restored by ``close()``, at the end of the process and in a crash; Ctrl-Z returns it to the shell and takes it
+/// again afterwards.
 final class Terminal: DescriptorHandler {
   /// How long an escape waits for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
 
-  /// How long to wait for a terminal that takes no output.
+  /// How long to wait for a terminal that accepts no output.
   private static let patience = Duration.milliseconds(300)
 
   let console: Console
@@ -24,16 +24,16 @@ final class Terminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var escapeTimer: LoopTimer?
 
-  /// Whether there is a terminal at both ends that can show a screen.
+  /// Whether stdin and stdout are a terminal that can show a screen.
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Whether keys come from a terminal, and this descriptor is one that can move its cursor.
+  /// Whether keys come from a terminal, and this descriptor is a terminal that can move its cursor.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
   }
 
-  /// Sets up the terminal. `onEvent` gets each key; `changed` is called when everything must be drawn again.
+  /// Sets up the terminal. `onEvent` receives each key; `changed` is called when everything must be redrawn.
   init(
     _ console: Console, on loop: any PollingLoop, onEvent: @escaping (Key) -> Void, changed: @escaping () -> Void
   ) throws {
@@ -53,7 +53,7 @@ final class Terminal: DescriptorHandler {
     }
   }
 
-  /// Gives the terminal back.
+  /// Restores the terminal.
   func close() {
     watch?.cancel()
     watch = nil
@@ -70,7 +70,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was held; returns in time even when it takes no output.
+  /// Restores the terminal if it was held; returns in time even if it accepts no output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -124,7 +124,7 @@ final class Terminal: DescriptorHandler {
   /// Columns and lines.
   var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
-  /// Columns and lines of a terminal; the usual ones where it does not say.
+  /// Columns and lines of a terminal; the usual values if it does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

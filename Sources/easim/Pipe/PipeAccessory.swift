@@ -4,18 +4,18 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`: connects the sessions that a device opens with streams, in order. With a listener,
-/// sessions wait for connections and connections for sessions.
+/// The accessory's end of `easim pipe`: connects the sessions that a device opens with streams, in order. With a
+/// listener, sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
-  /// The most sessions that wait for a connection.
+  /// The maximum number of sessions that wait for a connection.
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
-  /// How it ended; nil while it runs.
+  /// How the command ended; nil while it is running.
   private(set) var verdict: ExitCode?
-  /// Sessions come when the device likes; a client that left would take one in vain.
+  /// The device decides when sessions arrive; a client that has left would take one in vain.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
-  /// The protocol whose sessions are connected; nil for all.
+  /// The protocol whose sessions are connected; nil means all.
   let protocolName: String?
 
   private let loop: any EventLoop
@@ -82,7 +82,7 @@ final class PipeAccessory: PipeRole {
     }
   }
 
-  /// Leaves what arrives unread, so that the device has to wait.
+  /// Leaves arriving bytes unread, so that the device has to wait.
   private final class WaitingSession: SessionHandler {
     private unowned let owner: PipeAccessory
 
@@ -94,7 +94,7 @@ final class PipeAccessory: PipeRole {
   }
 }
 
-/// Gives the sessions of the chosen protocol to the pipe, and others to the behavior of the profile.
+/// Passes the sessions of the chosen protocol to the pipe, and others to the profile's behavior.
 struct PipeBehavior: AccessoryBehavior {
   private let pipe: PipeAccessory
   private let other: any AccessoryBehavior

@@ -90,7 +90,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // Each connection of a listener has a session of its own, which iAP2 allows and an app of Apple's would not get.
+      // Each connection of a listener has its own session. iAP2 allows this, but Apple's systems would not give an app
+      // several.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
     }, report: report.show)
@@ -98,7 +99,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // Closing the sessions gives a verdict as well; after Ctrl-C it must not count as the end of the bytes.
+  // Closing the sessions also gives a verdict; after Ctrl-C it must not count as the end of the bytes.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
@@ -171,7 +172,7 @@ extension CommandRuntime {
   }
 }
 
-/// What is shown of the events, on stderr.
+/// Which events are shown on stderr.
 struct PipeReport {
   private let isVerbose: Bool
   private let console: Console

@@ -2,21 +2,21 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// Who opens sessions for the streams of a pipe: the device's end or the accessory's.
+/// What opens sessions for the streams of a pipe: the device's end or the accessory's.
 protocol PipeRole: AnyObject {
   /// A stream wants a session.
   func admit(_ relay: SessionRelay)
-  /// A session of it is over. Returns whether the stream waits for another one.
+  /// One of its sessions has ended. Returns whether the stream waits for another one.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
   /// What happens to a socket whose client leaves.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// Where the streams come from; it sets this itself.
+  /// Where the streams come from; the door sets this itself.
   var door: PipeDoor? { get set }
 }
 
 /// Where the bytes of a pipe come from and go to: stdin and stdout, or the connections of a listener.
 final class PipeDoor {
-  /// The most connections at a time.
+  /// The maximum number of connections at a time.
   private static let mostConnections = 256
 
   private let loop: any PollingLoop
@@ -89,7 +89,7 @@ final class PipeDoor {
     }
   }
 
-  /// Closes all sessions, so that the other end is notified before the cable goes.
+  /// Closes all sessions, so that the other end is notified before the cable ends.
   func closeSessions() {
     listener?.close()
     for relay in relays { relay.close() }
@@ -110,7 +110,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable, and not the session, has ended.
+  /// Whether the cable has ended, and not just the session.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true
@@ -120,7 +120,7 @@ extension SessionRelay.Ending {
 }
 
 extension SessionRelay {
-  /// The exit code for the end of a session on stdin and stdout, and what to say about it.
+  /// The exit code for the end of a session on stdin and stdout, and the message to print.
   func verdict(_ ending: Ending, otherEnd: String) -> (code: ExitCode, text: String?) {
     let missing = counts.lost + unsent
     let loss = missing == 0 ? "" : "; \(missing.counted("byte was", "bytes were")) not acknowledged"

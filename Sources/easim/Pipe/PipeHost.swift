@@ -7,7 +7,8 @@ import IAP2
 /// The app inside `easim pipe`: opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// How it ended; nil while it runs. Without an accessory it is `unreachable`, and nothing was printed yet.
+  /// How the command ended; nil while it is running. Without an accessory it is `unreachable`, and nothing has been
+  /// printed yet.
   private(set) var verdict: ExitCode?
   /// A client may have sent its last bytes and left before its session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
@@ -41,7 +42,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session waits for the next connect, which may not even have had its disconnect yet.
+    // The next session waits for the next connect; even the disconnect before it may not have happened yet.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {

@@ -107,7 +107,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
-  // Without anything to compare, do not wait for a device.
+  // If there is nothing to compare, do not wait for a device.
   if !recording.sessions.isEmpty || options.shared.allowsEmpty {
     played =
       options.address == nil
@@ -129,7 +129,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   return report.verdict.isPassed ? .done : .checkFailed
 }
 
-/// What came of playing: the exit code where it came to no comparison.
+/// The result of playing: the exit code if nothing was compared.
 private struct Played {
   var code = ExitCode.done
   var progress: ReplayProgress?
@@ -187,9 +187,9 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // What unplugging ends was not looked at for as long as it should be.
+  // After unplugging, sessions cannot be watched for as long as they should be.
   let progress = accessory.progress
-  // The last bytes must leave before the cable does.
+  // The last bytes must be sent before the cable ends.
   accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
@@ -200,7 +200,7 @@ private func playAccessory(
     progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
 }
 
-/// Says what a replay waits for, when that has not changed for a while.
+/// Prints what a replay is waiting for, if that has not changed for a while.
 private final class WaitingNotice {
   private static let period = Duration.seconds(1)
   private var timer: LoopTimer?
@@ -235,13 +235,13 @@ private func playApp(
     options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // The declarations of the app that made the recording are not in it.
+      // The recording does not contain the declarations of the app that made it.
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // What unplugging ends was not looked at for as long as it should be.
+  // After unplugging, sessions cannot be watched for as long as they should be.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.refusal != nil {

@@ -4,21 +4,21 @@ import AccessoryReplay
 import AccessoryRuns
 import AccessorySessions
 
-/// What came of a replay.
+/// The result of a replay.
 struct ReplayReport: Equatable {
-  /// One session of the recording: what came of it.
+  /// One session of the recording, with its result.
   struct Row: Equatable, Sendable {
     var number = 0
     var protocolName = ""
     var isPlayed = false
-    /// Bytes that came as recorded, and how many of them were not compared, as the mask says.
+    /// Bytes that arrived as recorded, and how many of them were not compared because of the mask.
     var received = 0
     var masked = 0
-    /// What came of it, in words.
+    /// The result, in words.
     var text = ""
-    /// Where it differed; nil when it did not.
+    /// The first difference; nil if there was none.
     var offset: Int?
-    /// The packet of the recording that has what was expected.
+    /// The packet of the recording that contains the expected bytes.
     var packet: Int?
     /// Where ``expected`` and ``got`` begin.
     var contextOffset: Int?
@@ -32,13 +32,13 @@ struct ReplayReport: Equatable {
   var file = ""
   /// The end that easim played.
   var role = Recording.End.accessory
-  /// What stopped it before everything was played.
+  /// What stopped the replay before everything was played.
   var stoppedBy: String?
   /// Whether a replay in which nothing was compared passes.
   var allowsEmpty = false
   /// The sessions of the recording.
   var rows: [Row] = []
-  /// Differences that belong to no session of the recording.
+  /// Differences that do not belong to a session of the recording.
   var strays: [String] = []
 
   init() {}
@@ -62,7 +62,7 @@ struct ReplayReport: Equatable {
     }
   }
 
-  /// The first difference of all, in words.
+  /// The first difference overall, in words.
   private var difference: String? {
     let different = rows.filter { $0.offset != nil }
     return strays.first ?? (different.first { !$0.isPlayed } ?? different.first)?.text
@@ -80,7 +80,7 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// Passed when every session was played as recorded, and there was something to compare.
+  /// Passed if every session was played as recorded, and there was something to compare.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(
@@ -98,7 +98,7 @@ struct ReplayReport: Equatable {
   }
 }
 
-// MARK: - In every form
+// MARK: - In every format
 
 extension ReplayReport: Report {
   static let kind = "replay report"

@@ -39,7 +39,7 @@ private struct ReportOptions: CommandOptions {
 
   var verb = Verb.show
   var paths: [String] = []
-  /// What `--fail-if` says, of a run and of the change between runs.
+  /// The limits of `--fail-if`, for a run and for the change between runs.
   var limits: (run: [BurstLimit], change: [ChangeLimit]) = ([], [])
   var shared = SharedOptions()
 
@@ -53,7 +53,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // Which of the two is wanted is known when the whole command line is.
+      // Which of the two is wanted is only known once the whole command line has been read.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)

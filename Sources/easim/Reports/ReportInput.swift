@@ -4,7 +4,7 @@ import AccessoryLoad
 import AccessoryRuns
 import Glibc
 
-/// A file of a report that was read, and not yet looked into.
+/// A report file that was read, but not interpreted yet.
 struct ReportInput {
   let path: String
   private let bytes: [UInt8]
@@ -14,9 +14,9 @@ struct ReportInput {
     bytes = try InputFile.read(path)
   }
 
-  /// The kind that the file says it is; nil when it says none.
+  /// The kind that the file declares; nil if it declares none.
   var kind: String? {
-    // Reports begin with their kind, so that a large file needs not be read twice.
+    // Reports begin with their kind, so that a large file need not be read twice.
     let head = bytes.prefix(60)
     let begin = Array(#"{"easim":""#.utf8)
     if head.starts(with: begin) {
@@ -27,10 +27,10 @@ struct ReportInput {
     return (try? JSON5.read(bytes, file: path, limits: limits)).flatMap { ReportHeader.kind(of: $0) }
   }
 
-  /// The report; the error has everything that is wrong with the file.
+  /// The report; the error contains everything that is wrong with the file.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// The files that the words of a command line stand for: of a folder, all that end in .json, by their names.
+  /// The files that the words of a command line stand for: for a folder, all files in it that end in .json, by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }

@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// Adds up the reports of shards, one after the other, so that thousands take the memory of one and of the sum.
+/// Adds up the reports of shards, one after another, so that thousands need only the memory of one report and the sum.
 struct ReportSum<Result: Report> {
   /// The sum.
   var report: Result
-  /// Shards that were not done, which are not in the sum: what to tell of each.
+  /// Incomplete shards, which are not part of the sum: what to print about each.
   private(set) var unfinished: [String] = []
 
   init(_ first: ReportInput, _ others: some Sequence<String>, _ console: Console) throws {
@@ -18,7 +18,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // What came before was not done: the sum begins here.
+        // The reports so far were incomplete: the sum begins here.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next
@@ -35,7 +35,7 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Says what is missing; whether nothing is.
+  /// Prints what is missing; returns whether nothing is.
   func tellMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

@@ -66,7 +66,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // One finds every accessory of the scenario, and each of its attachments.
+    // One dialer finds every accessory of the scenario, and each of its attachments.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
@@ -83,7 +83,7 @@ final class ScenarioAtAddress {
   }
 }
 
-/// Where the accessories of a scenario are: all in one local directory, or each at an address of its own.
+/// Where the accessories of a scenario are: all in one local directory, or each at its own address.
 enum ScenarioAddresses {
   /// The address of each accessory, from a pattern in which `{index}` is its number.
   static func addresses(
@@ -101,7 +101,7 @@ enum ScenarioAddresses {
     return addresses
   }
 
-  /// A cable of USB cannot be pulled unnoticed: its host sees the device go.
+  /// A USB cable cannot be pulled unnoticed: its host sees the device disappear.
   static func check(
     _ address: Address, for scenario: Scenario, option: String
   ) throws {

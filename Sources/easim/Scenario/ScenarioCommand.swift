@@ -76,19 +76,19 @@ struct ScenarioOptions: CommandOptions {
     ]
     + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
 
-  /// What makes a run of all scenarios another one, for its report.
+  /// What distinguishes a run of all scenarios from others, for its report.
   fileprivate var reportedWords: [String] {
     (client.map { ["--client", $0] } ?? []) + shared.faults.flatMap { ["--fault", $0.description] }
       + (shared.seed.map { ["--seed", "\($0)"] } ?? [])
   }
 
-  /// The name of the app that plays.
+  /// The name of the app that is played.
   fileprivate func clientName(for scenario: Scenario) -> String {
     let name = client ?? ScenarioClients.robust.name
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
-  /// The app that plays.
+  /// The app that is played.
   fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
     let wanted = clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
@@ -153,7 +153,7 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
   }
 }
 
-/// Plays all scenarios of the library, one after the other.
+/// Plays all scenarios of the library, one after another.
 private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   let names = library.names
   let output = try RunOutput<ScenarioReport>(options.shared, dividing: names.count, console)
@@ -189,7 +189,7 @@ private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throw
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Plays one scenario in virtual time: how it came out, and when.
+/// Plays one scenario in virtual time; returns the result, and when it was reached.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {

@@ -4,32 +4,32 @@ import CMicroHTTPD
 import Glibc
 import LinuxIO
 
-/// The control protocol by HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, by libmicrohttpd.
+/// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// The library has an epoll descriptor of its own, which is watched on our loop; it has no thread. What a request may do is
-/// decided by ``HTTPGate``, and which users may connect by the listener, as on the byte sockets. Bodies, headers, connections
-/// and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for event streams.
-/// ``HTTPPlaces`` decides who makes room when all connections are taken.
+/// The library has its own epoll descriptor, which our loop watches; it uses no thread. ``HTTPGate`` decides what a
+/// request may do, and the listener decides which users may connect, as with the byte sockets. Bodies, headers,
+/// connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for
+/// event streams. ``HTTPPlaces`` decides which connection makes room when all places are taken.
 final class HTTPDoor: DescriptorHandler {
-  /// How much of everything there may be.
+  /// The limits of the server.
   struct Limits {
-    /// Connections at a time.
+    /// Simultaneous connections.
     var connections = 1_200
-    /// Event streams at a time.
+    /// Simultaneous event streams.
     var streams = 1_024
-    /// How long a request may take to arrive, in seconds without a byte.
+    /// How long a request may be silent while it arrives, in seconds.
     var silence = 10
-    /// How long its headers may take to arrive at all, and its body after them.
+    /// The total time in which its headers must arrive, and then its body.
     var arrival = Duration.seconds(30)
-    /// How often a silent event stream gets a comment, so that a reader that is gone is noticed.
+    /// How often a silent event stream sends a comment, so that it notices when its reader is gone.
     var heartbeat = Duration.seconds(15)
     /// The memory of one connection, which holds its headers.
     var memory = 32 * 1024
   }
 
-  /// What went wrong with a client, for the log.
+  /// Problems with clients, for the log.
   enum Trouble: Equatable {
-    /// An event reader did not read; so many events were dropped.
+    /// An event reader did not read; this many events were dropped.
     case readerDropped(events: Int)
     /// A connection was refused.
     case refused(reason: String, peer: String)
@@ -54,7 +54,7 @@ final class HTTPDoor: DescriptorHandler {
   private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
   private(set) var streams = 0
 
-  /// A server that has nothing but these metrics.
+  /// A server that offers only these metrics.
   convenience init(
     metrics: @escaping () -> String, host: String, port: UInt16, _ options: TransportOptions, on loop: any PollingLoop
   ) throws {
@@ -63,7 +63,7 @@ final class HTTPDoor: DescriptorHandler {
     self.metrics = metrics
   }
 
-  /// Listens on a port of this machine; 0 for any. Without a token it has nothing but metrics.
+  /// Listens on a port of this machine; 0 chooses any. Without a token the server offers only metrics.
   init(
     _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
     token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
@@ -74,7 +74,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // The listener is made first, because its port is part of the gate.
+    // The listener is created first, because its port is part of the gate.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
@@ -161,7 +161,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // The library notices it now, and forgets it.
+    // The library notices this now, and forgets the connection.
     MHD_run(daemon)
   }
 
@@ -222,7 +222,7 @@ final class HTTPDoor: DescriptorHandler {
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
-      // Its body would take long, so it is not read.
+      // The body would take a long time, so it is not read.
       if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
         return refuse(connection, .tooLarge)
       }
@@ -240,7 +240,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request: the one place where paths lead to answers.
+  /// Answers an admitted request: the only place where paths lead to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {

@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryCore
 import CMicroHTTPD
 
-/// One request by HTTP and its answer.
+/// One HTTP request and its answer.
 final class HTTPExchange {
   let connection: OpaquePointer
   let began: Instant
@@ -14,7 +14,7 @@ final class HTTPExchange {
   private var isSuspended = false
   var isStream = false
   var isEnding = false
-  /// Of an event stream.
+  /// For an event stream.
   var unsent = UnsentNews(.events)
   var onEnd: (() -> Void)?
 
@@ -22,7 +22,8 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Takes a part of the body. What is too large is read and thrown away, up to as much again; then the connection ends.
+  /// Takes a part of the body. A body that is too large is read and discarded, up to the same size again; then the
+  /// connection ends.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if case .failure = decision { return true }
     if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {
@@ -34,7 +35,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// Fills a part of an event stream; 0 when there is nothing, and the connection then waits.
+  /// Fills a part of an event stream; 0 if there is nothing, and the connection then waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -50,12 +51,12 @@ final class HTTPExchange {
     return count
   }
 
-  /// A silent stream gets a comment; one that has dropped events and does not read ends.
+  /// A silent stream gets a comment; a stream that has dropped events and does not read ends.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {
       isEnding = true
-      // It does not read, so the end cannot be sent either.
+      // The client does not read, so the end cannot be sent either.
       HTTPDoor.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
@@ -69,7 +70,7 @@ final class HTTPExchange {
     isSuspended = true
   }
 
-  /// Returns whether it waited.
+  /// Returns whether the connection was waiting.
   @discardableResult
   func resume() -> Bool {
     guard isSuspended else { return false }
@@ -78,7 +79,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// The connection is over.
+  /// The connection has ended.
   func end() {
     isEnding = true
     client?.close("the connection was closed")

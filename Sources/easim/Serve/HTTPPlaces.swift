@@ -1,29 +1,29 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Which connections of an HTTP server wait for a request, and which one makes room when all places are taken.
+/// Which connections of an HTTP server are waiting for a request, and which one makes room when all places are taken.
 ///
-/// A connection that has sent a request with the token keeps its place. The others are strangers: when every place is taken
-/// and another connection arrives, the stranger that arrived first is closed. So connections that dribble their headers do
-/// not lock out a client whose request arrives whole.
+/// A connection that has sent a request with the token keeps its place. The others are strangers: if every place is
+/// taken and another connection arrives, the oldest stranger is closed. Connections that send their headers very slowly
+/// therefore do not lock out a client whose request arrives complete.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// When the connection, or its last request, ended what it did before.
+    /// When the connection was accepted, or its last request was answered.
     var since: Instant
-    /// Whether its headers have not arrived.
+    /// Whether its headers have not arrived yet.
     var isWaiting = true
     var isTrusted = false
   }
 
   private var places: [Connection: Place] = [:]
 
-  /// How many connections there are.
+  /// The number of connections.
   var count: Int { places.count }
 
   /// The stranger that makes room for another connection.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// A connection was accepted, or its request is answered: it waits for the next one.
+  /// A connection was accepted, or its request was answered: it is waiting for the next one.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
@@ -35,10 +35,10 @@ struct HTTPPlaces<Connection: Hashable> {
     if isTrusted { places[connection]?.isTrusted = true }
   }
 
-  /// The connection is over.
+  /// The connection has ended.
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// The connections whose headers had to arrive by now, and when the next ones have to.
+  /// The connections whose headers should have arrived by now, and the next such deadline.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

@@ -11,7 +11,7 @@ final class KeptFolder: KeptFiles {
 
   private let path: String
 
-  /// Makes the folder where it is missing.
+  /// Creates the folder if it is missing.
   init(_ path: String) throws(UsageError) {
     self.path = path
     for folder in [path, "\(path)/captures", "\(path)/runs"] {
@@ -53,7 +53,7 @@ final class KeptFolder: KeptFiles {
   func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }
 }
 
-/// A file that is written as its bytes come.
+/// A file that is written as its bytes arrive.
 private final class KeptDescriptor: KeptFile {
   private var descriptor: Int32
 

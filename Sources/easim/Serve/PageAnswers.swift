@@ -3,9 +3,11 @@ import AccessoryCore
 import CMicroHTTPD
 import Glibc
 
-/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names which is for working on them.
+/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names, for people who work on the
+/// page.
 extension HTTPDoor {
-  /// Answers with a file of the page. The files are the same for everyone and hold no secret, so they need no token.
+  /// Answers with a file of the page. The files are the same for everyone and contain no secrets, so they need no
+  /// token.
   static func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
     guard let file = PageFile.all[path] else { return cmicrohttpd_result(0) }
     let bytes =

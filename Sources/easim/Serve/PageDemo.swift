@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// `easim demo --page`: the demonstration in the world `main` of a server, over and over, for the live page.
+/// `easim demo --page`: repeats the demonstration in the world `main` of a server, for the live page.
 ///
 /// It is a client of the control protocol like any other: an accessory flickers, an app waits for its protocol, opens a
 /// session, sends a string and 10,000 bytes several times, and the accessory is unplugged.
@@ -15,7 +15,7 @@ final class PageDemo {
   private let loop: any EventLoop
   private let profile: String
   private let flicker: Quirk
-  /// Why it stopped, when it did.
+  /// Why the demonstration stopped, if it did.
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
@@ -81,7 +81,7 @@ final class PageDemo {
       rounds += 1
       loop.schedule(after: .seconds(1)) { [self] in
         if rounds > Self.exchanges { return unplug() }
-        // EADemo's bytes: 0 to 255, again and again, here as letters of a line.
+        // EADemo's bytes: 0 to 255 repeatedly, here as letters in a line.
         let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
         send([.init("text", .text(line))], count: 10_000)
       }
@@ -100,7 +100,7 @@ final class PageDemo {
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Whoever looks at the page may press its buttons meanwhile, so the demonstration ends where it no longer fits.
+        // Viewers of the page may press its buttons meanwhile, so the demonstration ends when it no longer fits.
         case .failure(let error): self?.failed(error.message)
         }
       }

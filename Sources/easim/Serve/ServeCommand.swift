@@ -97,7 +97,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
           "easim: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
         )
       case .refused(let reason, let peer):
-        // A user who tries again and again gets one line.
+        // A user who keeps retrying gets only one line.
         if told.insert(reason).inserted { console.err("easim serve: refused \(peer): \(reason)") }
       case .cannotAccept(let reason): console.err("easim serve: cannot accept connections now: \(reason)")
       }
@@ -111,7 +111,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// The token of `--remote`: in the environment, where other users cannot see it, or a new one.
+/// The token of `--remote`: from the environment, where other users cannot see it, or a new one.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

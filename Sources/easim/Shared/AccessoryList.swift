@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Accessories as their medium sees them, one line each. Those that cannot be used have the reason.
+/// Accessories as their medium sees them, one line each. Unusable ones are shown with the reason.
 enum AccessoryList {
   /// Indented lines, for the end of a message.
   static func text(_ accessories: [FoundAccessory]) -> String {
@@ -25,8 +25,8 @@ enum AccessoryList {
 }
 
 extension FoundAccessory {
-  /// The accessory as one line of JSON, in the shape of an `attach` event; one that cannot be used is a `warning` with
-  /// the reason.
+  /// The accessory as one line of JSON, in the form of an `attach` event; an unusable one is a `warning` with the
+  /// reason.
   var listing: String {
     var accessory = JSONObject()
     accessory.add("name", name)

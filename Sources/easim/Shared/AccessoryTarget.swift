@@ -4,19 +4,19 @@ import AccessoryFormats
 import AccessoryHost
 import LinuxIO
 
-/// The one accessory that a command is about: the accessory at a fixed address, or the only one that fits among those
-/// that are connected.
+/// The accessory that a command is about: the one at a fixed address, or the only one that matches among those that are
+/// connected.
 final class AccessoryTarget {
-  /// Keeps the device connected to it.
+  /// Keeps the device connected to the accessory.
   let dialer: Dialer
   private let address: Address
 
   /// Selects the accessory.
   ///
   /// - Parameters:
-  ///   - address: its address.
+  ///   - address: the accessory's address.
   ///   - protocolName: the protocol that it must offer, if any.
-  ///   - wrap: called for each of its cables.
+  ///   - wrap: called for each of the accessory's cables.
   init(
     at address: Address, protocolName: String?, for device: Device, on runtime: CommandRuntime, options: CableOptions,
     console: Console, wrap: @escaping (Cable) -> Cable
@@ -32,7 +32,7 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
+  /// Identifies the selected accessory; nil if it is not there yet, or if this needs a connection.
   static func choose(
     at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
@@ -42,7 +42,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // Of several that are remembered, perhaps one is there.
+    // Several are remembered, of which perhaps one is there.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     switch choice() {
     case .one(let accessory): return accessory.identity
@@ -66,8 +66,8 @@ final class AccessoryTarget {
     }
   }
 
-  /// How to select one of several accessories with the same address and serial number, as when one profile runs
-  /// twice.
+  /// How to select one of several accessories with the same address and serial number, for example when one profile
+  /// runs twice.
   private static func advice(on list: [FoundAccessory]) -> String {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
@@ -77,14 +77,14 @@ final class AccessoryTarget {
       """
   }
 
-  /// What to say when no accessory has appeared: time ran out, or none can appear.
+  /// The message when no accessory has appeared: either time ran out, or none can appear.
   func explanation(within timeout: Duration) -> String {
     dialer.failure?.description ?? address.explanation(of: dialer.trouble, within: timeout)
   }
 }
 
 extension Address {
-  /// How to get an accessory where there is none: a local one is a command away.
+  /// How to get an accessory if there is none: a single command adds a local one.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
@@ -93,7 +93,7 @@ extension Address {
       """
   }
 
-  /// What to say when time ran out and no accessory had appeared here.
+  /// The message when time ran out and no accessory had appeared here.
   func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
     let limit = DurationText.format(timeout)
     guard let trouble else { return "\(nothingThere) within \(limit)" }

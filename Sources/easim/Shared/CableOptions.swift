@@ -5,13 +5,13 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-/// Every way from an address to a cable that easim has.
+/// All media that easim supports.
 let media = MediumTable.linked
 
-/// What the options of a command say about all of its cables: `--allow-remote`, `--any-user`, `--fault`,
-/// `--transcript` and `--capture`.
+/// The options of a command that apply to all its cables: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
+/// `--capture`.
 final class CableOptions {
-  /// How far sockets may reach.
+  /// Which sockets may be opened.
   let transport: TransportOptions
   /// The faults of each cable.
   let faults: [Fault]
@@ -46,15 +46,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the files of the transcript and the capture, if there are to be any. Called when everything else about the
-  /// command line is known to be right, so that a wrong one destroys nothing.
+  /// Empties the files of the transcript and the capture, if there are any. Called once everything else about the
+  /// command line is known to be correct, so that a wrong command line destroys nothing.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Puts faults, the transcript and the capture around the channels of a cable, at this end of it. The capture names the
-  /// cable by its place and the accessory, as far as it is known.
+  /// Wraps the channels of a cable, at this end, with faults, the transcript and the capture. The capture names the
+  /// cable by its place and the accessory, as far as they are known.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -70,15 +70,15 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables from now on. Where the local directory cannot be used, it does not, and the
-  /// command works as before; 'easim extcap' reports why.
+  /// Lets Wireshark record the cables from now on. If the local directory cannot be used, this is not possible, and the
+  /// command works without it; 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
     if let door { console.witnesses.append { [weak door] in door?.note($0) } }
   }
 
-  /// Offers the cables of an accessory, or those to an address, before the first is plugged in.
+  /// Offers the cables of an accessory, or those to an address, before the first one is plugged in.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
   private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
@@ -90,7 +90,7 @@ final class CableOptions {
     return made
   }
 
-  /// Ends what Wireshark records.
+  /// Ends Wireshark's recordings.
   func closeDoor() {
     door?.close()
     door = nil
@@ -98,7 +98,7 @@ final class CableOptions {
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }
 
-  /// Switches a fault on or off, also on the cables that are plugged in. Needs ``mayToggleFaults``.
+  /// Switches a fault on or off, including on the cables that are plugged in. Requires ``mayToggleFaults``.
   func toggle(fault index: Int) {
     areOn[index].toggle()
     for entry in faultyChannels {
@@ -106,7 +106,7 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable holds bytes back any more: a cable with a delay continues after its channel was closed.
+  /// Whether no cable holds back bytes any more: a cable with a delay continues after its channel was closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

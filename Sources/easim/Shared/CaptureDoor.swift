@@ -6,28 +6,28 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// Where Wireshark gets the cables of a running easim: a unix socket in the standard local directory, for processes of
-/// the same user.
+/// Where Wireshark connects to the cables of a running easim program: a unix socket in the standard local directory,
+/// for processes of the same user.
 ///
 /// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng
-/// file of its cables that goes on until either end closes the connection.
+/// file of that accessory's cables, which continues until either end closes the connection.
 ///
-/// A reader that is too slow never holds up a cable: with too many bytes unread, its connection is closed.
+/// A reader that is too slow never holds up a cable: if it has too many unread bytes, its connection is closed.
 final class CaptureDoor {
   /// What can be recorded: the cables of one accessory, or those to one address.
   struct Offer {
     let id: String
     let name: String
     let place: String
-    /// The zero of its clock, in nanoseconds since 1970.
+    /// The zero of the clock, in nanoseconds since 1970.
     let epoch: Int64
     let taps: CableTaps
 
-    /// "Lawk View at local:"; the address alone while it is unknown what is there.
+    /// "Lawk View at local:"; only the address while it is not known what is there.
     var title: String { name.isEmpty ? place : "\(name) at \(place)" }
   }
 
-  /// The most readers at a time.
+  /// The maximum number of readers at a time.
   static let mostReaders = 64
 
   private let offers: () -> [Offer]
@@ -35,17 +35,17 @@ final class CaptureDoor {
   private let warn: (String) -> Void
   private var listener: (any Listener)?
   private var readers: [CaptureReader] = []
-  /// Captures of the control protocol have keys from 1 up.
+  /// Captures of the control protocol use keys from 1 up.
   private var lastKey = 0
 
-  /// Listens from now on.
+  /// Starts listening.
   init(
     on loop: any PollingLoop, offers: @escaping () -> [Offer], warn: @escaping (String) -> Void
   ) throws {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
     let local = LocalDirectory.standard()
     try local.make()
-    // A process that was killed leaves its own.
+    // A killed process leaves its socket behind.
     local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
@@ -106,7 +106,7 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// The accessories of a server; nil where the local directory cannot be used.
+  /// The accessories of a server; nil if the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     let offers = {
       server.recordables.map {
@@ -151,7 +151,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // Not now: a channel is being recorded.
+        // Not now, because a channel is being recorded.
         return leave()
       }
       send(block)

@@ -3,12 +3,13 @@ import AccessoryCore
 import AccessorySessions
 import Glibc
 
-/// The file of `--capture`, or stdout with `-`; the results of the command then go to stderr.
+/// The file of `--capture`, or stdout with `-`; the command's results then go to stderr.
 ///
-/// No byte is dropped. When too much is waiting, because a pipe is not read for example, the cables pause until it is
-/// written.
+/// No byte is dropped. If too much is waiting, for example because a pipe is not being read, the cables pause until it
+/// is written.
 enum CaptureFile {
-  /// What `--capture` asks for, if it is given. A file is emptied, so everything else about the command line comes first.
+  /// Reads `--capture`, if it is given. The file is emptied, so everything else about the command line is checked
+  /// first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
@@ -47,7 +48,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// Without the time, which a packet has itself, and blanks around it.
+  /// Without the time, which the packet itself has, and without surrounding blanks.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

@@ -6,7 +6,7 @@ import LinuxIO
 final class CommandRuntime {
   let loop: EpollLoop
 
-  /// - Parameter secondInterrupt: how long the process may run on after a second Ctrl-C; see ``StopSignals``.
+  /// - Parameter secondInterrupt: how long the process may continue after a second Ctrl-C; see ``StopSignals``.
   init(_ console: Console, seed: UInt64? = nil, secondInterrupt: Duration = .zero) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
     Self.raiseDescriptorLimit()
@@ -17,7 +17,7 @@ final class CommandRuntime {
     console.goLive(on: loop)
   }
 
-  /// A thousand accessories need more descriptors than a shell allows a program at first.
+  /// A thousand accessories need more descriptors than shells allow programs by default.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -25,13 +25,13 @@ final class CommandRuntime {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// The signal that was asked to stop with, if any.
+  /// The signal that asked the program to stop, if any.
   var signal: Int32? { StopSignals.first }
 
-  /// The number of stop signals; after the second one easim does not wait any more.
+  /// The number of stop signals; after the second one easim waits no longer.
   var signalCount: Int { StopSignals.count }
 
-  /// The name of the signal for users.
+  /// The signal's name for users.
   var signalName: String {
     switch signal {
     case SIGINT: "Ctrl-C"
@@ -40,12 +40,12 @@ final class CommandRuntime {
     }
   }
 
-  /// Runs until `condition` holds, a signal came, or `limit` has passed; whether it was the condition.
+  /// Runs until `condition` holds, a signal arrived, or `limit` has passed; returns whether the condition holds.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Lets the last bytes go out: it takes a turn or two to close channels in order and to release USB devices.
+  /// Lets the last bytes be sent: closing channels in an orderly way and releasing USB devices takes a turn or two.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

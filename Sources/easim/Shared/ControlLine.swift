@@ -1,11 +1,11 @@
 import Glibc
 
-/// A blocking connection to a unix socket on which lines are spoken.
+/// A blocking connection to a unix socket that carries lines.
 final class ControlLine {
   let descriptor: Int32
   private var rest: [UInt8] = []
 
-  /// Connects; with `seconds`, connecting and receiving give up after so much silence.
+  /// Connects; with `seconds`, connecting and receiving give up after that much silence.
   init?(path: String, seconds: Int? = nil) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -15,9 +15,9 @@ final class HostCommandContext {
   let app: AppView
   /// Whether any cable was plugged in when the command ended.
   private(set) var hadCable = false
-  /// An address as a process of Apple's would print it; it means nothing outside of this one.
+  /// An address as an Apple process would print it; it means nothing outside this one.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
-  /// The message for an app whose Info.plist hides all accessories that are there.
+  /// The message for an app whose Info.plist hides all accessories that are present.
   static let nothingVisible = "there are accessories, but the app sees none of them"
   private let device: Device
   private let options: CableOptions
@@ -39,8 +39,8 @@ final class HostCommandContext {
   /// The same for one of several addresses.
   ///
   /// - Parameters:
-  ///   - adjust: changes what the options say about the app.
-  ///   - tap: put around the main channel of each cable, nearest to the device.
+  ///   - adjust: changes the app's settings after the options were applied.
+  ///   - tap: wrapped around the main channel of each cable, nearest to the device.
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -69,7 +69,7 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// Why the accessory cannot be used, where it is refused; nil otherwise.
+  /// Why the accessory cannot be used, if it was refused; otherwise nil.
   var refusal: Refusal? { refusals.refusal }
 
   /// Prints why the accessory was refused, and what to try.
@@ -78,7 +78,7 @@ final class HostCommandContext {
   /// What the links have done.
   var linkCounters: LinkCounters { device.linkCounters }
 
-  /// What the options say about the app.
+  /// The app's settings according to the options.
   static func app(_ shared: SharedOptions) throws -> AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
@@ -94,8 +94,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until a condition holds, a signal came, the time is up or no accessory can appear; whether it was the condition. Then everything is
-  /// unplugged in order, after `closing`.
+  /// Runs until a condition holds, a signal arrived, time is up or no accessory can appear; returns whether the
+  /// condition holds. Then, after `closing`, everything is unplugged in an orderly way.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
@@ -109,7 +109,7 @@ final class HostCommandContext {
     return ended
   }
 
-  /// Dials no more and unplugs; that ``isUnplugged`` becomes true takes a turn or two.
+  /// Stops dialling and unplugs; ``isUnplugged`` becomes true after a turn or two.
   func stop(_ closing: () -> Void = {}) {
     target.dialer.stop()
     hadCable = device.cableCount > 0
@@ -118,6 +118,6 @@ final class HostCommandContext {
     device.unplugAll("easim is exiting")
   }
 
-  /// Whether no cable is left, and nothing on its way there.
+  /// Whether no cable is left, and none is being connected.
   var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
 }

@@ -3,11 +3,11 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal of a command that prints lines and takes keys: each key arrives at once, nothing is echoed, and the last line
-/// lists the keys. Ctrl-C stays a signal. Ctrl-Z gives the terminal to the shell and takes it again afterwards; in the
-/// background no key is read.
+/// The terminal of a command that prints lines and takes keys: each key arrives immediately, nothing is echoed, and the
+/// last line lists the keys. Ctrl-C remains a signal. Ctrl-Z returns the terminal to the shell and takes it again
+/// afterwards; in the background no keys are read.
 final class KeyTerminal: DescriptorHandler {
-  /// How often a program in the background looks whether it is in the foreground again.
+  /// How often a program in the background checks whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console
@@ -19,7 +19,7 @@ final class KeyTerminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var timer: LoopTimer?
 
-  /// Whether there is a terminal for keys and for the line.
+  /// Whether there is a terminal for keys and for the last line.
   static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
@@ -41,14 +41,14 @@ final class KeyTerminal: DescriptorHandler {
     take()
   }
 
-  /// Gives the terminal back.
+  /// Restores the terminal.
   func close() {
     timer?.cancel()
     signals?.close()
     release()
   }
 
-  /// Shows the line again, because what it says has changed.
+  /// Redraws the last line, because its contents have changed.
   func show() {
     if watch != nil { console.footer = line(max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
   }
@@ -89,7 +89,7 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal is gone; a signal says so, or nothing more is typed.
+      // The terminal is gone; a signal reports it, or nothing more is typed.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import Glibc
 
-/// Where commands find profiles: a path, the user's folder, or the ones compiled in.
+/// Where commands find profiles: at a path, in the user's folder, or among those compiled in.
 enum Profiles {
   static var library: ProfileLibrary {
     let home =
@@ -10,7 +10,7 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// The coprocessor that a profile asks for. The same serial number has the same one in every process.
+  /// The coprocessor that a profile requires. The same serial number has the same coprocessor in every process.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

@@ -4,7 +4,7 @@ import AccessorySimulator
 import AccessoryWorlds
 import LinuxIO
 
-/// The programs that profiles run for whoever opens a session: announced before, and refused where the file that names
+/// The programs that profiles run when a session is opened: announced beforehand, and refused if the file that names
 /// them is not the user's own.
 enum Programs {
   /// Checks the programs of profiles that are about to be played in real time, and announces each once.
@@ -28,7 +28,7 @@ enum Programs {
     }
   }
 
-  /// What `easim profile check` prints about the programs of a profile; throws when one cannot be started.
+  /// What `easim profile check` prints about the programs of a profile; throws if one cannot be started.
   static func report(_ profile: Profile) throws -> [String] {
     var lines: [String] = []
     var known: Set<String> = []
@@ -58,7 +58,7 @@ enum Programs {
 }
 
 extension Scenario {
-  /// Checks and announces the programs of its accessories, which are about to be played in real time.
+  /// Checks and announces the programs of accessories that are about to be played in real time.
   mutating func admitPrograms(_ options: SharedOptions, _ console: Console) throws {
     var profiles = accessories.map(\.profile)
     try Programs.admit(&profiles, options, console)

@@ -2,16 +2,16 @@ import AccessoryCore
 import AccessoryRuns
 import LinuxIO
 
-/// A file that a report is written to, in the form that its name asks for.
+/// A file to which a report is written, in the format that its name asks for.
 ///
-/// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
-/// not exist. It is then written whole or not at all.
+/// Whether it can be written is checked before the run, so that an hour of measuring does not end with a folder that
+/// does not exist. It is then written completely or not at all.
 struct ReportFile {
   private let form: ReportForm
   private let file: WholeFile
   private let name: String
 
-  /// The file of an option for reports with these forms; `form` is for an option that has only one.
+  /// The file of an option for reports with these formats; `form` is for an option that has only one.
   init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {
@@ -27,7 +27,7 @@ struct ReportFile {
 }
 
 extension [ReportFile] {
-  /// Writes all of them.
+  /// Writes all of the files.
   func write(_ report: some WritableReport, _ console: Console) {
     for file in self { file.write(report, console) }
   }

@@ -3,9 +3,9 @@ import AccessoryCore
 import LinuxIO
 
 extension RollCall {
-  /// The accessories of a sighting as they are now. Where the medium only remembers them, each is connected to once.
+  /// The accessories of a sighting as they are now. If the medium only remembers them, each is connected to once.
   ///
-  /// - Parameter runtime: made only where a connection is needed.
+  /// - Parameter runtime: created only if a connection is needed.
   static func of(
     _ sighting: Sighting, at address: Address, on runtime: () throws -> CommandRuntime
   ) throws -> [FoundAccessory] {
@@ -20,6 +20,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// Longer than one attempt to connect and the silence after it may take together.
+  /// Longer than one attempt to connect plus the silence after it may take.
   private static var limit: Duration { .seconds(25) }
 }

@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySimulator
 import AccessoryWorlds
 
-/// The keys of `easim run` on a terminal: what each of them does, and the line that lists them.
+/// The keys of `easim run` on a terminal: what each does, and the line that lists them.
 struct RunKeys {
-  /// What a key asks for.
+  /// What a key requests.
   enum Action: Equatable {
-    /// Does this to every accessory.
+    /// Performs this action on every accessory.
     case perform(AccessoryAction)
     /// Switches a fault on or off, counted from 0.
     case toggle(Int)
     case quit
   }
 
-  /// The most faults that have a key.
+  /// The maximum number of faults that have a key.
   static let mostFaults = 9
 
   /// The actions that have keys: each key, its word on the line, and what it does.
@@ -31,7 +31,7 @@ struct RunKeys {
   /// The keys of a run with these faults.
   init(faults names: [String]) { faults = names.prefix(Self.mostFaults).map { ($0, true) } }
 
-  /// What a key does; nil for nothing.
+  /// What a key does; nil if it does nothing.
   mutating func press(_ key: Key) -> Action? {
     switch key {
     case .character("q"), .control("d"): return .quit
@@ -46,7 +46,7 @@ struct RunKeys {
     }
   }
 
-  /// The line, not wider than `width`.
+  /// The line, no wider than `width`.
   func line(width: Int) -> String {
     let listed = faults.enumerated().map { "\($0 + 1) \($1.name) \($1.isOn ? "on" : "off")" }
     let whole = (Self.actions.map { "\($0.key) \($0.word)" } + listed + ["q quit"]).joined(separator: "   ")
@@ -54,17 +54,17 @@ struct RunKeys {
   }
 }
 
-/// The keys of `easim run` while it runs, where there is a terminal for them.
+/// The keys of `easim run` while it is running, if there is a terminal for them.
 final class RunTerminal {
   private var keys: RunKeys
   private var terminal: KeyTerminal?
   /// Whether the key to quit was pressed.
   private(set) var isOver = false
 
-  /// Whether a run with these options takes keys: not where a transcript fills the terminal.
+  /// Whether a run with these options takes keys; false if a transcript fills the terminal.
   static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
 
-  /// Nil where there is no terminal. `perform` does to every accessory what keys ask for.
+  /// nil if there is no terminal. `perform` performs the requested action on every accessory.
   init?(
     _ cables: CableOptions, _ shared: SharedOptions, _ console: Console, on loop: any PollingLoop,
     perform: @escaping (AccessoryAction) throws -> Void
@@ -84,6 +84,6 @@ final class RunTerminal {
     }
   }
 
-  /// Gives the terminal back.
+  /// Restores the terminal.
   func close() { terminal?.close() }
 }

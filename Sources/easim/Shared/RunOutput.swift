@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryRuns
 import Glibc
 
-/// What every command that makes a report has: the part that is run here, the earlier report that it is compared with, and
-/// the files that it is written to.
+/// What all commands that make a report share: the part that is run here, the earlier report to compare with, and the
+/// files to which the report is written.
 ///
-/// All of it is examined before the run.
+/// All of this is checked before the run.
 struct RunOutput<Result: Report> {
   /// The part that is run here.
   let shard: Shard
@@ -37,12 +37,12 @@ struct RunOutput<Result: Report> {
     } catch { throw UsageError("\(error)") }
   }
 
-  /// One more file, of an option that has only one form.
+  /// One more file, for an option that has only one format.
   mutating func add(_ option: String, _ path: String, _ form: ReportForm) throws {
     files.append(try ReportFile(option, path, Result.forms, form: form))
   }
 
-  /// Refuses a baseline whose plan is another one.
+  /// Refuses a baseline with a different plan.
   func check(_ report: Result) throws {
     let differences = earlier.map { report.differences(from: $0) } ?? []
     if !differences.isEmpty {
@@ -51,7 +51,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Compares a report with the baseline; false where that is not possible.
+  /// Compares a report with the baseline; false if that is not possible.
   @discardableResult func compare(_ report: inout Result) -> Bool {
     earlier.map { report.compare(with: $0, tolerance: tolerance) } ?? true
   }

@@ -17,7 +17,7 @@ struct RunPorts {
 
   /// - Parameters:
   ///   - pattern: an address in which `{index}` is the accessory's number.
-  ///   - report: receives the events of the cables, where stdout is not for them.
+  ///   - report: receives the events of the cables, if stdout is used for something else.
   init(
     on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console,
     report: ((TimelineEvent) -> Void)? = nil

@@ -4,8 +4,8 @@ import Glibc
 
 /// The file of `--transcript`, or stderr with `-`.
 ///
-/// No line is dropped. When too many lines are waiting, because a pipe is not read for example, the cables pause until
-/// they are written (``gate``).
+/// No line is dropped. If too many lines are waiting, for example because a pipe is not being read, the cables pause
+/// until they are written (``gate``).
 final class TranscriptFile {
   /// Pauses the cables of this transcript.
   let gate = CableGate()
@@ -14,7 +14,7 @@ final class TranscriptFile {
   private let console: Console
   private let file: LineKeeper
 
-  /// What `--transcript` asks for, if it is given. A file is emptied, so everything else about the command line comes
+  /// Reads `--transcript`, if it is given. The file is emptied, so everything else about the command line is checked
   /// first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {

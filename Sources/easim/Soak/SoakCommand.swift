@@ -76,12 +76,12 @@ struct SoakOptions: CommandOptions {
   ]
 }
 
-/// One run of `easim soak`, as its options ask for it.
+/// One run of `easim soak`, as requested by its options.
 struct SoakRun {
   let recipe: SoakRecipe
   /// The first seed of the whole run.
   let first: UInt64
-  /// The number of worlds of the whole run; nil with a time instead.
+  /// The number of worlds in the whole run; nil if it is limited by time.
   let total: Int?
   let output: RunOutput<SoakReport>
   let allowsEmpty: Bool
@@ -122,12 +122,12 @@ struct SoakRun {
   /// The first seed that is played here.
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
 
-  /// How many worlds are played here; nil with a time instead.
+  /// How many worlds are played here; nil if the run is limited by time.
   var count: UInt64? { share.map { UInt64($0.count) } }
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
 
-  /// Checked at the start, and not after hours.
+  /// Checked at the start, not after hours.
   private static func make(_ folder: String) throws {
     if mkdir(folder, 0o755) != 0, errno != EEXIST {
       throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")

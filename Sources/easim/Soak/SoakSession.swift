@@ -11,9 +11,9 @@ import Glibc
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
 /// ```
 final class SoakSession {
-  /// How often it looks whether the shrinking is to end.
+  /// How often to check whether the shrinking should end.
   private static let turn = Duration.milliseconds(50)
-  /// The time that the worlds being played have after the second Ctrl-C, which stops the shrinking.
+  /// How much time the current worlds have after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -24,7 +24,7 @@ final class SoakSession {
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    // Before the loop runs, because this blocks while the transcript is not read.
+    // Before the loop runs, because this blocks while the transcript is not being read.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }

@@ -11,7 +11,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// The processor time it took, which a busy machine changes less than the wall clock.
+  /// The processor time it took, which a busy machine changes less than the elapsed time.
   let busy: Double
 
   init(_ report: SoakReport, _ options: SoakRun, seconds: Double, busy: Double) {
@@ -29,7 +29,7 @@ struct SoakVerdict {
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.isJSON ? console.out(json(at: now).text) : console.out("\(report.headline); hash \(report.hash)")
-    // On stderr, since it differs between runs.
+    // On stderr, because it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
@@ -70,7 +70,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// The same seed is the same world, so what failed is recorded afterwards.
+  /// The same seed gives the same world, so a failure can be recorded afterwards.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
@@ -92,7 +92,7 @@ struct SoakVerdict {
   ) -> JSONObject {
     var object = JSONObject(event: "failure", at: now)
     object.add("seed", Int(clamping: failure.seed))
-    // The shrinker keeps the first rule broken.
+    // The shrinker keeps the first broken rule.
     object.add("rule", failure.violations.first?.rule.description ?? "")
     object.add("text", failure.violations.first?.description ?? "")
     object.add("command", options.recipe.command(replaying: failure.seed))
