@@ -11,7 +11,7 @@ import pytest
 import easim
 
 pytest_plugins = ["pytester"]
-# The optional part, when what it uses is not installed.
+# The optional part is skipped if its dependencies are not installed.
 collect_ignore_glob = [] if importlib.util.find_spec("labgrid") else ["src/easim/labgrid/*"]
 
 

@@ -117,7 +117,7 @@ class Storm:
                     f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
                 )
             answer: dict[str, Any] = json.loads(line)
-            # Answers to what was no request have no id.
+            # Answers to lines that were not requests have no id.
             if isinstance(answer, dict) and "method" not in answer and answer.get("id") in (number, None):
                 break
         took = time.monotonic() - began
@@ -207,7 +207,7 @@ class Storm:
             self.clients[index].close()
             self.clients[index] = self.client()
         elif draw < 0.03:
-            # Lines that are no requests.
+            # Lines that are not requests.
             self.clients[index].write(
                 self.random.choice(
                     [b"{}\n", b"[]\n", b"\xff\xfe\n", b"[1,2]\n", b'{"jsonrpc":"2.0"}\n', b"{" * 50 + b"\n"]
@@ -241,7 +241,7 @@ class Storm:
             profile, protocol = self.random.choice([("echo", "com.example.echo"), ("lawk-view", "com.lawaken.iap2")])
             accessory = ask("accessory.add", profile=profile, world=world, quirks=quirks)["accessories"][0]
             yield
-            # The owner of an app is the connection that launched it, and it ends with that.
+            # An app is owned by the connection that launched it, and ends with that connection.
             app = ask("app.launch", world=world, protocols=[protocol])["app"]
             yield
             if self.random.random() < 0.3:

@@ -120,7 +120,7 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    # Whoever acquires a place is known by these names, here and in labgrid-client.
+    # These names identify the process that acquires a place, here and in labgrid-client.
     monkeypatch.setenv("LG_HOSTNAME", "desk")
     monkeypatch.setenv("LG_USERNAME", "tester")
     made = Lab(tmp_path)
@@ -128,7 +128,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         pytest.skip("needs labgrid 24 or later")
     try:
         made.start(*made.tool("labgrid-coordinator"), "-l", made.coordinator)
-        # The coordinator says no word when it is ready.
+        # The coordinator prints nothing when it is ready.
         made.wait_for("", "places")
         yield made
     finally:
@@ -155,7 +155,7 @@ def test_an_exporter_plugs_the_accessory_in_while_a_place_is_acquired(lab: Lab, 
         session.send(b"hello")
         assert session.recv(5) == b"hello"
     target.cleanup()
-    # Hardware is what it is: only its address is shared.
+    # Hardware cannot be configured: only its address is shared.
     with easim.Server() as server, server.world() as world:
         world.add("echo", on=f"unix:{real}").plug()
         target = lab_environment.get_target("real")

@@ -89,7 +89,7 @@ def test_a_client_that_reads_no_answers_holds_up_only_itself(server: Server) -> 
     block = b"".join(request(number, "server.info") for number in range(1_000))
     sent, most = 0, 1_000 * len(block)
     while sent < most:
-        # It is stuck when nothing was taken although another client got ten answers.
+        # It is stuck if nothing was accepted although another client got ten answers.
         _, writable, _ = select.select([], [flood.socket], [], 0)
         if writable:
             sent += flood.socket.send(block[sent % len(block) :])
@@ -122,7 +122,7 @@ def test_memory_stays_over_many_requests_and_events(server: Server) -> None:
                 client.call("nothing.there", with_a="parameter")
 
     rounds(150)
-    # Accessories that were removed are kept for five seconds.
+    # Removed accessories are kept for five seconds.
     client.call("time.runUntil", event="never", limit="6s")
     before = server.memory()
     for _ in range(2):

@@ -78,7 +78,7 @@ def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
         with app.open("com.example.echo") as session:
             session.send(b"hello" * 10_000)
             assert session.recv(50_000) == b"hello" * 10_000
-    # The server is still there, without the app.
+    # The server is still running, without the app.
     with easim.Server(remote=server.line) as client:
         assert client.call("app.list") == {"apps": []}
 
@@ -153,7 +153,7 @@ def test_a_connection_that_dribbles_its_line_is_closed(server: Server) -> None:
 
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
-    # Controls that end their input, and sessions whose client sends no byte more.
+    # Controls that end their input, and sessions whose client sends no more bytes.
     with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()
@@ -165,7 +165,7 @@ def test_half_open_connections_cost_their_place_only(server: Server) -> None:
             session = app.open("com.example.echo")
             silent = session.detach()
             silent.shutdown(socket.SHUT_WR)
-            # A session has no half-close: it ends when nothing has come for a while.
+            # A session has no half-close: it ends when nothing has arrived for a while.
             assert silent.recv(1) == b""
             silent.close()
         assert server.works()

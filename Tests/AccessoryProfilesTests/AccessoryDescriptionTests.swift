@@ -2,8 +2,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The dump of the glasses, line by line as the device printed it; `·` is the space at the end of a line, because
-/// editors remove such spaces.
+/// The dump of the glasses, line by line as the device printed it; `·` stands for the space at the end of a line,
+/// because editors remove such spaces.
 let glassesDump = """
   <EAAccessory: 0x282afdab0> {·
     connected:YES·
@@ -38,7 +38,7 @@ extension String {
     dump.address = 0x2_82AF_DAB0
     dump.connectionID = 33_685_633
     #expect(Array(dump.text.utf8) == Array(glassesDump.utf8))
-    // The number of bytes of the dump in the guide, counted there.
+    // The number of bytes of the dump in the guide, as counted there.
     #expect(dump.text.utf8.count == 453)
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What the importer cannot understand it names, by line, and it still gives what it can.
+/// The importer names whatever it cannot understand, by line, and still returns what it can.
 @Suite struct AccessoryImportProblemTests {
   func read(_ text: String) -> AccessoryImport {
     AccessoryImport.read(Array(text.utf8), file: "log")

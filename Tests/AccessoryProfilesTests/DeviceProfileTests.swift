@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Device profiles and the rules in them: reading, what is wrong with them, and what they come to on the wire.
+/// Device profiles and the rules in them: reading, mistakes, and their effect on the wire.
 @Suite struct DeviceProfileTests {
   private func read(_ text: String) throws(SourceProblems) -> DeviceProfile {
     try DeviceProfile.format.read("{ version: 1, \(text) }", file: "d")

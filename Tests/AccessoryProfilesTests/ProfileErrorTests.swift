@@ -2,8 +2,9 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What profiles complain of that depends on several keys or on a rule, word for word, and the order of complaints. What is
-/// wrong with single keys (missing, misspelt, of another kind, out of range) is in the golden texts of ErrorTextTests.
+/// Problems with profiles that depend on several keys or on a rule, word for word, and the order in which they are
+/// reported. Problems with single keys (missing, misspelt, of another kind, out of range) are in the golden texts of
+/// ErrorTextTests.
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {
     #expect(complaints(document()).isEmpty)

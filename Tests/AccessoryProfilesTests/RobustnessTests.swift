@@ -4,11 +4,11 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What a file holds must never crash a reader, hang it, or fail without a message that names a place.
+/// The contents of a file must never crash a reader, hang it, or fail without a message that names a place.
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 
-  /// Every profile that ships, as bytes.
+  /// Every shipped profile, as bytes.
   static let texts = BuiltInProfiles.files.map(\.bytes)
 
   func read(_ bytes: [UInt8]) {
@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // Every third byte, another third in each profile.
+    // Every third byte, starting at a different byte in each profile.
     let text = Self.texts[index]
     for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
   }
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
-    // Were columns counted from the start of the line each time, this would take minutes.
+    // If columns were counted from the start of the line each time, this would take minutes.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"
     let tree = try JSON5.read(list, file: "f")
     guard case .array(let values) = tree.content else {

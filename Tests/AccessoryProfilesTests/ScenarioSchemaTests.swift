@@ -6,7 +6,8 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// The published schema of scenarios is made of the formats, and every scenario that ships or that a seed makes passes it.
+/// The published schema of scenarios is generated from the formats, and every scenario that ships or that a seed
+/// generates conforms to it.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator
 

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 @testable import AccessoryProfiles
 
-/// As much of JSON Schema (draft 2020-12) as the profiles' schema uses. A keyword that it does not know is an error, so
-/// that nothing in the schema goes unchecked.
+/// As much of JSON Schema (draft 2020-12) as the profiles' schema uses. An unknown keyword is an error, so that nothing
+/// in the schema goes unchecked.
 struct SchemaValidator {
   let root: JSON5Value
 
@@ -100,7 +100,7 @@ struct SchemaValidator {
     case "minLength": return text.unicodeScalars.count >= argument.integer
     case "maxLength": return text.unicodeScalars.count <= argument.integer
     case "pattern":
-      // Every pattern of the schema is for the whole text; Swift's `$` would let a line break follow.
+      // Every pattern in the schema applies to the whole text; Swift's `$` would allow a line break after it.
       guard argument.string.hasPrefix("^"), argument.string.hasSuffix("$") else {
         return try unconcerned(argument.string)
       }
@@ -130,7 +130,7 @@ extension JSON5Value {
   var members: [JSON5Member] { if case .object(let members) = content { members } else { [] } }
   var integer: Int { if case .number(let number) = content { Int(number.integer ?? 0) } else { 0 } }
 
-  /// The value with a number's spelling forgotten: 1 and 1.0 are one constant.
+  /// The value without a number's spelling: 1 and 1.0 are the same constant.
   var canonical: JSON5Value {
     if case .number(let number) = content, let integer = number.integer { return .number(Int(integer)) }
     return self

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What the reader says of scripts, and that what it reads is what is written.
+/// The problems that the reader reports in scripts, and a check that reading and writing match.
 @Suite struct ScriptFormatTests {
   private func problems(_ script: String, beside other: String = "'echo'") -> [String] {
     complaints(

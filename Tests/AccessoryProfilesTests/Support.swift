@@ -6,7 +6,7 @@ import TestSupport
 /// The directory of the profiles in the source tree.
 let profilesFolder = "\(Repository.root)/profiles"
 
-/// A whole profile's text with parts of it replaced. Each part begins a line of its own, at its first column: the
+/// A whole profile's text with parts of it replaced. Each part begins on a separate line, at its first column: the
 /// protocols line 5, keys of the accessory line 7, other sections line 9.
 func document(
   accessory: String = "", protocols: String = "['com.example.echo']", _ sections: String = ""
@@ -80,7 +80,7 @@ func readTemplate(
   try library.template(text: Array(text.utf8), file: file, name: "test")
 }
 
-/// What reading a profile complains of, one line per problem; empty for nothing.
+/// The problems found while reading a profile, one line each; empty if there are none.
 func complaints(_ text: String, library: ProfileLibrary = ProfileLibrary()) -> [String] {
   do {
     return try readTemplate(text, library: library).warnings.map(\.description)

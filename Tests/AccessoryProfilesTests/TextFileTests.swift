@@ -9,7 +9,7 @@ import Testing
 @Suite struct TextFileTests {
   let folder = TemporaryFolder()
 
-  /// Why a file cannot be read; empty when it can.
+  /// Why a file cannot be read; empty if it can.
   private func reason(
     _ name: String, limit: Int = 1 << 20, onlyRegular: Bool = false, within patience: Duration = .seconds(10)
   ) -> String {
@@ -24,7 +24,7 @@ import Testing
 
   @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {
     makePipe("fifo")
-    // Both ends, so that it opens at once.
+    // Both ends, so that it opens immediately.
     let writer = open(folder.file("fifo"), O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What every command does with addresses, because all of them open addresses in one way.
+/// How every command handles addresses, because all of them open addresses in the same way.
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
-  /// Each command that connects to an address or listens there, as far as the address.
+  /// Each command that connects to an address or listens there, with its words up to the address.
   static let commands = [
     "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
     "run --scenario flicker --on",
@@ -29,7 +29,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With it the commands continue: here to an address without an accessory.
+  /// With this option the commands continue: here to an address without an accessory.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])
@@ -56,7 +56,7 @@ import Testing
     #expect(!ended.err.contains("listens"), "\(ended.err)")
   }
 
-  /// What no waiting can help ends the command at once, whatever its time limit.
+  /// A problem that waiting cannot solve ends the command immediately, whatever its time limit.
   @Test(arguments: ["send --10k --timeout 10m", "info --timeout 10m"])
   func aFileThatIsNoTerminalIsNotWaitedFor(command: String) throws {
     let path = place.write("", to: "file")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim run --behavior` as it is typed.
+/// `easim run --behavior` as typed by a user.
 @Suite(.waits) struct BehaviorTests {
   let place = TemporaryFolder()
 

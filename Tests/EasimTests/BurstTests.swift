@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim burst` against `easim run`, as a user types it.
+/// `easim burst` against `easim run`, as typed by a user.
 @Suite(.waits) struct BurstTests {
   let place = TemporaryFolder()
 
@@ -57,7 +57,7 @@ import Testing
     let lines = try text("r.hgrm").split(separator: "\n")
     #expect(lines.first == "       Value     Percentile TotalCount 1/(1-Percentile)")
     #expect(lines.contains { $0.hasSuffix("Total count    =           25]") })
-    // The greatest latency is the same in two forms, in microseconds and in nanoseconds.
+    // The greatest latency is the same in two formats, in microseconds and in nanoseconds.
     let most = try #require(try report()["latency"]?["max"]?.number)
     let last = try #require(lines.last { $0.contains(" 1.000000000000 ") })
     let shown = try #require(Double(last.split(separator: " ")[0]))
@@ -108,7 +108,7 @@ import Testing
     let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // As if the five bursts had been a million times as quick.
+    // As if the five bursts had been a million times as fast.
     let quick = try #require(try text("r.json").firstMatch(of: /"measuredNanoseconds":\d+/)).output
     place.write(try text("r.json").replacing(quick, with: "\"measuredNanoseconds\":1"), to: "r.json")
     let slow = try Program(
@@ -225,7 +225,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The table of docs/load.md against a report.
+  /// The table of docs/load.md compared with a report.
   @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
     let lines = try Repository.text("docs/load.md").split(separator: "\n")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })
@@ -294,7 +294,7 @@ import Testing
       "send", accessory.address, "--text", "hello", "--expect", "echo", "--fault", "latency,delay=30ms", "--json")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     let lines = try EventLines(send.out)
-    // Each way of the handshake takes its time, and so does the echo.
+    // Each direction of the handshake takes its time, and so does the echo.
     #expect(try #require(lines.events("result").last?["t"]?.number) > 0.2)
     let cut = try Program.run(
       "burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")
@@ -312,7 +312,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // Less than a report has; a file that grows beyond it is refused as on a full disk.
+    // Less than a report needs; a file that grows beyond it is refused, as on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `--capture`, and what `easim decode` reads of it.
+/// `--capture`, and how `easim decode` reads its files.
 @Suite(.waits) struct CaptureTests {
   let place = TemporaryFolder()
 
@@ -63,7 +63,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--capture", place.file("a.pcapng"))
     let sent = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(sent.ending == .exit(0), "\(sent.err)")
-    // The file is written by a thread of its own.
+    // The file is written by a separate thread.
     var isWritten = false
     for _ in 0..<1_000 where !isWritten {
       isWritten = try Program.run("decode", place.file("a.pcapng")).out.contains("EA00")
@@ -72,7 +72,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let decoded = try Program.run("decode", place.file("a.pcapng"))
     #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
-    // The last block may be cut, and nothing else is wrong.
+    // The last block may be cut off, and nothing else is wrong.
     #expect(decoded.outLines.filter { $0.hasPrefix("byte ") }.count <= 1)
   }
 

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `easim check` in a process of its own, against accessories in others.
+/// `easim check` in a separate process, against accessories in others.
 @Suite(.waits) struct CheckCommandTests {
   let place = TemporaryFolder()
-  /// Judged quickly: most of it by the first attachment.
-  /// Without the cases that time the accessory, which a busy machine makes late.
+  /// Quick to judge: most of it from the first attachment. Without the cases that time the accessory, which a busy
+  /// machine delays.
   private static let quick = [
     "--only", "101,201-204,301,501,502,504-506,601,603,621-638,701,712,801", "--pace", "0ms", "--echo", "yes",
     "--timeout", "1m",
@@ -36,7 +36,7 @@ import Testing
     #expect(first.out.contains("1 passed, 1 failed, 0 skipped"))
     #expect(try String(contentsOfFile: html, encoding: .utf8).contains("<td>506 signature-right: "))
     #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
-    // Nothing is new since.
+    // Nothing has changed since.
     let second = try easimCheck([accessory.address, "--only", "101,506", "--baseline", json])
     #expect(second.ending == .exit(0), "\(second.out)\(second.err)")
     #expect(second.out.contains("since the baseline: as before: 506 signature-right"))

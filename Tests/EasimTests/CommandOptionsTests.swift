@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Options of the test alone: everything below comes from these few lines.
+/// Options that only this test uses: everything below is derived from these few lines.
 private struct LampOptions: CommandOptions {
   enum Color: String, CaseIterable { case red, green }
 

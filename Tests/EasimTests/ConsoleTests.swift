@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim console` by a pipe, as a script uses it.
+/// `easim console` with a pipe, as scripts use it.
 @Suite(.waits) struct ConsoleTests {
   let place = TemporaryFolder()
 
@@ -99,7 +99,7 @@ import Testing
     #expect(run.out.contains("← FFFC StopLocationInformation"), "\(run.out)")
   }
 
-  /// The dock asks for the artwork, which the host sends as a file.
+  /// The dock requests the artwork, which the host sends as a file.
   @Test func aFileOfTheOtherEndIsSaved() throws {
     let artwork: [UInt8] = [0xFF, 0xD8, 0xFF] + [UInt8](repeating: 7, count: 30_000)
     place.write(artwork, to: "cover.jpg")

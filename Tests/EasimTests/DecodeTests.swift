@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim decode` as it is typed: files, stdin, exit codes.
+/// `easim decode` as typed by a user: files, stdin, exit codes.
 @Suite(.waits) struct DecodeTests {
   let place = TemporaryFolder()
   private let capture: [UInt8] = [
@@ -55,7 +55,7 @@ import Testing
     let dump = capture.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     for (first, rest) in [(#"printf '\377\125\002\000\356\020'"#, "true"), ("echo \(dump)", "echo \(dump)")] {
       try #require(mkfifo(place.file("gate"), 0o600) == 0)
-      // The second part comes only after the first line was seen.
+      // The second part arrives only after the first line was seen.
       let program = try Program(
         path: "/bin/sh",
         ["-c", "{ \(first); read line < \(place.file("gate")); \(rest); } | \(BuiltProducts.easim) decode -"])

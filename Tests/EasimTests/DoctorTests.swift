@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `easim doctor`: what is around easim rather than in it.
+/// `easim doctor`: the environment of easim rather than easim itself.
 @Suite(.waits) struct DoctorTests {
   let local = LocalPlace()
 
@@ -13,7 +13,7 @@ import Testing
     }
     #expect(!local.place.has("local"), "a doctor looks and leaves nothing")
     let events = try EventLines(try local.run("doctor", "--json").out)
-    // The line below a finding that could be better is the command for it.
+    // The line below a finding that could be improved contains the command for it.
     let findings = doctor.outLines.count { !$0.hasPrefix(" ") }
     #expect(events.names.allSatisfy { $0 == "result" } && events.names.count == findings)
     #expect(events.events.allSatisfy { $0["check"]?.text != nil && $0["passed"] == .truth(true) })
@@ -38,7 +38,7 @@ import Testing
     #expect(sick.out.contains("\n     export EASIM_LOCAL=\"$(mktemp -d)\"\n") && !sick.out.contains("chmod"))
   }
 
-  /// The local directory's path may come from anywhere, and the command is there to be pasted.
+  /// The local directory's path may come from anywhere, and the command is meant to be pasted.
   @Test(arguments: ["$(touch pwned)", "`touch pwned`;touch pwned", "it's \"here\"", "two\nlines", "-x *"])
   func theCommandIsForThePathAndNothingElseWhateverItIsCalled(name: String) throws {
     local.place.makeFolder("here")

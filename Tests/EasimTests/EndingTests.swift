@@ -28,7 +28,7 @@ import Testing
     #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol to open a session on"))
   }
 
-  /// A host in an endless session, because nothing comes back.
+  /// A host in an endless session, because no reply arrives.
   func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {
     let host = try Program("send", accessory.address, "--text", "hello", "--expect", "echo", "--timeout", "1h")
     try host.line("session 1 open")
@@ -44,7 +44,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
-    // What was acknowledged was sent; how much that is depends on the time of the end.
+    // What was acknowledged was sent; how much that is depends on when the end came.
     #expect(end.out.contains("○ disconnect"))
   }
 
@@ -94,7 +94,7 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
   func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
-    // More than fits on the way: the session ends before all of it is acknowledged.
+    // More than fits in transit: the session ends before all of it is acknowledged.
     place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
     let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
     let send = try Program.run(
@@ -130,7 +130,7 @@ import Testing
     try accessory.program.line("another device is already connected")
     #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
     #expect(second.err.contains("it closed the cable before the iAP2 link was up"))
-    // Asked again, and less and less often.
+    // Retried, less and less often.
     #expect((1...12).contains(try EventLines(second.out).events("attach").count))
     first.send(SIGINT)
     #expect(try first.wait().ending == .exit(1))

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Profiles that run programs, as `easim` treats them: announced, checked, refused when others can write them, and ended
-/// with easim, however it dies.
+/// Profiles that run programs, as `easim` handles them: announced, checked, refused if others can write to them, and
+/// ended together with easim, however it ends.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 
@@ -20,7 +20,7 @@ import Testing
   private let daemon = #"(setsid sh -c 'trap "" TERM; echo $$ > pid; while :; do sleep 1000; done' &); "#
   private let answer = "while [ ! -s pid ]; do :; done; read line; echo up; read line; sleep 1000"
 
-  /// The number of the daemon, once it has been started.
+  /// The daemon's process ID, once it has been started.
   private func daemonNumber() throws -> Int32 {
     try #require(place.bytes("pid").flatMap { Int32(String(decoding: $0.dropLast(), as: UTF8.self)) })
   }

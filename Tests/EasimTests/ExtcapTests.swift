@@ -45,7 +45,7 @@ import Testing
     let name = try #require(interfaces().first?.name)
     let capture = try local.start(
       "extcap", "--capture", "--extcap-interface", name, "--fifo", local.place.file("c.pcapng"))
-    // The first block says that the recording has begun.
+    // The first block shows that the recording has begun.
     var bytes = 0
     while bytes == 0, !Task.isCancelled { bytes = local.place.bytes("c.pcapng")?.count ?? 0 }
     for text in ["hello", "again"] {
@@ -102,7 +102,8 @@ import Testing
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
   }
 
-  /// Two recordings of a run with other numbers: the profile of both answers with a number that neither has.
+  /// Two recordings of a run with different numbers: the profile made from both answers with a number that neither
+  /// contains.
   @Test func aProfileOfTwoCapturesHasWildcards() throws {
     let place = local.place
     place.write(

@@ -85,7 +85,7 @@ import Testing
         + (body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n") + "\r\n" + body
     }
 
-    /// Sends a whole request and waits for the whole answer.
+    /// Sends a complete request and waits for the complete answer.
     func ask(_ text: String) throws -> Visitor {
       let visitor = try visit(text)
       wait { visitor.isOver }
@@ -160,7 +160,7 @@ import Testing
     let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
     site.wait { !declared.text.isEmpty || declared.isOver }
     #expect(declared.status == "413" || declared.isOver)
-    // In chunks, without a length before.
+    // In chunks, without a length in advance.
     let chunk = "100000\r\n" + String(repeating: "x", count: 0x100000) + "\r\n"
     let chunked = try site.visit(
       head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")
@@ -184,7 +184,7 @@ import Testing
     site.wait { visitor.isOver }
   }
 
-  /// Each header arrives in time for the silence, and the request never does.
+  /// Each header arrives within the silence limit, but the request is never complete.
   @Test func aRequestWhoseHeadersDribbleIsEnded() throws {
     let site = try Site { $0.arrival = .milliseconds(300) }
     for start in ["", site.request("GET /healthz", headers: "").replacing("Connection: close\r\n", with: "")] {
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// Makes sockets as another user: the kernel notes the user of the thread with each.
+  /// Creates sockets as another user: the kernel records the thread's user with each socket.
   private func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)

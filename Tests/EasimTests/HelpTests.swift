@@ -21,8 +21,8 @@ import Testing
 
   /// Runs a line as a shell does, in `place`, with the `easim` under test first on the PATH.
   ///
-  /// The local directory and what is in /tmp are in `place` as well, and the system chooses the port of a server, so that two
-  /// test runs on one machine do not meet.
+  /// The local directory and the files in /tmp are also in `place`, and the system chooses the port of a server, so that
+  /// two test runs on one machine do not meet.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line =
@@ -50,7 +50,7 @@ import Testing
     let shown = try Program.run("--version")
     #expect(shown.ending == .exit(0))
     #expect(shown.out.hasPrefix("easim \(newest) ("))
-    // Only release builds are told the commit and the date.
+    // Only release builds receive the commit and the date.
     let origin =
       /easim [0-9.]+ \((?:commit [0-9a-f]+(?:-changed)?, [0-9]{4}-[0-9]{2}-[0-9]{2}|commit and date unknown)\)\n/
     #expect(shown.out.wholeMatch(of: origin) != nil, "\(shown.out)")
@@ -100,7 +100,7 @@ import Testing
       #expect(!examples.isEmpty)
       for example in examples {
         #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
-        // Words are read in order: the complaint about this one means that all before it were right.
+        // Words are read in order, so an error about this one means that all before it were correct.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
         #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
@@ -108,22 +108,22 @@ import Testing
     }
   }
 
-  /// What an example ends with when that is not 0.
+  /// The exit code of an example, if it is not 0.
   static let otherEndings: [String: Int32] = [
-    // A client that does it wrong, and the expectation that finds it out.
+    // A client that makes the mistake, and the expectation that detects it.
     "easim scenario run transport-switch --client naive": 1,
-    // Worlds that break a rule that is stricter than the house's.
+    // Worlds that break a rule stricter than the built-in ones.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
     // Nothing listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
     // Nor is anything plugged in.
     "easim list usb:": 3,
-    // The tests have no D-Bus, so whatever this machine has, nothing is paired.
+    // The tests have no D-Bus, so nothing is paired, whatever this machine has.
     "easim pair": 3,
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
     // Stopped before an app came.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
-    // No server is named, or none runs.
+    // Either no server is named, or none is running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
@@ -134,7 +134,7 @@ import Testing
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// What an example that lasts until Ctrl-C prints when it is at work.
+  /// What an example that lasts until Ctrl-C prints once it is working.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim run` against hosts that are silent, too many, or have names that play tricks on a terminal.
+/// `easim run` against hosts that are silent, too many, or have names with terminal control characters.
 @Suite(.waits) struct HostileHostTests {
   let place = TemporaryFolder()
 
@@ -45,7 +45,7 @@ import Testing
     try accessory.line("device connected")
     for _ in 0..<200 {
       let other = try connect()
-      // It has been refused when this ends.
+      // It has been refused by the time this ends.
       var byte: UInt8 = 0
       while recv(other, &byte, 1, 0) < 0, errno == EINTR {}
       close(other)
@@ -114,7 +114,7 @@ import Testing
     while write(writer, blanks, blanks.count) > 0 {}
     let send = try Program(
       path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
-    // There is room again: easim reads, and waits for the rest, which never comes.
+    // There is room again: easim reads, and waits for the rest, which never arrives.
     var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
     #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
     send.send(SIGINT)

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim info`, and what an Info.plist does to it and to `send`.
+/// `easim info`, and how an Info.plist affects it and `send`.
 @Suite(.waits) struct InfoTests {
   let local = LocalPlace()
 
-  /// The glasses as a device printed them, but for the address and the connection ID.
+  /// The glasses as a device printed them, except for the address and the connection ID.
   static let glasses = """
     <EAAccessory: 0x> {\u{20}
       connected:YES\u{20}
@@ -37,7 +37,7 @@ import Testing
       .replacing(/connectionID:[0-9]+/, with: "connectionID:")
   }
 
-  /// On every channel the name is whatever the accessory says it is.
+  /// On every channel, the accessory chooses the name.
   @Test func aNameGivesNoOrdersToATerminal() throws {
     let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085\u000A" } }"#
     let path = local.place.write(profile, to: "rude.json5")

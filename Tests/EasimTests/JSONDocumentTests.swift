@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The JSON lines of docs/commands.md compared with the printed events: the page has exactly the events and fields that exist.
+/// The JSON lines in docs/commands.md compared with the printed events: the page lists exactly the events and fields
+/// that exist.
 @Suite(.waits) struct JSONDocumentTests {
   /// The document's table of events: the fields of each beyond the common ones.
   static func documentedEvents() throws -> [String: Set<String>] {
@@ -36,7 +37,7 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// A flicker, a session, a refused session, an accessory that is pulled and one that fails authentication: each
+  /// A flicker, a session, a refused session, an accessory that is pulled and one that fails authentication, each
   /// printed by both ends.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
@@ -64,7 +65,7 @@ import Testing
     let (common, events) = try Self.tables()
     let event = try #require(line["event"]?.text)
     let own = try #require(events[event], "'\(event)' is not in docs/commands.md")
-    // Further fields of single commands.
+    // Additional fields of single commands.
     let more: Set = event == "result" ? ["verified", "verdict"] : []
     #expect(line.keys.subtracting(common).subtracting(more) == own, "\(line)")
     #expect(line.keys.isSuperset(of: ["v", "t", "side", "event"]), "\(line)")

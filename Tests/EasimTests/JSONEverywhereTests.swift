@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `--json` of every command: each line on stdout is an object, and none is text.
+/// `--json` for every command: each line on stdout is an object, never text.
 @Suite(.waits) struct JSONEverywhereTests {
   /// Command lines that reach every command with `--json`, and each of its verbs. ADDR is an echo accessory.
   static let lines = [
@@ -19,7 +19,7 @@ import Testing
     "scenario list", "scenario show", "scenario show flicker --file", "scenario run flicker",
     "scenario run flicker --client naive", "soak --seeds 5", "doctor",
   ]
-  /// Those that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
+  /// Commands that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
   static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]
   /// One needs root and a kernel with USB/IP; the other prints its events on stderr.
   static let untried = ["plug", "pipe"]

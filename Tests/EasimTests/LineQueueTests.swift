@@ -12,7 +12,7 @@ import Testing
     queue.add(text, kind, to: target, at: Instant(nanoseconds: time))
   }
 
-  /// Everything that is in it, as it would be written.
+  /// The complete contents, as they would be written.
   private mutating func takeAll() -> [String] {
     var shown: [String] = []
     while let piece = queue.take() {
@@ -36,7 +36,7 @@ import Testing
 
   @Test mutating func theOldestLinesAreDroppedAndCounted() {
     for number in 0..<8 { add("line \(number)\n", at: Int64(number)) }
-    // 4 lines of 7 bytes fit into 30; the last was dropped when the last came.
+    // 4 lines of 7 bytes fit into 30; the last was dropped when the newest arrived.
     #expect(takeAll() == ["0 lacks 4 at 7", "0:4:line 4\nline 5\nline 6\nline 7\n"])
     add("again\n")
     #expect(takeAll() == ["0:1:again\n"])

@@ -2,7 +2,7 @@ import AccessoryFormats
 import TestSupport
 import Testing
 
-/// `easim quirk list`, `easim fault list` and `easim profile new --behavior`, as they are typed.
+/// `easim quirk list`, `easim fault list` and `easim profile new --behavior`, as typed by a user.
 @Suite(.waits) struct ListingTests {
   @Test(arguments: ["quirk", "fault"]) func aListHasEachKindWithAnExampleThatCanBePlayed(kind: String) throws {
     let listed = try Program.run(kind, "list", "--json")
@@ -37,7 +37,7 @@ import Testing
     let path = place.write(made.out, to: "my-lamp.json5")
     let checked = try Program.run("profile", "check", path)
     #expect(checked.err == "")
-    // A program that it runs is announced before.
+    // A program that it runs is announced first.
     #expect(checked.out.hasSuffix("my-lamp is valid\n"))
     #expect(checked.out.contains("runs for each session: cat") == (behavior == "exec"))
   }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The local directory with many at it: simulators, hosts and onlookers in processes of their own, some of them killed.
+/// The local directory with many users: simulators, hosts and onlookers in separate processes, some of them killed.
 @Suite(.waits) struct LocalInUseTests {
   let local = LocalPlace()
 
@@ -18,7 +18,7 @@ import Testing
     }
     let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    // Empty, gone, whole, and empty again for the next host, which its card says; then gone.
+    // Empty, gone, complete, and empty again for the next host, as its card shows; then gone.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -127,7 +127,7 @@ import Testing
     #expect(try watch.wait().ending == .exit(0))
   }
 
-  /// Fifty of each end; the moment is a number of printed lines.
+  /// Fifty of each end; the moment is determined by a number of printed lines.
   @Test func aHundredKillsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
@@ -136,7 +136,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
       _ = try host.wait()
-      // Each of the hosts that are killed may have come as far as the session or not; the next one is served.
+      // Each killed host may or may not have got as far as the session; the next one is served.
       let next = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
@@ -153,7 +153,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // A host that had its session says that the accessory went; one that had not waits for the next.
+      // A host that had its session reports that the accessory left; one that had none waits for the next.
       let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes that need no address: the local directory is where they meet.
+/// Two processes that need no address: they meet in the local directory.
 @Suite(.waits) struct LocalTests {
   let place = TemporaryFolder()
 
@@ -22,7 +22,7 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
-  /// With another runtime directory the local directory is another one: the list says which, and why that may be.
+  /// With another runtime directory, the local directory is a different one: the list names it, and the likely reason.
   @Test func aListOfNothingSaysWhereItLooked() throws {
     place.makeFolder("runtime")
     let list = try Program(

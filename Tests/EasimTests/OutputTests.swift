@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output without room, without a place, or without a reader.
+/// Output without room, without a place to go, or without a reader.
 @Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 
-  /// Every way in which a command writes a result: text, JSON, help, a text as it is.
+  /// Every way in which a command writes a result: text, JSON, help, unchanged text.
   @Test(arguments: ["profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker"])
   func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
     let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
@@ -14,7 +14,7 @@ import Testing
     #expect(end.err == "easim: stdout: No space left on device; the rest was not written\n")
   }
 
-  /// A server on standard input and output whose client cannot be read or answered.
+  /// A server on stdin and stdout whose client cannot be read or answered.
   @Test(arguments: [
     ("easim serve --stdio </", "its requests could not be read: Is a directory"),
     (
@@ -51,7 +51,7 @@ import Testing
     #expect(end.ending == .exit(1))
   }
 
-  /// Without a stdout, the next file that is opened would become stdout.
+  /// Without a stdout, the next file opened would become stdout.
   @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
     #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
     let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
@@ -59,7 +59,7 @@ import Testing
     #expect(place.bytes("closed") == place.bytes("whole"))
   }
 
-  /// A script that closes stdout by mistake does not learn otherwise that the result is nowhere.
+  /// A script that closes stdout by mistake would otherwise not notice that the result is lost.
   @Test(arguments: [
     "profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker", "--version",
   ])
@@ -76,7 +76,7 @@ import Testing
     #expect(end.err == "code 0\n")
   }
 
-  /// Whatever an error quotes: an option, an address, a word of a script, a key of a file.
+  /// Everything that an error may quote: an option, an address, a word of a script, a key of a file.
   @Test(arguments: [
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim pipe`, as a shell uses it.
+/// `easim pipe`, as used in a shell.
 @Suite(.waits) struct PipeTests {
   private let local = LocalPlace()
   private var place: TemporaryFolder { local.place }
@@ -47,7 +47,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// What a shell can do wrong, and what comes of it.
+  /// Mistakes in a shell, and their consequences.
   private static let mistakes: [(String, Int32, String)] = [
     ("easim pipe ADDR < / ", 2, "easim: reading failed: Is a directory\n"),
     ("echo x | easim pipe ADDR > /dev/full", 2, "easim: writing failed: No space left on device\n"),
@@ -77,7 +77,7 @@ import Testing
   /// A pipe whose input the test writes.
   private func start(_ words: String...) throws -> (pipe: Program, input: Int32) {
     mkfifo(place.file("fifo"), 0o600)
-    // For reading as well, because a program that opens it would wait for a writer.
+    // Also opened for reading, because otherwise a program that opens it would wait for a writer.
     let input = open(place.file("fifo"), O_RDWR | O_CLOEXEC)
     return (try Program(path: BuiltProducts.easim, ["pipe"] + words, stdin: place.file("fifo")), input)
   }
@@ -158,7 +158,7 @@ import Testing
 
   @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
-    // An input that never ends and brings nothing.
+    // An input that never ends and provides nothing.
     let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
     try accessory.program.line("session 1 open")
     pipe.send(SIGINT)
@@ -205,7 +205,7 @@ private final class Client {
 
   func endInput() { shutdown(socket, Int32(SHUT_WR)) }
 
-  /// So many bytes, or fewer at the end.
+  /// This many bytes, or fewer at the end.
   func read(_ count: Int) -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim plug` with servers of other kinds.
+/// `easim plug` with other servers.
 @Suite(.waits) struct PlugCommandTests {
   @Test func aServerThatSaysNothingIsGivenUpWhenTheTimeIsUp() throws {
     let server = try OddServer()
@@ -11,7 +11,7 @@ import Testing
     #expect(plug.err == "easim: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
-  /// What it begins to say is a list of 4,096 devices.
+  /// It begins to send a list of 4,096 devices.
   static let endlessList: [UInt8] = [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0x10, 0]
 
   @Test func anAnswerThatNeverComesToItsEndHoldsUpNobody() throws {
@@ -47,7 +47,7 @@ import Testing
     #expect(plug.err.hasSuffix(": Connection refused\n"), "\(plug.err)")
   }
 
-  /// A list with one device "1-1" of one configuration, whose one interface is of this kind.
+  /// A list with one device "1-1" with one configuration, whose only interface is of this kind.
   static func list(_ kind: [UInt8]) -> [UInt8] {
     let record =
       [UInt8](repeating: 0, count: 256) + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
@@ -166,7 +166,7 @@ final class OddServer {
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
-  /// The same as another user; for root. The kernel notes the user of this thread with the socket.
+  /// The same as another user; requires root. The kernel records this thread's user with the socket.
   func accept(as user: UInt32) throws -> Client {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
@@ -188,14 +188,14 @@ final class OddServer {
       _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// The next bytes, so many of them, or fewer when it hung up.
+    /// This many of the next bytes, or fewer if the client hung up.
     func receive(_ count: Int) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
       let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
       return Array(bytes.prefix(max(0, read)))
     }
 
-    /// Whether it hung up before so many milliseconds were over.
+    /// Whether the client hung up within this many milliseconds.
     func isGone(within milliseconds: Int32) -> Bool {
       var wait = pollfd(fd: descriptor, events: 0, revents: 0)
       return poll(&wait, 1, milliseconds) > 0

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// What a "verified" proves: an accessory that answers without looking is found out, in processes as a user starts them.
+/// What "verified" proves: an accessory that answers without looking is detected, in processes as a user starts them.
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
-  /// It sends 10,000 bytes that count, whatever it is sent.
+  /// It sends 10,000 counting bytes, whatever it receives.
   private func canned() throws -> Accessory {
     try Accessory(on: .unix, in: place, "--behavior", "source,rate=100000000,chunk=10000,total=10000")
   }
@@ -15,7 +15,7 @@ import Testing
     let pattern = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(pattern.ending == .exit(0), "\(pattern.out)\(pattern.err)")
     #expect(pattern.out.contains("10000 bytes sent, EADemo's pattern came back"))
-    // Of a seed whose first byte is not the pattern's.
+    // From a seed whose first byte differs from the pattern's.
     let unique = try Program.run("send", accessory.address, "--size", "10000", "--seed", "4", "--expect", "echo")
     #expect(unique.ending == .exit(1), "\(unique.out)")
     #expect(unique.out.contains("foreign: 10000 bytes from byte 0 on were never sent in this session"), "\(unique.out)")
@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The second burst used to be a false alarm, and nothing after it was checked.
+  /// The second burst used to cause a false alarm, and nothing after it was checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

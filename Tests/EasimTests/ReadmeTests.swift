@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// What the documents show is what runs.
+/// The documents show what actually runs.
 @Suite(.waits) struct ReadmeTests {
-  /// The test that every app team wants: on the page it is the one that `Scripts/outside` runs, word for word.
+  /// The test that every app team wants: the one on the page is the one that `Scripts/outside` runs, word for word.
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
     let page = try Repository.text("docs/README.md")
     let begin = try #require(page.range(of: "```swift\nimport ExternalAccessory\n"))
@@ -29,7 +29,8 @@ import Testing
     for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
   }
 
-  /// A page that shows other figures than the command prints is a failure; those that vary are marked by their kind.
+  /// A page that shows figures other than those the command prints is a failure; varying ones are marked with their
+  /// kind.
   @Test(arguments: [
     ("", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed in 5.139 s", "47 passed in 4.2 s", false),

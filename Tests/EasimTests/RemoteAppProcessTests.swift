@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Remote apps as processes of their own: `easim serve --control`, `easim ctl`, and a client that shares no code with us.
+/// Remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with us.
 @Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {
     let place = TemporaryFolder()
     let program: Program
-    /// The port, as a client needs it.
+    /// The port, in the form that a client needs.
     let remote: String
     var path: String { place.file("control.sock") }
 
@@ -60,25 +60,25 @@ import Testing
       ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
     ).wait()
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
-    // An app that stays with its session open, and rules that let no other app in.
+    // An app that stays with its session open, and rules that allow no other app in.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
     _ = try server.ctl("app.launch", "name=last", "rules={\"otherApps\":\"refused\"}")
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 4)
     #expect(try server.ctl("accessory.plug", "accessory=a1").ending == .exit(0))
-    // Both processes see the accessory, and each has sessions of its own with it.
+    // Both processes see the accessory, and each has its own sessions with it.
     for app in apps {
       let remains = try app.wait()
       #expect(remains.ending == .exit(0), "\(remains.err)")
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // Between apps of one device: what one has open, another is refused.
+    // Between apps of one device, a session that one has open is refused to the other.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // The processes are gone, and so are their apps.
+    // The processes have ended, and so have their apps.
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 1)
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))

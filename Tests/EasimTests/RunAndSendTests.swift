@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes, one cable: `easim run` and `easim send` on every medium there is.
+/// Two processes, one cable: `easim run` and `easim send` on every medium.
 @Suite(.waits) struct RunAndSendTests {
   let place = TemporaryFolder()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import easim
 
-/// The keys of `easim run`: what they do, and on a terminal.
+/// The keys of `easim run`: what they do, and how they work on a terminal.
 @Suite(.waits) struct RunKeysTests {
   @Test func theLineListsTheKeysAndTheFaults() {
     var keys = RunKeys(faults: ["latency", "loss"])
@@ -29,7 +29,7 @@ import Testing
     #expect(none.press(.character("1")) == nil)
   }
 
-  /// The table of actions says which have keys.
+  /// The table of actions defines which have keys.
   @Test func eachActionWithAKeyIsOnTheLine() {
     let kinds = WorldAction.kinds().filter { $0.key != nil }
     #expect(kinds.count >= 3)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// What `--save-files` makes of files: names of its own, nothing overwritten, and a bound.
+/// What `--save-files` does with files: its own names, nothing overwritten, and a limit.
 @Suite struct SavedFilesTests {
   private let place = TemporaryFolder()
 

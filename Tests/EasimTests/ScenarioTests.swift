@@ -4,7 +4,7 @@ import Testing
 
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
 @Suite(.waits) struct ScenarioTests {
-  /// The scenarios that ship, as `easim scenario list` knows them.
+  /// The shipped scenarios, as `easim scenario list` shows them.
   static let names = all.map(\.name)
 
   /// Their names and how many seconds each takes in real time.
@@ -68,7 +68,7 @@ import Testing
   /// The two ends of one scenario.
   struct Pair {
     let name: String
-    /// What the device's end comes out like.
+    /// The result of the device's end.
     let ending: Program.Ending
     let accessories: Program
     let device: Program
@@ -89,13 +89,13 @@ import Testing
         environment: environment)
     }
 
-    /// Whether both came out as expected, once they are gone.
+    /// Whether both ends passed, once they have ended.
     func comesOut() throws -> Bool {
       let isAsExpected = try device.wait().ending == ending
       return try accessories.wait().ending == .exit(0) && isAsExpected
     }
 
-    /// Both play their end and are gone.
+    /// Both play their end and exit.
     func expect(_ place: SourceLocation = #_sourceLocation) throws {
       let device = try device.wait()
       #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)
@@ -107,16 +107,16 @@ import Testing
     }
   }
 
-  /// Plays all at once, since each mostly waits. A machine that is too busy for that cannot keep the times that real
-  /// accessories keep, so what came out otherwise is played again, alone.
+  /// Plays all of them at once, because each mostly waits. A machine that is too busy cannot keep the times that real
+  /// accessories keep, so failed ones are played again, alone.
   private func play(_ pairs: [() throws -> Pair]) throws {
     let first = try pairs.map { try $0() }
     let others = try zip(first, pairs).filter { try !$0.0.comesOut() }.map(\.1)
     for pair in others { try pair().expect() }
   }
 
-  /// The longest takes a minute. Not under a sanitizer: a program that takes ten
-  /// times as long cannot keep the times that real accessories keep, and what it does is tested in virtual time.
+  /// The longest takes a minute. Not under a sanitizer: a program that takes ten times as long cannot keep the times of
+  /// real accessories, and its behavior is tested in virtual time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
   {
     let place = TemporaryFolder()
@@ -125,7 +125,7 @@ import Testing
     try play(names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } })
   }
 
-  /// The day takes twenty seconds here, and every other time of the scenario is as much shorter.
+  /// The day takes twenty seconds here, and all other times in the scenario are scaled down equally.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
     throws
   {
@@ -141,7 +141,7 @@ import Testing
       })
   }
 
-  /// What breaks a naive client is the same in real time.
+  /// What breaks a naive client also breaks it in real time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil))
   func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
     throws

@@ -49,14 +49,14 @@ import Testing
   }
 }
 
-/// Bringing a machine to the point where easim can be built, on machines made of a few fake programs.
+/// Preparing a machine for building easim, on machines that consist of a few fake programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
   /// Runs the set-up on a machine that has only these programs, each a line of shell, and what bash itself needs.
   ///
-  /// The programs are functions of the shell: a file that is written and run at once is "busy" when another test starts
-  /// a program in between.
+  /// The programs are shell functions: a file that is written and immediately run is "busy" if another test starts a
+  /// program in between.
   func setUp(_ programs: [String: String]) throws -> Program.Remains {
     for name in ["basename", "dirname", "sed", "head", "sort"] { place.link(name, to: "/usr/bin/\(name)") }
     let all = programs.merging(["env": "while [[ $1 == *=* ]]; do shift; done; \"$@\""]) { $1 }
@@ -73,7 +73,7 @@ import Testing
   }
 
   static let swift = ["swift": "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'"]
-  /// Passes on what an unprivileged user asks for; root needs none.
+  /// Passes on an unprivileged user's requests; root needs none.
   static let sudo = ["sudo": "\"$@\""]
   static let apt = ["apt-get": "echo \"apt-get $*\""]
 

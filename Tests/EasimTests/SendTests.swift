@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// What `easim send` prints of replies, and how they are expected.
+/// What `easim send` prints about replies, and how replies are expected.
 @Suite(.waits) struct SendTests {
   private let place = TemporaryFolder()
 

@@ -177,7 +177,7 @@ import Testing
     let part = try Self.run(["report", "merge", place.file("1.json")])
     #expect(part.ending == .exit(1) && part.err.contains("1 shard of 2 missing: 2/2;"))
     let merge = try Self.run(["report", "merge", place.file("1.json"), place.file("2.json"), "--json"])
-    // The limit is about the whole run.
+    // The limit applies to the whole run.
     #expect(merge.ending == .exit(1))
     let report = try StrictJSON(reading: merge.out)
     #expect(report["completed"] == .number(10) && report["runs"] == .number(1) && report["shards"] == nil)

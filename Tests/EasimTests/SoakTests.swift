@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim soak` as a user runs it.
+/// `easim soak` as run by a user.
 @Suite(.waits) struct SoakTests {
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
     let place = TemporaryFolder()
@@ -73,7 +73,7 @@ import Testing
     #expect(place.text("t").contains("com.lawaken.iap2"))
   }
 
-  /// The world of a seed, and a scenario with apps: each packet of the transcript is in the capture.
+  /// The world of a seed, and a scenario with apps: each packet in the transcript is also in the capture.
   @Test(arguments: [3, 23]) func aWorldIsRecordedAsItsTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     let soak = try Program.run(
@@ -163,6 +163,6 @@ import Testing
 }
 
 extension TemporaryFolder {
-  /// The text of a file; empty when there is none.
+  /// The text of a file; empty if there is none.
   fileprivate func text(_ name: String) -> String { String(decoding: bytes(name) ?? [], as: UTF8.self) }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import easim
 
-/// Ctrl-C, SIGTERM and SIGHUP: the first one shuts down, a second one ends the process, whatever it waits for.
+/// Ctrl-C, SIGTERM and SIGHUP: the first one shuts down, a second one ends the process, whatever it is waiting for.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
@@ -24,7 +24,7 @@ import Testing
     #expect(deadline((first, .zero), (second, .seconds(3))) == .seconds(3))
   }
 
-  /// `timeout` sends SIGTERM twice, and a terminal and a parent process both send the same Ctrl-C.
+  /// `timeout` sends SIGTERM twice, and a terminal and a parent process may both send the same Ctrl-C.
   @Test(arguments: [SIGTERM, SIGINT]) func oneSignalSentTwiceLeavesTimeForShuttingDown(signal: Int32) {
     let end = deadline((signal, .zero), (signal, .milliseconds(1)))
     #expect(end == StopRule.leastTime)
@@ -40,7 +40,7 @@ import Testing
     #expect(deadline((SIGTERM, .zero), (SIGTERM, .seconds(1)), secondInterrupt: grace) == .seconds(1))
   }
 
-  /// Stops one thread of another process, as a system call that does not return would.
+  /// Stops one thread of another process, like a system call that does not return.
   private func stopThread(_ thread: pid_t) throws {
     typealias Trace = @convention(c) (Int, pid_t, Int, Int) -> Int
     let trace = unsafeBitCast(try #require(dlsym(nil, "ptrace")), to: Trace.self)
@@ -66,7 +66,7 @@ import Testing
     try run.line("plugged in")
     try stopThread(run.number)
     run.send(signal)
-    // Until then a second one would be the same to the kernel.
+    // Until then a second signal would be the same to the kernel.
     while try isPending(signal, in: run) { sched_yield() }
     run.send(signal)
     #expect(try run.wait().ending == .killed(by: signal))

@@ -13,7 +13,7 @@ import Testing
     try Program(path: BuiltProducts.easim, words, stdout: stdout, stderr: stderr)
   }
 
-  /// A session goes through, whatever becomes of the accessory's output.
+  /// A session completes, whatever happens to the accessory's output.
   private func send(_ words: String...) throws -> Program.Remains {
     try Program(
       path: BuiltProducts.easim, ["send", address, "--10k", "--expect", "echo", "--timeout", "1m"] + words
@@ -43,7 +43,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// Every line is shown or counted, and those that are shown are whole.
+  /// Every line is shown or counted, and shown lines are complete.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
     // Each line about an accessory has 20 kB.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
@@ -63,7 +63,7 @@ import Testing
     #expect(dropped.count == 1)
     #expect(Double(attached) + (dropped.first?["lines"]?.number ?? 0) == 300)
     #expect(dropped.first?["text"]?.text?.hasSuffix(" lines were dropped here, because stdout was not read") == true)
-    // The newest lines are left.
+    // The newest lines are kept.
     #expect(lines.events("attach").last?["on"]?.text == "unix:\(place.file("300.sock"))")
     run.send(SIGTERM)
     _ = try pipe.read(to: "\"event\":\"detach\"")
@@ -100,7 +100,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  // MARK: What may not be dropped
+  // MARK: What must not be dropped
 
   /// A command that only prints waits for its reader, as `cat` does.
   @Test func aResultWaitsForItsReader() throws {
@@ -110,7 +110,7 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// The accessory takes small packets, so that their lines are more than may wait.
+  /// The accessory accepts small packets, so that their lines are more than may wait.
   private func talkativeAccessory(_ fifo: UnreadFIFO) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(
@@ -182,13 +182,13 @@ import Testing
     let first = try run("run", "echo", "--on", address, "--transcript", place.file("fifo"))
     first.send(SIGTERM)
     let end = try first.wait()
-    // Before or after it takes its signals.
+    // Either before or after it takes its signals.
     #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
   }
 
   // MARK: More than one signal
 
-  /// easim waits at the end for a transcript that is not read, but not after repeated signals.
+  /// At the end easim waits for a transcript that is not read, but not after repeated signals.
   @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try talkativeAccessory(fifo)
@@ -202,7 +202,7 @@ import Testing
 }
 
 extension String {
-  /// The lines with `text` in them.
+  /// The lines that contain `text`.
   fileprivate func lines(with text: String) -> [Substring] {
     split(separator: "\n").filter { $0.contains(text) }
   }

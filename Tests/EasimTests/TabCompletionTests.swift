@@ -37,9 +37,9 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  // MARK: Names that a shell would make something of
+  // MARK: Names that are special to a shell
 
-  /// What a name can contain. The name of a file cannot have a '/', so commands run here.
+  /// What a name can contain. A file name cannot contain '/', so commands run here.
   static let hostile = [
     "$(touch${IFS}pwned)", "$(touch pwned)", "`touch pwned`", "${a[$(touch pwned)]}", "$((a[$(touch pwned)]))", "a b",
     "it's", "say \"hi\"", "'\"'$(touch pwned)", "two\nlines", "two\n$(touch pwned)\n", "tab\there", "esc\u{1B}[31m",
@@ -49,7 +49,7 @@ import Testing
     "^a^b", " b", "a ", "&", "a:b:c", "a:$(touch pwned)", "a=b", "a@b", "李未可", "\u{202E}x", "--on=x", "-",
   ]
 
-  /// Each in the quotes that a user may have opened.
+  /// Each in every kind of quotes that a user may have opened.
   static let quotes = ["", "'", "\""]
 
   @Test(arguments: quotes) func aProfileOfAnyNameIsMeantAndNotRun(quote: String) throws {
@@ -79,7 +79,7 @@ import Testing
     #expect(shell.names == names.sorted())
   }
 
-  /// A serial number is what an accessory says of itself.
+  /// The accessory chooses its serial number.
   @Test(arguments: quotes) func aSerialNumberOfAnyKindIsMeantAndNotRun(quote: String) throws {
     let local = LocalPlace()
     let serials = Self.hostile.enumerated().map { "z\($0)-\($1)" }
@@ -97,7 +97,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// A '/' cannot be in the name of a file, and both are escaped in an address.
+  /// A file name cannot contain '/', and both characters are escaped in an address.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
     let local = LocalPlace()
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]
@@ -145,7 +145,7 @@ import Testing
     #expect(try shell.run("easim decode a\t b\t") == [["decode", "a b"]])
     #expect(try shell.run("easim decode a\\'\tc\t") == [["decode", "a'c"]])
     #expect(try shell.run("easim decode \"a'\td\"") == [["decode", "a'd"]])
-    // Whoever goes through the names one by one gets each whole.
+    // Cycling through the names one by one yields each complete name.
     shell.settings = "bind 'TAB:menu-complete'"
     #expect(try shell.run("easim decode a\t") == [["decode", "a $(touch pwned)"]])
     #expect(try shell.run("easim decode a\t\t") == [["decode", "a b"]])
@@ -161,7 +161,7 @@ import Testing
     #expect(try shell.run("easim run $(touch pwned) z\t") == [["run", "z"]], "what the user runs is the user's")
   }
 
-  /// What easim itself prints to be pasted is quoted by the program.
+  /// What easim itself prints for pasting is quoted by the program.
   @Test(arguments: Self.hostile) func aWordThatIsPrintedForAShellMeansItself(name: String) throws {
     let bash = try Program(path: "/bin/bash", ["-c", "printf %s \(name.shellWord)"]).wait()
     #expect(bash.ending == .exit(0) && bash.out == name, "\(bash.err)")
@@ -197,7 +197,7 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
-  /// Compares one by one, so that a name that is wrong is seen among many.
+  /// Compares one by one, so that a wrong name is found among many.
   private func expect(
     _ found: [[String]], _ wanted: [[String]], at place: SourceLocation = #_sourceLocation
   ) {
@@ -205,7 +205,7 @@ import Testing
     for (found, wanted) in zip(found, wanted) { #expect(found == wanted, sourceLocation: place) }
   }
 
-  /// A text as JSON5 has it.
+  /// A text in JSON5 form.
   static func literal(_ text: String) -> String {
     let characters = text.utf16.map { unit in
       let digits = String(unit, radix: 16)

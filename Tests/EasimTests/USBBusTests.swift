@@ -2,8 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// easim at both ends of USB: the host's libusb on a device that umockdev plays, and behind that device the USB/IP server
-/// of `easim run`, as a kernel's virtual host controller would ask it. The kernel lane has the same with a real kernel.
+/// easim at both ends of USB: the host's libusb on a device that umockdev simulates, and behind that device the USB/IP
+/// server of `easim run`, addressed as a kernel's virtual host controller would. The kernel lane tests the same with a
+/// real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 
@@ -24,7 +25,7 @@ import Testing
         ] + more)
   }
 
-  /// An accessory on a bus of its own.
+  /// An accessory on a separate bus.
   final class Bus {
     let program: Program
     private let port: String
@@ -167,7 +168,8 @@ import Testing
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
   }
 
-  /// Those that begin at once and take a few seconds, all at the same time. Not under a sanitizer, as on sockets.
+  /// The ones that begin immediately and take a few seconds, all at the same time. Not under a sanitizer, as with
+  /// sockets.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in

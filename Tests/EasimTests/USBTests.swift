@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
-/// `easim run`.
+/// `usb:` as typed by a user, with real libusb and libudev on a device that umockdev simulates. `easim run` is behind
+/// its endpoints.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 
@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, however they are put together.
+  /// Devices that are accessories, however they are structured.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -75,8 +75,8 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
-  /// What a device with a native transport answers for its name: nothing, too little, another kind of descriptor, half a
-  /// character, more than was asked for, a length that is a lie.
+  /// How a device with a native transport answers a request for its name: nothing, too little, another kind of
+  /// descriptor, half a character, more than was requested, or a false length.
   static let names: [[UInt8]] = [
     [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
     [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],
@@ -105,7 +105,7 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// As the mock takes it: a line end, and what would turn a terminal red.
+  /// In the form that the mock takes: a line end, and a sequence that would turn a terminal red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -159,7 +159,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// In detection, in negotiation, in authentication, in the session: it is never more than an unplug.
+  /// In detection, negotiation, authentication or the session, it is never more than an unplug.
   @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--unplug-at", "\(bytes)", "--report")
@@ -190,7 +190,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// One transfer fails with what the kernel says for a stall, for errors on the wire, for babble.
+  /// One transfer fails with the kernel's code for a stall, for errors on the wire, or for babble.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EILSEQ, ETIME, EOVERFLOW])
   func aTransferThatFailsOnceLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -208,7 +208,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Packets split up, with empty ones between them.
+  /// Split packets, with empty ones in between.
   @Test(arguments: [("7", bytes: "1000"), ("512", bytes: "10000")])
   func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String, bytes: String) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -246,7 +246,7 @@ import Testing
     #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
-  /// The tests' user may be root, for whom no permission is missing.
+  /// The tests' user may be root, who lacks no permission.
   @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
   func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
     let mine = place.file("easim")
@@ -263,10 +263,10 @@ import Testing
 
   // MARK: Apps
 
-  /// EADemo, unchanged: `usb:` is one of the addresses that a program's accessories come from.
+  /// EADemo, unchanged: `usb:` is one of the addresses where a program finds accessories.
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    // It leaves from the middle of a notification, with its accessory and its session still there: nothing has leaked.
+    // It exits in the middle of a notification, with its accessory and its session still there: nothing has leaked.
     let program = [
       "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
       BuiltProducts.program("EADemoClient"), "com.lawaken.iap2", "10k",

@@ -3,7 +3,7 @@ import Testing
 
 /// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
-  /// A wrong command line, and what the complaint must contain.
+  /// A wrong command line, and what the error must contain.
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),
     ("--json", "unknown command '--json'"),
@@ -151,7 +151,7 @@ import Testing
     #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
-  /// Swift would replace these bytes, and another path would be opened, or other bytes sent.
+  /// Swift would replace these bytes, so another path would be opened, or other bytes sent.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()
     let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""

@@ -4,9 +4,10 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// The replacements for what apps use of UIKit, driven by the world.
+/// The replacements for the parts of UIKit that apps use, driven by the world.
 @MainActor @Suite struct AppStandInTests {
-  /// Records the app's notifications, of its state and of its accessories, and the state that `UIApplication` reports.
+  /// Records the app's notifications, both of its state and of its accessories, and the state that `UIApplication`
+  /// reports.
   @MainActor private final class Diary {
     private(set) var words: [String] = []
     private var observers: [any NSObjectProtocol] = []

@@ -3,7 +3,7 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// ExternalAccessoryAsync, over the public API.
+/// ExternalAccessoryAsync, through the public API.
 @Suite struct AsyncTests {
   private final class Collected: @unchecked Sendable {
     private let lock = NSLock()
@@ -121,8 +121,8 @@ import Testing
     }
   }
 
-  /// Nothing is read before it is asked for; and while a task reads, however slowly it is given a thread, no time
-  /// passes in which the accessory could lose its patience.
+  /// Nothing is read before it is requested; and while a task reads, however slowly it gets a thread, no time passes in
+  /// which the accessory could give up.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSize = 10_000 }) { world in
       let (connection, far) = try await connect(world)

@@ -29,7 +29,7 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  /// On the queue it was given, and else on the main queue; and the delegate is not held.
+  /// On the given queue, otherwise on the main queue; the delegate is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
@@ -155,7 +155,8 @@ import Testing
     }
   }
 
-  /// A configured accessory is no longer found; and a browser that did not begin the search gets the states only.
+  /// A configured accessory is no longer found, and a browser that did not start the search is only notified of the
+  /// states.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in
@@ -175,7 +176,7 @@ import Testing
     }
   }
 
-  /// Otherwise a caller would wait for ever.
+  /// Otherwise a caller would wait forever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// A main thread that is as busy as it can be with streams.
+/// A main thread that is as busy as possible with streams.
 @Suite struct BusyMainLoopTests {
-  /// Each event of a stream is also put on the main queue, for programs whose main run loop does not run. A busy
-  /// thread takes less from that queue than its streams add, so it grew, and notifications waited behind all of it.
+  /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
+  /// used to take less from that queue than its streams added, so it grew, and notifications waited behind all of it.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

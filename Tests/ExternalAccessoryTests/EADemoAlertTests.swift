@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// An accessory in the first half of a flicker offers nothing that an app could be missing for.
+  /// An accessory in the first half of a flicker offers no protocol for which an app could be missing.
   @Test func a1NotForTheEmptyListOfAFlicker() async throws {
     try await withSimulatedWorld(declaring(["com.lawaken.iap2"])) { world in
       try world.add("lawk-view", quirks: ["flicker"]).plugIn()

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Shapes of client code in the field that once failed here.
+/// Patterns in client code from the field that once failed here.
 @Suite struct FieldShapeTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
@@ -14,7 +14,7 @@ import Testing
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
-  /// Keeps the streams alone, and opens them when the session object is gone.
+  /// Keeps only the streams, and opens them when the session object is gone.
   @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// Without a wake-up, the stream's pending signal would be seen when the hour is over.
+  /// Without a wake-up, the stream's pending signal would be seen only after the hour.
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  /// Nobody runs the main loop of a test: the main queue stands in for it, and must be told of the pending signal.
+  /// Nothing runs the main loop of a test: the main queue stands in for it, and must learn of the pending signal.
   @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// A session with a byte that waits for a run loop that does not run.
+  /// A session with a byte that waits for a run loop that is not running.
   private func byteForADeadLoop(
     _ world: SimulatedWorld
   ) async throws -> (parts: Open, recorder: StreamRecorder, loop: DeadLoop) {
@@ -186,7 +186,7 @@ import Testing
       while !isAsleep { sched_yield() }
     }
 
-    /// As the kernel has it: a loop that still runs would see the signal without being woken.
+    /// As in the kernel: a loop that is still running would see the signal without being woken.
     private var isAsleep: Bool {
       guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
         return true
@@ -208,7 +208,7 @@ import Testing
         #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
-        // Opened and not scheduled it may be polled.
+        // A stream that is opened but not scheduled may be polled.
         stream.open()
       }
       await world.settle()
@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  /// In the order of some clients: the delegate last, before the run loop turns.
+  /// In the order used by some clients: the delegate last, before the run loop turns.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -5,12 +5,12 @@ import Testing
 
 /// F: the flicker and its variants.
 @Suite struct FlickerTests {
-  /// Keeps a session as a robust client does: opens it when its protocol is there, lets go of it at the disconnect.
+  /// Keeps a session like a robust client: opens it when its protocol is offered, and releases it at the disconnect.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
     private var recorder: EventRecorder?
-    /// Writes "open" too early, as an app does that does not look at the protocols.
+    /// Writes "open" too early, like an app that does not check the protocols.
     init() {
       manager.registerForLocalNotifications()
       recorder = EventRecorder { [unowned self] heard in
@@ -73,8 +73,7 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory, and no app is notified; on better systems only apps in the background are
-  /// not.
+  /// The system has connected the accessory but notifies no app; in milder cases only background apps are not notified.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -147,8 +146,8 @@ import Testing
     }
   }
 
-  /// A stale entry of an accessory that disconnected hours ago, unnoticed by the system: it is in the list, says that
-  /// it is connected, and is useless. A session with it ends when its first bytes have not been acknowledged for long
+  /// A stale entry of an accessory that disconnected hours ago, unnoticed by the system: it is in the list, claims to
+  /// be connected, and is useless. A session with it ends when its first bytes have not been acknowledged for long
   /// enough.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
@@ -156,7 +155,8 @@ import Testing
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
-      // Until the last word of the set-up is acknowledged: a device that waits for that would find out by itself.
+      // Until the last message of the set-up is acknowledged, because a device that waits for that would find out by
+      // itself.
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))
@@ -215,9 +215,9 @@ import Testing
     }
   }
 
-  /// No report describes it beyond F7 (locking the device), so the test plays a script: the device is locked, the
-  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. With the background
-  /// mode the lock itself changes nothing; without it, the app loses everything.
+  /// No report describes this beyond F7 (locking the device), so the test plays a script: the device is locked, the
+  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. With the
+  /// background mode, the lock itself changes nothing; without it, the app loses everything.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []

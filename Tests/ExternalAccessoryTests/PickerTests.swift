@@ -24,7 +24,7 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // The choice is that of one connect: its disconnect has none, and neither has the next connect.
+      // The choice belongs to one connect: neither its disconnect nor the next connect has it.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Otherwise a caller would wait for ever.
+  /// Otherwise a caller would wait forever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

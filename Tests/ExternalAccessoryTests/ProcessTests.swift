@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// W21 as some systems have it: the session of the killed app stays, and the next one gets none.
+  /// W21 as on some systems: the killed app's session stays, and the next app gets none.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  /// A day with a session open takes no more of real time than its events do.
+  /// A day with a session open takes no more real time than its events do.
   @Test func aDayOfVirtualTimeIsCheap() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -134,7 +134,7 @@ import Testing
   }
 }
 
-/// A clock that a test moves.
+/// A clock that a test controls.
 private final class ManualClock: Clock, @unchecked Sendable {
   typealias Instant = ContinuousClock.Instant
   private let lock = NSLock()

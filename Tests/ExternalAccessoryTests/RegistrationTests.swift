@@ -176,7 +176,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
-      // One pair of glasses that can be had in two ways.
+      // One pair of glasses that can be reached in two ways.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }
@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// One disconnect, of the connection that came last; or none, when the system does not notice that the first
-  /// connection is gone.
+  /// One disconnect, of the most recent connection; or none, if the system does not notice that the first connection is
+  /// gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

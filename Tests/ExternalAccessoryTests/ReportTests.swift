@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// What a failed test says of its world. The failures happen in a process of their own, which runs this very bundle.
+/// What a failed test reports about its world. The failures happen in a separate process, which runs this very bundle.
 @Suite(.waits) struct ReportTests {
   /// What the tests of ``DeliberateFailures`` print.
   private func output(of test: String) throws -> String {
@@ -55,7 +55,7 @@ import Testing
 
 private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
 
-/// They fail, and are run by ``ReportTests`` alone.
+/// They fail, and only ``ReportTests`` runs them.
 @Suite(.waits, .enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
 struct DeliberateFailures {
   @Test func anExpectationFailsTwice() async throws {

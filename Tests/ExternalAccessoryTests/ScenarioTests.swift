@@ -8,8 +8,8 @@ import Testing
 
 /// Scenarios, played with an app of Apple's API in them.
 @Suite struct ScenarioTests {
-  /// Plays every shipped scenario twice: in a world, with the client that the command line has; and by
-  /// `easim scenario run`. What passes on the cables, and the timeline, are the same bytes.
+  /// Plays every shipped scenario twice: in a world, with the client from the command line, and with `easim scenario
+  /// run`. The bytes on the cables and the timelines are identical.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
     let local = LocalFolder()
@@ -21,7 +21,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     let scenario = try #require(settings.scenario)
     settings.keepsTranscript = true
-    // The app of the scenario takes the place of the one that the manager shows, which has nothing to say here.
+    // The scenario's app replaces the one that the manager shows, which has no part here.
     settings.rules = AppRules()
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
@@ -35,13 +35,13 @@ import Testing
       await world.settle()
       #expect(!transcript.isEmpty)
       #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
-      // The last line is the command's verdict; advice names options, which only the command line has.
+      // The last line is the command's verdict; its advice names options, which only the command line has.
       let lines = printed.replacing(/,"advice":"[^"]*"/, with: "").split(separator: "\n")
       #expect(world.events.map(\.json) == lines.dropLast().map(String.init))
     }
   }
 
-  /// What the manager shows is the same world: up to the first session, an app of Apple's API sees the same bytes pass.
+  /// The manager shows the same world: up to the first session, an app that uses Apple's API sees the same bytes pass.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()

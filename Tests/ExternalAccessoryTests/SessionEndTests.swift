@@ -25,7 +25,7 @@ import Testing
         switch closes {
         case "one": session.inputStream?.close()
         case "both": session.stop()
-        // The accessory is gone, and nothing is left to be closed.
+        // The accessory is gone, and nothing is left to close.
         case "accessory": simulated.unplug()
         default: break
         }
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// Open classes, and `open` getters: apps subclass them.
+  /// Open classes and `open` getters, because apps subclass them.
   @Test func aSubclassOfASessionIsASession() async throws {
     final class Named: EASession, @unchecked Sendable {
       var note = ""

@@ -4,7 +4,7 @@ import Testing
 
 /// Delegates that are set and removed while their streams have events.
 @Suite struct StreamDelegateTests {
-  /// Uses its stream as it goes, as clients do that close their streams in `deinit`.
+  /// Uses its stream during deallocation, like clients that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
     private let stream: Stream
     init(_ stream: Stream) { self.stream = stream }
@@ -12,7 +12,7 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Whoever looks whether there is a delegate holds it for that moment, perhaps as the last one.
+  /// Checking whether there is a delegate retains it for that moment, perhaps as its last owner.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

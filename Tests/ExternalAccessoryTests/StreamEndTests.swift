@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Bytes first, announced again until all were read; and an output stream announces no more space.
+  /// Bytes first, announced again until all were read; an output stream announces no more space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  /// The app gets the end of one stream, and writes before it gets the end of the other. Both ends are delivered all
-  /// the same.
+  /// The app receives the end of one stream, and writes before it receives the end of the other. Both ends are
+  /// delivered nevertheless.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  /// All at once: the session is opened, written to and released before the accessory has seen any of it.
+  /// All in one step: the session is opened, written to and released before the accessory has seen any of it.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

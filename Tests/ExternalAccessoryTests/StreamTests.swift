@@ -49,7 +49,7 @@ import Testing
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
-        // Something for the mode that runs, so that it waits.
+        // Something for the mode that is running, so that it waits.
         RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])
@@ -93,7 +93,7 @@ import Testing
         }
       )
       let loop = try #require(slot.loop)
-      // The thread is busy, so that nothing of this reaches it before all of it is done.
+      // The thread is busy, so that nothing reaches it before everything is done.
       loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
       parts.session.start(recorder, on: loop)
       parts.session.inputStream?.remove(from: loop, forMode: .default)
@@ -135,7 +135,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(recorder.received == counting(4))
-      // In a mode that is not removed, the remaining events come.
+      // In a mode that is not removed, the remaining events arrive.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
       #expect(recorder.received == counting(10))

@@ -16,12 +16,12 @@ import Testing
   }
 
   /// What an app reads and writes, and its events, when the other end answers, stops reading, and disconnects with
-  /// bytes on the way.
+  /// bytes in transit.
   private func walk(_ ends: Ends) async -> [String] {
     var seen: [String] = []
     await ends.peerWrites(counting(10))
     seen.append("read \(ends.read(4) ?? [])")
-    // The other end does not read: still, a bounded number of bytes is accepted.
+    // The other end does not read, but a bounded number of bytes is accepted nevertheless.
     let written = ends.write(counting(1_000_000))
     seen.append(written > 0 && written < 1_000_000 ? "a large write is taken in part" : "took \(written)")
     seen.append("write when full: \(ends.write([1]) > 0 ? "taken" : "not taken")")
@@ -29,7 +29,7 @@ import Testing
     seen.append("write when there is room: \(ends.write([7, 8]))")
     await ends.peerWrites([42])
     await ends.peerGoes()
-    // What had arrived is there still, then comes the end, again and again.
+    // What had arrived is still there; then comes the end, repeatedly.
     seen.append("read \(ends.read(4) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
@@ -39,8 +39,8 @@ import Testing
     return seen
   }
 
-  /// Apple's streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). These are not, and go
-  /// the same way step for step. A socket's write would raise SIGPIPE here, and the process lives.
+  /// Apple's streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). These are not, but
+  /// behave the same step for step. A write to a socket would raise SIGPIPE here, and the process survives.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(
@@ -81,13 +81,13 @@ import Testing
     }
   }
 
-  /// The real thing, without waiting and without signals.
+  /// A real socket pair, without waiting and without signals.
   private final class SocketPair {
     private var ends: [Int32] = [-1, -1]
     private(set) var lastError: Int32 = 0
 
     init() {
-      // A program that another test starts must not hold an end open.
+      // A program that another test starts must not keep an end open.
       let kind = [SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC].reduce(0) { $0 | Int32($1.rawValue) }
       precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no socket pair")
     }
@@ -111,7 +111,7 @@ import Testing
     }
 
     func peerGoes() {
-      // What it was sent and did not read would turn its going into a reset.
+      // Unread bytes would turn its closing into a reset.
       _ = peerReadsAll()
       Glibc.close(ends[1])
       ends[1] = -1
@@ -124,8 +124,8 @@ import Testing
     }
   }
 
-  /// The first read works, and no event comes for anything that follows. That the getter never returned either is the
-  /// half that is not played: docs/external-accessory.md says what was tried.
+  /// The first read works, and no event arrives for anything that follows. The report also says that the getter never
+  /// returned; that half is not played: docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
     try await withSimulatedWorld(.with { $0.rules.announcesBytesOnce = true }) { world in
       let parts = try await open(world)

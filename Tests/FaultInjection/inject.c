@@ -1,11 +1,12 @@
-// Fails one call of a program: the n-th call of a function below it. Loaded before the C library by Scripts/inject.
+// Fails one call of a program: the n-th call of one of the functions below. Scripts/inject loads it before the C
+// library.
 //
 //   INJECT_CALL    the function, such as write
 //   INJECT_NUMBER  which call of it, from 1; 0 for none
 //   INJECT_ERROR   the errno, as a number; or "short": half of the requested bytes are read or written
 //   INJECT_COUNTS  a file that gets a line for each function, with the number of its calls, when the program exits
 //
-// Only calls of the program itself are counted, not those of processes that it forks, nor what happens before its main.
+// Counts only calls by the program itself, not those of processes that it forks, nor those before its main.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,14 +95,14 @@ static int fails(enum call call) {
 
 #define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-// Fails or passes on, for functions whose failure is -1.
+// Fails or forwards the call, for functions whose failure is -1.
 #define WRAP(result, name, parameters, arguments) \
   result name parameters { \
     REAL(name); \
     return fails(call_##name) ? -1 : real arguments; \
   }
 
-// The same, and a short count.
+// The same, with the possibility of a short count.
 #define WRAP_COUNT(name, parameters, arguments) \
   ssize_t name parameters { \
     REAL(name); \

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The list of what a peer may do wrong: each leads to an event that shows the bytes, and the next good bytes are
+/// What a peer may do wrong: each mistake leads to an event that shows the bytes, and the next correct bytes are
 /// understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// Judging certificates is not this layer's business: any bytes are handed on as they came.
+  /// Judging certificates is not this layer's task: any bytes are passed on unchanged.
   @Test func aCertificateThatIsNoneIsHandedOn() {
     var end = OneEnd.device()
     _ = end.told()
@@ -85,7 +85,7 @@ import Testing
     #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
   }
 
-  /// Times come from users: the longest there are must not overflow.
+  /// Times come from users: the longest possible ones must not overflow.
   @Test func theLongestTimesThereAreAreTimes() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = Milliseconds(.max)

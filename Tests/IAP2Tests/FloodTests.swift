@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// What one read of a peer's bytes can make an end hold: a small multiple of the bytes, whatever they are.
+/// How much one read of a peer's bytes can make an end store: a small multiple of the bytes, whatever they are.
 @Suite struct FloodTests {
   /// No event is cheaper for the peer than a message of six bytes.
   private func expectFewEvents(_ end: inout OneEnd<AccessoryRole>, for bytes: Int, _ what: Comment) {
@@ -64,7 +64,7 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Every number of the window is kept ahead of a gap, and none beyond it, however often each is sent.
+  /// Every number in the window is kept ahead of a gap, and none beyond it, however often each is sent.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var settings = LinkSettings()
     settings.parameters.maximumOutstandingPackets = 4
@@ -79,7 +79,7 @@ import Testing
     #expect(end.told().count == 4)
   }
 
-  /// A message that promises 65,535 bytes and brings them one at a time costs those bytes once.
+  /// A message that announces 65,535 bytes and delivers them one at a time costs those bytes only once.
   @Test func aMessageThatNeverEndsIsBoundedByItsLength() {
     var end = OneEnd.accessory()
     end.receives(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))
@@ -92,7 +92,7 @@ import Testing
     #expect(told.contains { if case .message(let message) = $0 { message.body.count == 65_529 } else { false } })
   }
 
-  /// An end that asks and never acknowledges gets answers up to a bound.
+  /// An end that asks and never acknowledges gets answers only up to a limit.
   @Test func answersThatAreNotAcknowledgedAreBounded() {
     var end = OneEnd.readyDevice()
     let answer = ControlMessage(.powerUpdate) { $0.blob(99, [UInt8](repeating: 1, count: 60)) }

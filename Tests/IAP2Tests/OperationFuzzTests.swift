@@ -4,8 +4,8 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Random bytes and random calls, thousands of times: no trap, always quiet again, never more memory than the bytes
-/// account for. A failing seed is printed.
+/// Random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and memory
+/// never exceeds what the bytes account for. A failing seed is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Packets changed, left out, doubled, moved and glued; a changed one often gets right sums again, so that more than
-  /// the scanner sees it.
+  /// Packets changed, omitted, duplicated, moved and joined; a changed one often gets correct checksums again, so that
+  /// more than the scanner sees it.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {
@@ -75,7 +75,7 @@ import Testing
   }
 }
 
-/// What both ends say to each other on the way to a session and through it, packet by packet.
+/// What both ends send to each other on the way to a session and through it, packet by packet.
 private struct Conversation {
   var toAccessory: [[UInt8]] = []
   var toDevice: [[UInt8]] = []
@@ -101,7 +101,7 @@ private struct Conversation {
   }
 }
 
-/// An owner for either role: it answers as required, and now and then makes an unexpected call.
+/// An owner for either role: it answers as required, and occasionally makes an unexpected call.
 private protocol Owned: PeerRole {
   static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
   static func actOnWhim(_ random: inout SeededRandom, _ peer: inout Peer<Self>, now: Instant)
@@ -165,7 +165,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: bytes.count)
   }
 
-  /// Lets time pass; a deadline that its own timeout does not clear traps in the harness.
+  /// Advances time; a deadline that its own timeout does not clear traps in the harness.
   mutating func pass(_ milliseconds: Int64) {
     end.passes(milliseconds)
     settle(after: 100_000)

@@ -1,11 +1,11 @@
-// Echoes over RFCOMM, without easim: what its throughput is measured against.
+// Echoes over RFCOMM, without easim: the reference for its throughput.
 //
 //   rfcomm_echo serve CHANNEL                     sends every byte back
 //   rfcomm_echo measure FROM TO CHANNEL COUNT     sends 10,000 bytes COUNT times, and reads each back
 //   rfcomm_echo connect FROM TO CHANNEL COUNT     connects COUNT times
 //
-// The same in frames as iAP2 has them: each packet of at most 990 bytes, 12 of them for headers, is a frame of its own, and
-// each echo is acknowledged with 9 bytes, which are not sent back.
+// The same in iAP2's frames: each packet of at most 990 bytes, 12 of them for headers, is a separate frame, and each
+// echo is acknowledged with 9 bytes, which are not sent back.
 //
 //   rfcomm_echo serve-packets CHANNEL
 //   rfcomm_echo measure-packets FROM TO CHANNEL COUNT
@@ -41,8 +41,8 @@ static struct address address_of(const char *text, int channel) {
   return address;
 }
 
-// Sends what is given and reads as much back, at the same time: neither end may wait for the other's full buffer. With a
-// longest frame, sends frame by frame.
+// Sends the given bytes and reads as many back, at the same time, because neither end may wait for the other's full
+// buffer. With a longest frame, sends frame by frame.
 static void exchange(int line, const uint8_t *out, uint8_t *in, size_t size, size_t longest) {
   size_t sent = 0, received = 0;
   while (received < size) {
@@ -93,7 +93,7 @@ static void serve(int channel) {
   }
 }
 
-// Sends each packet back as soon as it is whole.
+// Sends each packet back as soon as it is complete.
 static void serve_packets(int channel) {
   for (int listener = listen_on(channel);;) {
     int line = accept_from(listener);
@@ -119,12 +119,12 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-// Sets when the attempt that succeeded began.
+// Records when the successful attempt began.
 static int connect_to(char **words, double *began) {
   int line = socket(bluetooth, SOCK_STREAM, rfcomm);
   struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
   if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
-  // The kernel keeps the channel for some milliseconds after the last connection, and nothing tells when it is free.
+  // The kernel keeps the channel for some milliseconds after the last connection, and nothing reports when it is free.
   for (*began = now(); connect(line, (struct sockaddr *)&there, sizeof there); *began = now())
     if (errno != EBUSY || usleep(5000)) fail("connect");
   return line;
@@ -137,7 +137,7 @@ static void measure(char **words, int in_packets) {
   int line = connect_to(words, &start), rounds = atoi(words[5]);
   size_t size = in_packets ? packed : payload, longest = in_packets ? frame : payload;
   for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(i * 31 + (i >> 8));
-  // The first one warms up.
+  // The first one is a warm-up.
   for (int i = 0; i <= rounds; i++) {
     if (i == 1) start = now();
     exchange(line, out, in, size, longest);

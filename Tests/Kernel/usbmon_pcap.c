@@ -1,4 +1,4 @@
-// Writes what usbmon sees of all USB buses to a pcap file of link type 220, as dumpcap and tcpdump do, until it is
+// Writes what usbmon sees on all USB buses to a pcap file of link type 220, like dumpcap and tcpdump, until it is
 // interrupted: usbmon_pcap FILE.
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
+/// The suite that every channel must pass unchanged, on every channel that needs nothing but this machine.
 @Suite(.waits) struct ChannelTests {
   @Test(arguments: ChannelSuite.cases(for: ChannelFactories.all))
   func behavesAsEveryChannel(example: ChannelSuite.Case) throws {
@@ -14,7 +14,7 @@ import Testing
   }
 }
 
-/// The kinds of channels of this room.
+/// The kinds of channels in this module.
 enum ChannelFactories {
   static let all =
     [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, severable] + faulty
@@ -52,8 +52,8 @@ enum ChannelFactories {
     try connected(at: .tcp(host: "::1", port: 0))
   }
 
-  /// The left end is the host's. What the right end, the simulator's, has sent when it closes is the kernel's to throw
-  /// away: a terminal that hangs up forgets what was not read.
+  /// The left end is the host's. When the right end, the simulator's, closes, the kernel may discard what it has sent:
+  /// a terminal that hangs up forgets unread bytes.
   static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
     let directory = TemporaryFolder()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
@@ -68,7 +68,7 @@ enum ChannelFactories {
       cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 
-  /// Faults that keep every byte and its order must keep every promise of a channel as well.
+  /// Faults that keep every byte and the order must also keep every promise of a channel.
   static let faulty = [
     faulty("idle faults", "loss,chance=0%", "latency,delay=0ms", "half-dead,after=10h"),
     faulty("a long narrow way", "latency,delay=3ms,jitter=2ms", "rate,bytes=5000000", "split,size=900"),
@@ -101,7 +101,7 @@ enum ChannelFactories {
     }
   }
 
-  /// Both ends of a cable from the front door: the right end listened, the left end connected.
+  /// Both ends of a cable opened through the public API: the right end listened, the left end connected.
   static func connected(at address: Address, keeping: AnyObject? = nil) throws -> ChannelRig {
     let loop = try EpollLoop()
     var accepted: (any Channel)?

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec
-/// behavior cover sessions.
+/// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec behavior
+/// cover sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -46,7 +46,7 @@ import Testing
     #expect(witness.printed == "out\n")
   }
 
-  /// Whether a process is there and no zombie.
+  /// Whether a process exists and is not a zombie.
   private func isAlive(_ processID: Int32) -> Bool {
     var info = siginfo_t()
     return waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0
@@ -145,7 +145,7 @@ import Testing
     #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
   }
 
-  /// A shell script that leaves a daemon behind: in its own session, without a parent, ignoring SIGTERM. Its number
+  /// A shell script that leaves a daemon behind: in its own session, without a parent, ignoring SIGTERM. Its process ID
   /// is in the file before "up" is printed.
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "

@@ -8,7 +8,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Every death of the other end is noticed, in every state of a channel: on real descriptors, in memory, and behind faults.
+/// Every death of the other end is noticed, in every state of a channel: on real descriptors, in memory, and behind
+/// faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
@@ -102,7 +103,7 @@ enum DeathFactories {
     FaultChannel(around: channel, try texts.map { try Fault($0) }, random: SeededRandom(seed: 1), on: loop)
   }
 
-  /// A terminal that a listener made and a host opened.
+  /// A terminal that a listener created and a host opened.
   private static func accepted(_ wrap: Wrap) throws -> DeathRig {
     let loop = try EpollLoop()
     let folder = TemporaryFolder()

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What a channel over a descriptor does beyond the suite, with a bare socket as the other end.
+/// What a channel over a descriptor does beyond the suite, with a raw socket as the other end.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
@@ -65,7 +65,8 @@ import Testing
     #expect(recorder.end == .closedByPeer)
   }
 
-  /// Linux reports the close of RFCOMM as a reset. So does a pair of sockets when the closing end had not read everything.
+  /// Linux reports the close of RFCOMM as a reset, and so does a pair of sockets if the closing end had not read
+  /// everything.
   @Test(arguments: [false, true]) func aResetOfAMediumWithFramesIsAClose(_ isPaused: Bool) throws {
     let pair = try RawSocket.pair()
     let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)
@@ -172,7 +173,7 @@ import Testing
     other.write("I did not hear that")
     #expect(other.read() == "good-bye")
     #expect(other.read() == "")
-    // The channel reads and drops until its time is over; then writing to it fails.
+    // The channel reads and drops bytes until its time is over; then writing to it fails.
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 

@@ -160,7 +160,7 @@ private final class Copier: ByteStreamHandler {
   }
 }
 
-/// Takes a few bytes at a time, and records everything.
+/// Accepts a few bytes at a time, and records everything.
 private final class Nibbler: ByteStreamHandler {
   var bite = 3
   private(set) var text = ""

@@ -35,7 +35,7 @@ import Testing
     var watches: [any DescriptorWatch] = []
     var heard: [Int] = []
     for index in 0..<2 {
-      // Both are ready in one turn; the first one that is called cancels the other.
+      // Both are ready in one turn; the first one called cancels the other.
       watches.append(
         try loop.watch(
           pipes[index].reading, for: .readable,
@@ -50,7 +50,7 @@ import Testing
     for watch in watches { watch.cancel() }
   }
 
-  /// In its own process, where no other test opens descriptors in between.
+  /// In a separate process, where no other test opens descriptors in between.
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() async {
     await #expect(processExitsWith: .success) {
       let loop = try EpollLoop()
@@ -59,8 +59,7 @@ import Testing
       var replacement: Pipe?
       var told = 0
       for index in 0..<2 {
-        // Both are ready in one turn; the first one that is called closes the other, and an idle pipe takes its
-        // number.
+        // Both are ready in one turn; the first one called closes the other, and an idle pipe takes its number.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading
@@ -77,7 +76,7 @@ import Testing
         pipes[index].fill("x")
       }
       _ = loop.run(until: { told > 0 }, limit: hangLimit)
-      // A second handler would be called in the same turn, and a stale event would come in the next.
+      // A second handler would be called in the same turn, and a stale event would arrive in the next.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
       // The new watch works.
@@ -162,7 +161,7 @@ import Testing
     watch.change(to: [.readable, .writable])
     let before = loop.now
     #expect(loop.run(until: { calls == 5 }, limit: hangLimit))
-    // Five ticks of a millisecond: it is asked, not spun on.
+    // Five ticks of a millisecond: the loop polls it without spinning.
     #expect(loop.now - before >= .milliseconds(5))
     watch.change(to: [])
     #expect(!loop.run(until: { calls > 5 }, limit: .milliseconds(5)))

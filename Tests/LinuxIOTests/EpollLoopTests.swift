@@ -93,7 +93,7 @@ import Testing
     loop.schedule(after: .microseconds(500)) { Issue.record("a cancelled timer fired") }.cancel()
     let before = loop.turns
     #expect(!loop.run(until: { false }, limit: .milliseconds(20)))
-    // The one turn in which the limit came.
+    // The one turn in which the limit was reached.
     #expect(loop.turns == before + 1)
     watch.cancel()
   }
@@ -155,7 +155,7 @@ import Testing
     let counter = Atomic<Int>(0)
     let done = Flag()
     for loop in loops { try loop.start() }
-    // A token goes around all of them.
+    // A token passes through all of them.
     @Sendable func pass(_ index: Int) {
       if counter.add(1, ordering: .relaxed).newValue == 4_000 { return done.raise() }
       loops[(index + 1) % loops.count].execute { pass(index + 1) }

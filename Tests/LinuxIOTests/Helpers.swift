@@ -4,10 +4,10 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// How long a test waits before it calls a thing hung.
+/// How long a test waits before it counts as hung.
 let hangLimit = Duration.seconds(30)
 
-/// A descriptor handler made of a closure.
+/// A descriptor handler made from a closure.
 final class Handler: DescriptorHandler {
   private let body: (Readiness) -> Void
 
@@ -16,7 +16,7 @@ final class Handler: DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) { body(readiness) }
 }
 
-/// Something another thread waits for.
+/// Something that another thread waits for.
 final class Flag: Sendable {
   private let raised = Atomic<Bool>(false)
   private let semaphore = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ final class Flag: Sendable {
     semaphore.signal()
   }
 
-  /// Waits until it is raised; a hang ends the test run with a sentence.
+  /// Waits until it is raised; a hang ends the test run with a message.
   func wait() {
     precondition(semaphore.wait(timeout: .now() + 30) == .success, "a flag was not raised within \(hangLimit)")
   }
@@ -63,7 +63,7 @@ final class Log {
   }
 }
 
-/// A pipe whose ends are closed with it.
+/// A pipe whose ends are closed when it is released.
 final class Pipe {
   private(set) var reading: Int32
   private(set) var writing: Int32

@@ -11,7 +11,7 @@ import Testing
   var lock: String { path + ".lock" }
   var address: Address { .unix(path: path) }
 
-  /// What a process leaves that is killed, or that has made its socket and does not listen yet.
+  /// What a process leaves behind that is killed, or that has created its socket but does not listen yet.
   private func leaveSocket() throws {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(socket) }

@@ -1,7 +1,7 @@
 import Glibc
 import LinuxIO
 
-/// The other end of a socket, in plain blocking calls.
+/// The other end of a socket, using plain blocking calls.
 final class RawSocket: @unchecked Sendable {
   private var descriptor: Int32
 
@@ -76,8 +76,8 @@ final class RawSocket: @unchecked Sendable {
   /// Closes the writing half.
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes this end, for a program just started beside it too: until such a program runs, it holds a copy of
-  /// every descriptor, and a socket with a copy left is not closed.
+  /// Closes this end, even if a program was just started beside it: until such a program runs, it holds a copy of every
+  /// descriptor, and a socket with a remaining copy is not closed.
   func close() {
     if descriptor >= 0 {
       shutdown(descriptor, Int32(SHUT_RDWR))
@@ -87,13 +87,13 @@ final class RawSocket: @unchecked Sendable {
   }
 }
 
-/// A process that has no descriptors left, until the limit is lifted.
+/// A process that has no descriptors left, until the limit is raised.
 final class DescriptorLimit {
   private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
   private var before = rlimit()
 
-  /// Sets the limit and takes every number below it.
+  /// Sets the limit and uses up every number below it.
   init(_ count: rlim_t) throws {
     getrlimit(Self.resource, &before)
     var limit = before

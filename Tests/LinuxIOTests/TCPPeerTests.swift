@@ -4,14 +4,14 @@ import Testing
 
 @testable import LinuxIO
 
-/// The user at the other end of a TCP connection, by the kernel's tables.
+/// The user at the other end of a TCP connection, from the kernel's tables.
 @Suite(.waits) struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)
   static let heading =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
-  /// A line of a little-endian machine, such as the tests run on.
+  /// A line from a little-endian machine, such as the one the tests run on.
   static func line(_ ends: String, user: String = " 1000", inode: String = "4711", state: String = "01") -> String {
     "   7: \(ends) \(state) 00000000:00000000 00:00000000 00000000 \(user)        0 \(inode) 1 0000000000000000 20 4 30\n"
   }
@@ -48,7 +48,7 @@ import Testing
     #expect(peer("", "", of: far, near: near) == .unknown)
   }
 
-  /// The kernel prints user 0 for a socket that no process has: that is not root.
+  /// The kernel prints user 0 for a socket that belongs to no process: that is not root.
   @Test func aSocketWithoutAProcessIsNobodys() {
     let waiting = Self.line("0100007F:0CA8 0100007F:A3C4", user: "    0", inode: "0", state: "06")
     #expect(peer(waiting) == .unknown)
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  /// Sets the user of this thread alone, as the kernel notes it with a new socket.
+  /// Sets only this thread's user, as the kernel records it with a new socket.
   private func setUser(_ user: uid_t) throws {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     _ = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)(user)

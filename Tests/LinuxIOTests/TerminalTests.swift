@@ -25,7 +25,7 @@ import Testing
     close(host)
   }
 
-  /// A program that does not know raw terminals: open, write, read.
+  /// A program that does not know about raw terminals: open, write, read.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)
@@ -45,7 +45,7 @@ import Testing
       guard count > 0 else { break }
       received += part[..<count]
     }
-    // No echo of what the host wrote, and nothing translated.
+    // What the host wrote is not echoed, and nothing is translated.
     #expect(received == bytes)
     channel.close()
   }
@@ -55,7 +55,7 @@ import Testing
     let first = target
     let one = try meeting.connect()
     #expect(target != first)
-    // Bytes that the first host never read are not the second's.
+    // Bytes that the first host never read do not reach the second.
     one.accessory.send("for the first host")
     let two = try meeting.connect()
     let (receives, says) = (two.host.startRecording(), two.accessory.startRecording())
@@ -108,7 +108,8 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// An accessory that was killed leaves its link, and the kernel gives the terminal's number to whoever asks next.
+  /// A killed accessory leaves its link behind, and the kernel gives the terminal's number to the next process that
+  /// asks.
   private func leaveLink(to terminal: String) {
     symlink(terminal, path)
     let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
@@ -124,7 +125,7 @@ import Testing
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
     }
-    // Its owner would have got a hang-up by now.
+    // Its owner would have received a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)
@@ -139,7 +140,7 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// Names beside the path that easim could use by mistake.
+  /// Names next to the path that easim could use by mistake.
   @Test func noFileBesideThePathIsTouched() throws {
     let names = ["line.\(getpid())", "line.lock", "line.tmp"]
     for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }
@@ -154,7 +155,7 @@ import Testing
     let terminal = try #require(target)
     unlink(path)
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    // The path is about to lead to the next terminal, and cannot.
+    // The path should now lead to the next terminal, but cannot.
     let host = open(terminal, O_RDWR | O_NOCTTY)
     defer { close(host) }
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
@@ -185,7 +186,7 @@ import Testing
     mkdir(folder, 0o700)
     let address = Address.pty(path: folder + "/line")
     let meeting = try Meeting(at: address)
-    // The host has the terminal open under its other name when the directory of the link goes.
+    // The host has the terminal open under its other name when the link's directory disappears.
     let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
     unlink(folder + "/line")
     rmdir(folder)

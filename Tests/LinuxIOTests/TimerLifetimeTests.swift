@@ -4,9 +4,9 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What timers hold on to, and when they let go.
+/// What timers retain, and when they release it.
 @Suite(.waits) struct TimerLifetimeTests {
-  /// Something whose end can be seen.
+  /// An object whose deallocation can be observed.
   final class Thing {
     var timer: LoopTimer?
   }

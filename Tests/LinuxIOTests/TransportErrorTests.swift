@@ -4,7 +4,7 @@ import Testing
 
 /// The sentences that every medium shares, each once.
 @Suite struct TransportErrorTests {
-  /// Every reason, about an address of this kind.
+  /// Every reason, for an address of this kind.
   static func reasons(_ address: Address) -> [TransportError] {
     [
       .notAStream(address), .noMedium(address), .simulatorsOnly(address), .hostsOnly(address),
@@ -56,7 +56,7 @@ import Testing
     #expect(text.contains(#".product(name: "ExternalAccessoryHardware", package: "easim")"#), "\(text)")
   }
 
-  /// A dialer tries again where waiting can help, and gives up where it cannot.
+  /// A dialer tries again if waiting can help, and gives up if it cannot.
   @Test func onlySomeReasonsMayPassByThemselves() {
     #expect(
       Self.reasons(.usb(.any)).filter { !$0.mayPass } == [

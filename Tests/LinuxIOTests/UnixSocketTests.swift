@@ -50,7 +50,7 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // The check left no trace: the first connection that is accepted is a real one.
+    // The check left no trace: the first accepted connection is a real one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }
@@ -202,8 +202,8 @@ import Testing
     listener.close()
   }
 
-  /// In its own process, because the limit is the process's. Other threads may release a descriptor at any time; then
-  /// one more connection is accepted, and the next complaint is a new one.
+  /// In a separate process, because the limit applies to the process. Other threads may release a descriptor at any
+  /// time; then one more connection is accepted, and the next problem is a new one.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -212,7 +212,7 @@ import Testing
       let limit = try DescriptorLimit(100)
       precondition(meeting.loop.run(until: { !meeting.hindrances.isEmpty }, limit: hangLimit), "nobody complained")
       precondition(meeting.hindrances.first?.code == EMFILE, "the complaint is another")
-      // It tries again meanwhile, and says nothing new.
+      // It tries again meanwhile, and reports nothing new.
       _ = meeting.loop.run(until: { meeting.accepted.count == 10 }, limit: .milliseconds(150))
       precondition(meeting.accepted.count < 10, "descriptors came from nowhere")
       precondition(meeting.hindrances.count <= meeting.accepted.count + 1, "it complains again and again")

@@ -3,12 +3,12 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A file has its old contents or all of the new ones, never a part.
+/// A file has either its old contents or all of the new ones, never a part.
 @Suite struct WholeFileTests {
   private let place = TemporaryFolder()
   private let new = Array("the new text".utf8)
 
-  /// What a program that has the file open reads of it.
+  /// What a program that has the file open reads from it.
   private func read(_ descriptor: Int32) -> String {
     var buffer = [UInt8](repeating: 0, count: 100)
     let count = pread(descriptor, &buffer, buffer.count, 0)

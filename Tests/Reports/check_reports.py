@@ -15,7 +15,7 @@ from webdriver import Browser
 EASIM = os.environ["EASIM"]
 LEGENDS = ("throughput", "map", "percentiles", "attachments")
 
-# What a page shows at the present width: texts and shapes of each chart, and what is wrong with the layout.
+# What a page shows at the current width: texts and shapes of each chart, and what is wrong with the layout.
 READ = r"""
 const seen = e => e.getClientRects().length > 0 && getComputedStyle(e).display !== 'none';
 const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
@@ -106,7 +106,7 @@ def check_throughput(chart: dict, report: dict) -> None:
     bounds = [index * length for index in range(len(slices))]
     bounds.append(min(len(slices) * length, max(span(report), bounds[-1] + 1e6)))
     flows = [list(flow) for flow in series["flow"]]
-    # A short rest at the end is drawn with the slice before it.
+    # A short remainder at the end is drawn with the slice before it.
     if len(flows) > 1 and bounds[-1] - bounds[-2] < length / 2:
         rest = flows.pop()
         flows[-1] = [one + other for one, other in zip(flows[-1], rest)]
@@ -176,7 +176,7 @@ def check_percentiles(chart: dict, report: dict) -> None:
                 near(dot["x"], x.place(nines(dot["quantile"])), f"{name} {dot['quantile']} across")
             near(dot["y"], y.place(dot["value"]), f"{name} {dot['quantile']}")
             near(dot["y"], point[1], "a dot is not on its line")
-            # As many values are at most this large as the quantile says.
+            # The quantile's share of the values is at most this large.
             below = sum(count for value, count in figures["counts"] if value <= dot["value"])
             assert below >= dot["quantile"] * figures["total"] - 1e-6, f"{name}: {dot} has only {below} below"
         for earlier, later in zip(dots, dots[1:]):
@@ -368,7 +368,7 @@ def long_report(short: dict) -> dict:
     report["latency"] = {"total": completed, "min": 1_048_576, "max": 33_554_432, "counts": counts}
     report["sizes"] = {"total": completed, "min": 10_000, "max": 10_000, "counts": [[10_000, completed]]}
     report["begun"] = completed + 40 + report["warmUp"]
-    # What follows from the figures is computed when the report is read.
+    # Derived figures are computed when the report is read.
     for key in ("passed", "verdict"):
         del report[key]
     site = report["sites"][0]
@@ -410,7 +410,7 @@ def make_reports(folder: str) -> list[str]:
     easim("burst", echo.address, "--count", "20", "--verify", "none", *targets("unanswered"))
     flicker = Accessory(folder, "--quirk", "flicker,empty=80ms,gap=80ms")
     easim("burst", flicker.address, "--count", "40", *targets("flicker-start"))
-    # The accessory goes away and comes back while bursts are sent.
+    # The accessory leaves and returns while bursts are being sent.
     words = ["--rate", "100", "--for", "4s", "--reconnect", "--allow-lost", "--allow-overdue", *targets("flickering")]
     burst = subprocess.Popen([EASIM, "burst", flicker.address, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1.5)

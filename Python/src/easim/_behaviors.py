@@ -125,7 +125,7 @@ class Clock:
 
 async def play(behavior: Behavior, session: Session) -> None:
     """Run a behavior on one session until it returns or the session ends."""
-    # An object with __call__ is judged by that.
+    # An object with __call__ is judged by that method.
     call: Any = behavior
     judged: Any = call if inspect.isroutine(call) else type(call).__call__
     if inspect.isasyncgenfunction(judged):

@@ -472,7 +472,7 @@ class Session(InWorld[aio.Session], Context):
                 self._ended()
             return data
         if not rest:
-            # The usual case: everything comes at once.
+            # The usual case: everything arrives at once.
             data = self._more(count)
             if len(data) == count:
                 return data

@@ -258,7 +258,7 @@ class World:
         """Launch an app that declares these protocols (default: all)."""
         declared = None if protocols is None else list(protocols)
         app = App(self)
-        # Its notices may come together with the answer.
+        # Its notices may arrive together with the answer.
         made = await self.call(
             "app.launch",
             protocols=declared,

@@ -206,7 +206,7 @@ def _part(job: dict[str, Any], done: dict[str, Any]) -> SoakReport:
 
 
 def _added(parts: Sequence[SoakReport]) -> SoakReport:
-    # In halves: of ten thousand parts, adding one by one would sort and copy ten thousand times.
+    # In halves: with ten thousand parts, adding them one by one would sort and copy ten thousand times.
     if len(parts) == 1:
         return parts[0]
     return _added(parts[: len(parts) // 2]) + _added(parts[len(parts) // 2 :])
@@ -243,7 +243,7 @@ def soak(
         raise EasimError(f"chunk is {chunk}, and must be at least 1", kind="params")
     with pool(executor) as used:
         fleet = Fleet(_fleet_work.soak, used, workers, attempts, speculate, progress)
-        # At least four jobs for each worker, so that the last ones end at about the same time.
+        # At least four jobs per worker, so that the last ones end at about the same time.
         size = chunk if chunk is not None else max(1, min(_CHUNK, len(seeds) // (fleet.width * 2)))
         jobs = _shards(seeds, -(-len(seeds) // size))
         for job in jobs:
@@ -433,7 +433,7 @@ def _merge(texts: Sequence[str], whole: Path, program: Program) -> subprocess.Co
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(texts):
             Path(folder, f"{number}.json").write_text(text)
-        # The folder and not its files: a command line has room for some thousand of these.
+        # The folder instead of its files, because a command line has room for only a few thousand of them.
         command = [str(find(program)), "report", "merge", folder, "--report", str(whole)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AccessoryVerifierTests {
   let verifier = AccessoryVerifier()
 
-  /// A certificate, a challenge made for it, and the right response.
+  /// A certificate, a challenge for it, and the correct response.
   func exchange(
     _ generation: CoprocessorGeneration, reading: ChallengeReading = .digest
   ) throws -> (certificate: AccessoryCertificate, challenge: [UInt8], response: [UInt8]) {
@@ -169,7 +169,7 @@ import Testing
 
   static let stranger = CertificateAuthority(seed: 1)
 
-  /// The verdict on a coprocessor that `authority` has signed.
+  /// The verdict on a coprocessor whose certificate `authority` has signed.
   func verdict(
     authority: CertificateAuthority, generation: CoprocessorGeneration = .current, flippedBit: Int? = nil
   ) throws -> AuthenticationVerdict {

@@ -6,7 +6,7 @@ func bytes(_ digits: String) -> [UInt8] {
 }
 
 extension [UInt8] {
-  /// The same bytes with one bit turned.
+  /// The same bytes with one bit flipped.
   func flipped(bit: Int) -> [UInt8] {
     var copy = self
     copy[bit / 8] ^= 1 << UInt8(bit % 8)

@@ -6,7 +6,7 @@ import Testing
 
 /// Certificates come from the other end of a cable: no bytes may crash, hang or leak.
 @Suite struct CertificateFuzzTests {
-  /// Bytes with one to four things done to them.
+  /// Bytes with one to four modifications.
   static func mutated(_ original: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = original
     for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
@@ -25,7 +25,8 @@ import Testing
     return bytes
   }
 
-  /// Presents a certificate to a verifier, with a right response where there is one. Returns it when accepted.
+  /// Presents a certificate to a verifier, with a correct response if there is one. Returns the certificate if it is
+  /// accepted.
   static func presented(
     _ bytes: [UInt8], _ generation: CoprocessorGeneration, to verifier: AccessoryVerifier
   )
@@ -49,7 +50,7 @@ import Testing
       do throws(CertificateError) {
         let accepted = try Self.presented(bytes, generation, to: verifier)
         read += 1
-        // The envelope is not signed; the certificate in it must be.
+        // The envelope is not signed, but the certificate in it must be.
         if let accepted { #expect(accepted.serial == Sample.of(generation).certificateSerial, "round \(round)") }
       } catch {
         refused += 1
@@ -57,7 +58,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Mutations must lead to both results, otherwise they test nothing.
+    // Mutations must lead to both results, or they test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -91,14 +92,14 @@ import Testing
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // In its own process, because tests in parallel allocate as well. The same work repeatedly: a leak grows every
-  // time, while random effects and the allocator's caches even out.
+  // In a separate process, because parallel tests also allocate. The same work is repeated: a leak grows every time,
+  // while random effects and the allocator's caches even out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // Half of the smallest allocation, 32 bytes, forgotten once in each round.
+      // Half of the smallest allocation, 32 bytes, leaked once in each round.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))
@@ -108,7 +109,7 @@ import Testing
     }
   }
 
-  /// Every way through this target that takes something from libcrypto, `rounds` times, the same each time.
+  /// Runs every path in this target that takes something from libcrypto `rounds` times, always in the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func aDigestAboveTheOrderIsReducedBeforeItChoosesTheNonce() {
-    // The order and 5 above it: modulo the order this is 5, and the nonces of both are the same.
+    // The order plus 5: modulo the order this is 5, so both have the same nonces.
     var above = P256Key.order
     above[31] += 5
     let five = [UInt8](repeating: 0, count: 31) + [5]

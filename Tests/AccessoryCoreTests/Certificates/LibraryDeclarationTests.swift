@@ -3,7 +3,7 @@ import Testing
 
 @testable import Certificates
 
-/// libcrypto is called by declarations of our own; here they are held against its headers.
+/// libcrypto is called through declarations of our own, which are compared here with its headers.
 @Suite struct LibraryDeclarationTests {
   @Test func constantsAreThoseOfTheHeaders() {
     let pairs: [(ours: Int32, header: Int32)] = [

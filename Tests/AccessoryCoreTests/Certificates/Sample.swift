@@ -1,7 +1,7 @@
 @testable import Certificates
 
 enum Draft {
-  /// A certificate that no coprocessor has, for whatever a test needs.
+  /// A certificate that no coprocessor has, for any test that needs one.
   static func leaf(_ key: OpaquePointer) -> CertificateDraft {
     CertificateDraft(
       serial: [0x41, 2, 3], subject: .init(organisation: "tests", commonName: "leaf"),
@@ -9,7 +9,7 @@ enum Draft {
   }
 }
 
-/// One coprocessor of each generation, made once.
+/// One coprocessor of each generation, created once.
 enum Sample {
   static let current = SimulatedCoprocessor(seed: 7)
   static let older = SimulatedCoprocessor(seed: 7, generation: .older)
@@ -21,7 +21,7 @@ enum Sample {
     }
   }
 
-  /// Where the X.509 certificate stands in an envelope of ours: after 45 bytes of heads, before an empty SET.
+  /// Where the X.509 certificate is in one of our envelopes: after 45 bytes of headers, before an empty SET.
   static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
     45..<generation.certificateByteCount - 2
   }

@@ -41,7 +41,7 @@ import Testing
     #expect(try Address(parsing: "usb:05AC:12A8") == Address(parsing: "usb:05ac:12a8"))
   }
 
-  /// Wrong text, the part that is wrong, where it begins, and the form that is suggested.
+  /// Invalid text, the part that is wrong, where it begins, and the suggested form.
   static let wrongForms: [(String, String, Int, String?)] = [
     ("", "", 0, "local:"),
     ("unx:/tmp/a.sock", "unx", 0, "unix:/tmp/a.sock"),
@@ -111,7 +111,7 @@ import Testing
     #expect(error?.part == part)
     #expect(error?.offset == offset)
     #expect(error?.suggestion == suggestion)
-    // A suggestion without words to fill in must itself be right.
+    // A suggestion without placeholders must itself be valid.
     if let suggestion,
       !["PATH", "HOST", "PORT", "VID", "PID", "UDC", "DIR", "=S", "BUS"].contains(where: suggestion.contains)
     {

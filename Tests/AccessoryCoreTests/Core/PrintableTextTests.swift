@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import Testing
 
-/// What others chose is shown harmlessly: nothing in it changes how the text around it is shown.
+/// Text that others chose is shown harmlessly: nothing in it changes how the text around it is shown.
 @Suite struct PrintableTextTests {
   /// One of each kind.
   static let harmful: [Unicode.Scalar] = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryCore
 
-/// What a verifier calls wrong bytes, with their places.
+/// How a verifier classifies wrong bytes, with their places.
 @Suite struct StreamVerifierTests {
   static let stream = UniqueStream(seed: 11, session: 2)
   static let size = 320
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// What follows does not change what it is called, and is right again.
+  /// What follows does not change the classification, and is correct again.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func itIsCalledTheSameWhenTheNextAnswerFollows(
     wrong: WrongAnswer
   ) {
@@ -109,7 +109,7 @@ import Testing
     #expect(verifier.position == 1_000_000)
   }
 
-  /// Every cut of a right stream is right, and every single change of it is found.
+  /// Every way to split a correct stream is accepted, and every single change in it is found.
   @Test(arguments: [1, 3, 4, 15, 16, 17, 33]) func shortBurstsAreVerifiedToo(size: Int) {
     let bytes = Self.stream.bytes(0..<10 * size)
     for place in bytes.indices {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryCore
 
-/// The bytes that say where they belong.
+/// The bytes that encode where they belong.
 @Suite struct UniqueStreamTests {
   static let stream = UniqueStream(seed: 7, session: 3)
 
@@ -14,7 +14,7 @@ import Testing
     scratch.match(bytes.span.bytes, Self.stream, from: offset)
   }
 
-  /// Written out by hand from the formula in the type's comment, so that two versions of easim agree.
+  /// Calculated by hand from the formula in the type's comment, so that two versions of easim agree.
   @Test func theFirstBlocksOfAKnownStreamAreTheseBytes() {
     let low: UInt64 = 0x9E37_79B9_7F4A_7C15
     let high: UInt64 = 0xD1B5_4A32_D192_ED03

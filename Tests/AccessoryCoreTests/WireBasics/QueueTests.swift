@@ -17,7 +17,7 @@ import WireBasics
     #expect(queue.isEmpty)
   }
 
-  /// Against the simplest possible queue, through a thousand random operations.
+  /// Compared with the simplest possible queue, through a thousand random operations.
   @Test func itBehavesLikeAnArray() {
     var random = SeededRandom(seed: 7)
     var queue = ByteQueue()

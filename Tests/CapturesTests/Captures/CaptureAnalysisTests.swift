@@ -14,7 +14,7 @@ import Testing
     return bytes
   }
 
-  /// Packets on one cable, a millisecond apart; true from the accessory.
+  /// Packets on one cable, a millisecond apart; true if sent by the accessory.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)
@@ -67,7 +67,7 @@ import Testing
     #expect(accessory.sessionBytes == 4)
     #expect(accessory.retransmissions == 1)
     #expect(accessory.missing == 0)
-    // Number 11 was acknowledged after two milliseconds; number 12 was sent twice, so its time says nothing.
+    // Number 11 was acknowledged after two milliseconds; number 12 was sent twice, so its time means nothing.
     #expect(accessory.roundTrips.count == 1)
     #expect(accessory.roundTrips.longest == .milliseconds(2))
   }
@@ -96,7 +96,7 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// No retransmission at all, which a link takes as one: what such a SYN says of the sessions counts.
+  /// No retransmission at all, which a link counts as one: the session table of such a SYN is valid.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0

@@ -133,7 +133,7 @@ import Testing
     for (index, (form, bytes)) in files.enumerated() {
       let capture = try DecodedCapture(bytes)
       #expect(capture.form == form)
-      // H4 without a direction knows it only from the first fragment of each payload.
+      // H4 without a direction learns it only from the first fragment of each payload.
       if index == 0, size < 1_021 { continue }
       #expect(Fixture.texts(capture) == Fixture.texts, "file \(index)")
       #expect(capture.entries.first?.text == "CABLE 1: Bluetooth handle 42, RFCOMM channel 3")
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test func channelsThatCarrySomethingElseAreNotTakenForRFCOMM() throws {
-    // The channels are asked for with another service than RFCOMM, and refused to nobody.
+    // The channels are requested with a service other than RFCOMM, and nothing refuses them.
     let request = Fixture.l2cap(1, [2, 9, 4, 0, 0x17, 0, 0x40, 0])
     let answer = Fixture.l2cap(1, [3, 9, 8, 0, 0x41, 0, 0x40, 0, 0, 0, 0, 0])
     var frames = [(isReceived: false, bytes: Fixture.acl(42, isReceived: false, request)[0])]
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test func theChecksumOfRFCOMMIsThatOfTheStandard() {
-    // SABM of channel 0 and its answer, as every connection begins.
+    // SABM on channel 0 and its answer, as at the start of every connection.
     #expect(RFCOMMFrame.checksum([0x03, 0x3F, 0x01]) == 0x1C)
     #expect(RFCOMMFrame.checksum([0x03, 0x73, 0x01]) == 0xD7)
   }

@@ -2,7 +2,7 @@ import IAP2
 
 @testable import AccessoryCaptures
 
-/// Files and frames made by hand, byte by byte, for the tests of readers.
+/// Files and frames written by hand, byte by byte, for the tests of readers.
 enum Fixture {
   /// Captured vectors: detection, a SYN, its answer, StartIdentification, EA00.
   static let vectors: [[UInt8]] = [
@@ -145,7 +145,7 @@ enum Fixture {
   }
 }
 
-/// A capture in memory, decoded whole.
+/// A capture in memory, completely decoded.
 struct DecodedCapture {
   let form: CaptureForm
   let entries: [CaptureEntry]
@@ -175,7 +175,7 @@ extension Recording {
   }
 }
 
-/// A hex dump in memory, read whole.
+/// A hex dump in memory, completely read.
 struct HexDump {
   private(set) var streams: [String] = []
   private(set) var runs: [HexDumpReader.Run] = []

@@ -44,7 +44,7 @@ import Testing
       for value: UInt8 in [0x00, 0x7F, 0xFF] {
         var bytes = whole
         bytes[place] = value
-        // It ends, without a trap, and what it says has a place.
+        // It ends without a trap, and every reported problem has a place.
         let capture = try DecodedCapture(bytes, as: form)
         #expect(Fixture.problems(capture).allSatisfy { $0.hasPrefix("byte ") })
       }
@@ -88,14 +88,14 @@ import Testing
 @Suite struct GunzipTests {
   static let text: [UInt8] =
     (0..<400).map { UInt8($0 * $0 / 7 % 23 + 65) } + Array(repeatElement(Array("easim ".utf8), count: 2_000).joined())
-  /// With codes of its own, and a name.
+  /// With its own codes, and a name.
   static let dynamic = [
     "1f8b0808000000000000612e74787400edce3b92c2301045d1adcc565a3f644b6e618996638209262062ff5563aad80301f70527bcf5",
     "44c4f990f25a5b3797561d926a978b5adc2ce9b1f4d85c3dca2c47150d7b9e5b18c58f1aad2ddeae2539dbb5e4e865da6df473e36653",
     "7ccc45f7b358aee69766b10e5f46d866de83ca3be85aeccba1c9b6687a915e930c5dcf626f75cd297827af7dd3c1dffbf3eff1838888",
     "8888888888888888888888888888888888888888f859ff011180024d70300000",
   ].joined()
-  /// With the codes of the standard.
+  /// With the standard's codes.
   static let fixed = [
     "1f8b080000000000000073747474727671f3f0f2f10f0a7572f3f20b7674f3097274f70b75f50d75f30bf70c72f577f209f70ef30ef7",
     "71f47309f408f37509f6760ef6710df5f7740e0df076730a0df4f3f67075760c0b0d090e0282e090d0304767570f6fbf40a089de01a1",
@@ -106,7 +106,7 @@ import Testing
 
   /// A member with one stored block.
   static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    // The checksum of gzip, a bit at a time.
+    // The checksum of gzip, one bit at a time.
     let check = ~bytes.reduce(UInt32.max) { sum, byte in
       (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
     }
@@ -133,7 +133,7 @@ import Testing
     for padding in [[], [0, 0, 0], [0x1F, 0]] as [[UInt8]] {
       #expect(try Self.unpack(members + padding, size: size) == [1, 2, 3, 4])
     }
-    // The beginning of a member, and no more.
+    // Only the beginning of a member.
     for beginning in [[0x1F], [0x1F, 0x8B], [0x1F, 0x8B, 0x08]] as [[UInt8]] {
       #expect(throws: CaptureProblem.self) { try Self.unpack(members + beginning, size: size) }
     }

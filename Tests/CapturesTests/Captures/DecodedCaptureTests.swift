@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// The entries of a capture that is decoded in parts of `size` bytes.
+  /// The entries of a capture that is decoded in chunks of `size` bytes.
   private static func streamed(_ input: [UInt8], by size: Int, as form: CaptureForm? = nil) throws -> [CaptureEntry] {
     let decoder = CaptureDecoder(as: form)
     var entries: [CaptureEntry] = []
@@ -151,7 +151,7 @@ import Testing
     return entries
   }
 
-  /// A dump as hexdump prints it: words, low byte first, the odd end filled up.
+  /// A dump as printed by hexdump: words, low byte first, the odd end padded.
   private static let words = [
     "0000000 55ff 0002 10ee 5aff 1000 4140 0101 4014", "0000010 0040 1d06 5d00", "0000016",
   ]
@@ -223,6 +223,6 @@ import Testing
 }
 
 extension CaptureEntry {
-  /// The bytes that a skip shows.
+  /// The bytes shown for a skip.
   fileprivate var skippedText: String { String(text.split(separator: ": ").last ?? "") }
 }

@@ -15,7 +15,7 @@ import Testing
 
   private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
-  /// Parameters by number: their name, how their value is written, and those of a group.
+  /// Parameters by number: the name, how the value is written, and the parameters of a group.
   private static func table(of parameters: [MessageCatalog.ParameterEntry]) -> String {
     if parameters.isEmpty { return "" }
     let entries = parameters.map { entry in

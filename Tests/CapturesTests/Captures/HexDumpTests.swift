@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryCaptures
 
-/// The same 19 bytes in the words of every tool, as the tools printed them.
+/// The same 19 bytes in the output format of every tool.
 @Suite struct HexDumpTests {
   private static let bytes: [UInt8] = [
     0x6A, 0x75, 0x6E, 0x6B, 0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x09, 0x40, 0x63, 0x05, 0x00, 0xF6,
@@ -194,7 +194,8 @@ import Testing
     }
   }
 
-  /// Dumps with letters changed, lines lost, cut and doubled: an error or bytes, and never more than that.
+  /// Dumps with changed letters and with lines lost, cut and doubled: the result is an error or bytes, and never more
+  /// than that.
   @Test func noTextDoesMoreHarmThanAnError() {
     var random = SeededRandom(seed: 11)
     let forms = Self.forms.values.sorted().map { Array($0.utf8) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Scripts of two recordings of the same, and sessions of native transport.
+/// Scripts from two recordings of the same actions, and sessions with native transport.
 @Suite struct PairTests {
   private func record(_ profile: Profile, _ requests: [String], of name: String? = nil) throws -> Recording {
     let rig = ReplayRig()
@@ -43,7 +43,7 @@ import Testing
     #expect(wildcard.answer(Array("12:00".utf8), Array("12:07".utf8)) == nil)
   }
 
-  /// The same app, with other numbers: the script of both recordings answers it with a number of its own.
+  /// The same app with other numbers: the script made from both recordings answers it with the app's own number.
   @Test func theScriptOfTwoRecordingsAnswersAThird() throws {
     var lamp = try ProfileLibrary().profile("scripted")
     lamp.behavior = .script(
@@ -128,12 +128,13 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// Whatever answers: a recording of it satisfies the app that made it, and one changed byte in any answer is found by
-  /// the app of the recording.
+  /// For every behavior: a recording of it satisfies the app that made it, and the recorded app finds one changed byte
+  /// in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)
-    // A device that asks for authentication never gets to know the microphone, so there is nothing to replay.
+    // A device that requires authentication never gets as far as the microphone's protocols, so there is nothing to
+    // replay.
     guard let first = profile.protocols.first, name != "microphone" else { return }
     let rig = ReplayRig()
     let app = TimedApp(of: first.name, in: rig)
@@ -173,7 +174,7 @@ import Testing
     }
   }
 
-  /// Up to ten answers of a recording, spread over it.
+  /// Up to ten answers of a recording, spread across it.
   private static func answers(of recording: Recording) -> [(session: Int, step: Int)] {
     let all = recording.sessions.indices.flatMap { session in
       recording.sessions[session].steps.indices

@@ -11,7 +11,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A device in virtual time with an app, and what is plugged in: a profile or a recording. Everything is recorded.
+/// A device in virtual time with an app, and an accessory: a profile or a recording. Everything is recorded.
 final class ReplayRig {
   let loop: VirtualLoop
   let world: World
@@ -73,7 +73,7 @@ final class ReplayRig {
   }
 }
 
-/// An app that sends its requests one after the other, each when the answer to the one before has come, and closes.
+/// An app that sends its requests one after another, each when the previous answer has arrived, and then closes.
 final class AskingApp: AppHandler, SessionHandler {
   private let requests: [String]
   private let protocolName: String?
@@ -89,7 +89,7 @@ final class AskingApp: AppHandler, SessionHandler {
     view = rig.world.device.makeApp(self, settings: ReplayRig.everything)
   }
 
-  /// Ends, as if it had been killed.
+  /// Ends as if it had been killed.
   func leave() {
     view?.close()
     view = nil

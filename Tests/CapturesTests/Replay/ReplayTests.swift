@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Recordings, played by either end to the live other end.
+/// Recordings, played by either end against the live other end.
 @Suite struct ReplayTests {
   private static let requests = ["hello", "how are you", "bye"]
 
@@ -67,8 +67,8 @@ import Testing
     view.close()
   }
 
-  /// Record, replay, record: the sessions are the same, at every speed the same bytes, and at recorded speed at the same
-  /// times within the delays of the link.
+  /// Record, replay, record: the sessions are the same; the bytes are the same at every speed, and at recorded speed so
+  /// are the times, within the delays of the link.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))
@@ -311,7 +311,7 @@ import Testing
     #expect(ReplayMask.Pattern(text) == nil)
   }
 
-  // MARK: Captures that are no recordings
+  // MARK: Captures that are not recordings
 
   @Test func aTranscriptIsNoRecording() throws {
     let rig = ReplayRig()
@@ -325,7 +325,7 @@ import Testing
     #expect(throws: RecordingError.noIdentification) { try Recording(entries) }
   }
 
-  /// Every truncation of a recording is a recording up to there, or an error.
+  /// Every truncated recording is a recording up to that point, or an error.
   @Test func everyTruncationIsReadUpToThere() throws {
     let rig = ReplayRig()
     let app = AskingApp(Self.requests, in: rig)
@@ -387,7 +387,7 @@ import Testing
   }
 }
 
-/// Profiles that stand alone, made of recordings.
+/// Self-contained profiles made from recordings.
 @Suite struct ImportedProfileTests {
   private func record(_ name: String, _ requests: [String]) throws -> Recording {
     let rig = ReplayRig()
@@ -405,7 +405,7 @@ import Testing
     #expect(script.framing == .delimiter([0x0D, 0x0A]))
     #expect(script.rules.map(\.request) == ["HELLO", "BATTERY?", "what"].map { Array($0.utf8) })
     #expect(script.rules[1].delay == .milliseconds(40))
-    // Written as a file and read again, it is the same accessory to the same app.
+    // After being written to a file and read again, it is the same accessory to the same app.
     let place = TemporaryFolder()
     place.write(Array(profile.text(comment: "imported").utf8), to: "imported.json5")
     let again = try ProfileLibrary().profile(place.file("imported.json5"))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Every scenario that ships: recorded, and its recording played by both ends, ten times.
+/// Every shipped scenario: recorded, and its recording played by both ends, ten times.
 @Suite struct ScenarioReplayTests {
-  /// Scenarios whose sessions end by what the device does and no recording contains: the app is suspended, or keeps an old
-  /// accessory. Their replays end at a difference, the same one each time.
+  /// Scenarios whose sessions end because of something that the device does and no recording contains: the app is
+  /// suspended, or keeps an old accessory. Their replays end at a difference, always the same one.
   static let notReproducible: Set<String> = ["coalesced-while-suspended", "retry-with-the-old-accessory"]
 
   private func record(_ name: String) throws -> Recording? {

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app that sends the same few bytes at the same times, whatever comes, and keeps what does.
+/// An app that sends the same few bytes at the same times, whatever arrives, and keeps the received bytes.
 final class TimedApp: AppHandler, SessionHandler {
   private(set) var answers: [UInt8] = []
   private let protocolName: String

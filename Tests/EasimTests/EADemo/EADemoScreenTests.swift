@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// EADemo's screens: what is drawn, and which command a key gives.
+/// EADemo's screens: what is drawn, and which command a key causes.
 @Suite struct EADemoScreenTests {
   private var demo = EADemoTranscript()
   private var screen = EADemoScreen()
@@ -130,7 +130,7 @@ import Testing
     #expect(rows.count == 13)
     #expect(rows[4...8].map(\.text) == ["", "news 198", "news 199", "a long line that", "   wraps"])
     #expect(rows[8].style == .wrong && rows[6].style == .quiet)
-    // The keys are all there.
+    // All keys are listed.
     #expect(rows.suffix(4).map(\.text) == ["up/down choose", "enter details", "b background", "q quit"])
   }
 

@@ -4,7 +4,7 @@ import IAP2
 @testable import AccessoryHost
 @testable import easim
 
-/// EADemo's machine with a clock: each input gives a list of short lines.
+/// EADemo's machine with a clock: each input produces a list of short lines.
 struct EADemoTranscript {
   var app = EADemoApp(lookingAt: "the local directory /b", patience: .seconds(10))
   var now = Instant.origin
@@ -20,7 +20,7 @@ struct EADemoTranscript {
       identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
   }
 
-  /// A line of a pipe.
+  /// A line from a pipe.
   mutating func type(_ line: String) -> [String] {
     do throws(EADemoCommandError) {
       guard let command = try EADemoCommand(line: line) else { return [] }

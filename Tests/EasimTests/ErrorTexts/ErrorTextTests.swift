@@ -8,7 +8,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// What easim says about wrong files, options and command lines, held against the committed texts in `Golden`.
+/// What easim reports about wrong files, options and command lines, compared with the committed texts in `Golden`.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows what users will read.
 @Suite(.waits) struct ErrorTextTests {

@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What commands print and write, held against the committed files in `Tests/Golden`: a change of how easim is built inside
-/// must not change what users get. Only commands whose output is the same in every run are here.
+/// What commands print and write, compared with the committed files in `Tests/Golden`: an internal change of easim must
+/// not change what users get. Only commands whose output is the same in every run are included.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows what users will get.
 @Suite(.waits) struct FrozenOutputTests {
-  /// A command line, the reports that it writes, and what of its output differs between runs.
+  /// A command line, the reports that it writes, and which parts of its output differ between runs.
   struct Command: Sendable, CustomTestStringConvertible {
     let name: String
     let words: String
@@ -67,7 +67,7 @@ import Testing
       "$ easim \(command.words)\n" + (try Self.run(words, hidesErrors: command.hidesErrors, in: place)))
     for form in command.reports {
       let text = String(decoding: try #require(place.bytes("report.\(form)")), as: UTF8.self)
-      // Committed text has no carriage returns; CSV has.
+      // Committed text has no carriage returns, but CSV does.
       let whole = text.replacing("\r\n", with: "\n")
       try check("\(command.name).\(form)", form == "html" ? withoutStyle(whole) : whole)
     }
@@ -86,7 +86,7 @@ import Testing
     try check("help.txt", ([overview] + pages).joined(separator: "\n"))
   }
 
-  /// A page without its style sheet, which is the same on all pages and has a file of its own.
+  /// A page without its style sheet, which is the same on all pages and has a separate file.
   private func withoutStyle(_ page: String) throws -> String {
     let begin = try #require(page.firstRange(of: "<style>\n"))
     let end = try #require(page[begin.upperBound...].firstRange(of: "</style>\n"))
@@ -104,7 +104,7 @@ import Testing
     let descriptors = [out, err].map { (path: String) -> Int32 in
       Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     }
-    // Reports are named as seen from the root of the repository.
+    // Reports are named relative to the root of the repository.
     let command = #"cd "$0" && exec "$@""#
     let pid = try Spawn(
       "/bin/sh", ["-c", command, Repository.root, BuiltProducts.easim] + words, environment: [:], out: descriptors[0],

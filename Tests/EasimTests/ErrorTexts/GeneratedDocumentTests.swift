@@ -9,14 +9,14 @@ import IAP2
 import TestSupport
 import Testing
 
-/// The tables of the documents are made from what the code knows; `EASIM_REWRITE=1` rewrites them.
+/// The tables in the documents are generated from the code; `EASIM_REWRITE=1` rewrites them.
 @Suite(.serialized) struct GeneratedDocumentTests {
   private func check(_ document: String, _ part: String, _ text: String) throws {
     let difference = try CommittedText.difference("docs/\(document).md", part: part, from: text)
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// A line that plays what a kind describes.
+  /// A line that plays the described kind.
   private func play(_ command: String) -> (RecordShape) -> String {
     { kind in kind.example.map { "Play it: `\(command) \($0)`\n" } ?? "" }
   }
@@ -40,7 +40,7 @@ import Testing
     try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
     let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
-    // What both kinds of files have is explained once.
+    // What both kinds of files share is explained once.
     let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
     let apps = ScenarioWithApps.format().shape.tables(
       heading: "###", elsewhere: known.merging(parts) { $1 })

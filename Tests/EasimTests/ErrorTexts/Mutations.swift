@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Wrong variants of a sound document, one mistake each: every key missing, misspelt and twice, every value of the
+/// Wrong variants of a valid document, one mistake each: every key missing, misspelt and twice, every value of the
 /// wrong type and out of range.
 struct Mutations {
   /// One variant.

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Everything that ever broke a fuzz target, once more. A crash here is a defect that came back.
+/// Every input that ever broke a fuzz target, once more. A crash here is a bug that has returned.
 @Suite struct FuzzReplayTests {
   @Test(arguments: [
     "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
@@ -26,7 +26,7 @@ import Testing
   }
 }
 
-/// The files below Fuzz/Findings of one target.
+/// The files of one target below Fuzz/Findings.
 private struct Findings {
   struct Unreadable: Error { let path: String }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RealTimeSoak
 
-/// What processes report about themselves, and the conclusions.
+/// What processes report about themselves, and the conclusions drawn.
 @Suite struct FactsTests {
   private func facts(_ lines: String...) -> Facts {
     var facts = Facts()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The soak itself, for seconds: what takes hours finds out more, and this finds out whether it runs.
+/// The soak itself, for seconds: hours-long runs find more, while this checks that it works.
 @Suite(.waits) struct RunTests {
   private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 
@@ -43,7 +43,7 @@ import Testing
   @Test func ctrlCPrintsTheTableSoFar() throws {
     let err = Pipe()
     let run = try start("600", "--media", "local", err: err)
-    // It says so when it is at work.
+    // It reports that it is working.
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()
     let said = end(run)

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An accessory that `easim run` plays in a process of its own, plugged in when this is made.
+/// An accessory that `easim run` plays in a separate process, plugged in when this is created.
 final class Accessory {
   /// Where a host finds it.
   enum Medium: String, CaseIterable, Sendable {
@@ -14,7 +14,7 @@ final class Accessory {
   let program: Program
   let address: String
 
-  /// Runs a profile on this medium, with more words for `run` where they are given.
+  /// Runs a profile on this medium, with additional words for `run` if any are given.
   init(_ profile: String = "lawk-view", on medium: Medium, in place: TemporaryFolder, _ words: String...) throws {
     let wanted =
       switch medium {

@@ -5,7 +5,7 @@ import Testing
 struct EventLines {
   let events: [StrictJSON]
 
-  /// Reads every line; one without the common shape is an error that shows it.
+  /// Reads every line; one without the common form is an error that shows the line.
   init(_ out: String) throws {
     events = try out.split(separator: "\n").map { line in
       // Version, time and event come first, so that users can read the lines as well.

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A local directory of its own for one test, and programs that find it where users' programs find theirs.
+/// A separate local directory for one test, and programs that find it in the same way as users' programs.
 final class LocalPlace {
   let place = TemporaryFolder()
 
@@ -14,12 +14,12 @@ final class LocalPlace {
     try Program(path: BuiltProducts.easim, words, environment: environment)
   }
 
-  /// Runs `easim` with these words to its end.
+  /// Runs `easim` with these words until it ends.
   func run(_ words: String...) throws -> Program.Remains {
     try Program(path: BuiltProducts.easim, words, environment: environment).wait()
   }
 
-  /// Plugs accessories in; `count` of them are there when this returns.
+  /// Plugs accessories in; `count` of them are present when this returns.
   func plugIn(_ words: String..., count: Int = 1) throws -> Program {
     let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
     for _ in 0..<count { try program.line("plugged in at local:") }
@@ -33,6 +33,6 @@ final class LocalPlace {
     return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
   }
 
-  /// The files of accessories in the local directory; the sockets from which Wireshark records are left out.
+  /// The files of accessories in the local directory, without the sockets from which Wireshark records.
   var files: [String] { place.names("local").filter { !$0.hasPrefix("capture-") } }
 }

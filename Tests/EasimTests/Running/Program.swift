@@ -1,10 +1,10 @@
 import Glibc
 import TestSupport
 
-/// A program run as by a user: started, read line by line, interrupted, waited for.
+/// A program run like a user would run it: started, read line by line, interrupted, waited for.
 ///
-/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a hang limit
-/// turns an endless wait into a failure that shows all output. A program that is released is killed.
+/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a limit against
+/// hanging turns an endless wait into a failure that shows all output. A program that is released is killed.
 ///
 /// ```swift
 /// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
@@ -28,12 +28,12 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// How long a wait may last before it counts as hung. Generous: sanitizers and busy machines are slow.
+  /// How long a wait may last before it counts as hung. It is generous, because sanitizers and busy machines are slow.
   static let hangLimit = 60_000
 
   private let command: String
   private let pid: pid_t
-  /// The process id, for messages that name it.
+  /// The process ID, for messages.
   var number: Int32 { pid }
   private var out: OutputPipe
   private var err: OutputPipe
@@ -47,9 +47,9 @@ final class Program {
   /// Starts the program at `path`.
   ///
   /// - Parameters:
-  ///   - environment: added to the little that every program gets.
-  ///   - stdin: the file that it reads; nothing, unless it is given.
-  ///   - stdout: where it writes instead of to this, as a descriptor of the caller's; likewise `stderr`.
+  ///   - environment: added to the few variables that every program gets.
+  ///   - stdin: the file that it reads; nothing by default.
+  ///   - stdout: where it writes instead of to this, as a descriptor that the caller owns; likewise `stderr`.
   init(
     path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
     stdout: Int32? = nil, stderr: Int32? = nil
@@ -75,7 +75,7 @@ final class Program {
     err.stopReading()
   }
 
-  /// Runs `easim` with these words to its end.
+  /// Runs `easim` with these words until it ends.
   static func run(_ words: String...) throws -> Remains {
     try Program(path: BuiltProducts.easim, words).wait()
   }
@@ -85,7 +85,7 @@ final class Program {
     kill(pid, signal)
   }
 
-  /// Waits for the next line of stdout with `text` in it and returns it.
+  /// Waits for the next line on stdout that contains `text`, and returns it.
   @discardableResult
   func line(_ text: String) throws -> String {
     while true {
@@ -115,7 +115,7 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Takes the available output of both streams; waits for it when `what` is given. Returns whether there was any.
+  /// Takes the available output of both streams; waits for it if `what` is given. Returns whether there was any.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [
@@ -134,14 +134,14 @@ final class Program {
   }
 }
 
-/// A program that did not do what was waited for, with its output.
+/// A program that did not do what the test waited for, with its output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }
 
 /// One output stream of a program, and its text.
 ///
-/// A pair of sockets, because they can be created in a way that no other test's program can inherit them.
+/// A pair of sockets, because they can be created so that no other test's program can inherit them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import TestSupport
 
-/// A full pipe, not read until a test does so: the next write to it waits.
+/// A full pipe, which the test reads only when it wants to: the next write to it waits.
 ///
-/// A FIFO, because it can be opened without a moment in which another test's program inherits it.
+/// A FIFO, because there is no moment while opening it at which another test's program could inherit it.
 final class FullPipe {
   /// For the program's stdout or stderr.
   private(set) var writingEnd: Int32
@@ -29,7 +29,7 @@ final class FullPipe {
     close(readingEnd)
   }
 
-  /// Reads until there is a line with `text`, and returns the lines up to it that are not the filling.
+  /// Reads until there is a line with `text`, and returns the lines up to it without the filling.
   func read(to text: String) throws -> [String] {
     var bytes: [UInt8] = []
     while true {
@@ -43,7 +43,7 @@ final class FullPipe {
     }
   }
 
-  /// Reads everything up to the end of the program, and returns the lines that are not the filling.
+  /// Reads everything until the program ends, and returns the lines without the filling.
   func readToTheEnd() throws -> [String] {
     close(writingEnd)
     writingEnd = -1
@@ -54,7 +54,7 @@ final class FullPipe {
   }
 }
 
-/// A FIFO that is open for reading, and read only when a test says so.
+/// A FIFO that is open for reading, but read only when a test requests it.
 final class UnreadFIFO {
   let path: String
   private let readingEnd: Int32
@@ -68,7 +68,7 @@ final class UnreadFIFO {
 
   deinit { close(readingEnd) }
 
-  /// Reads on until `isEnough`.
+  /// Continues reading until `isEnough`.
   func read(until isEnough: (String) -> Bool) throws {
     while !isEnough(text) {
       text += String(decoding: try StuckPlace.read(readingEnd, "more of the transcript"), as: UTF8.self)
@@ -118,7 +118,7 @@ final class StoppedTerminal {
     return settings.c_lflag
   }
 
-  /// Reads on until it has shown these texts, one after the other.
+  /// Continues reading until it has shown these texts, one after another.
   func read(to texts: String...) throws {
     for text in texts {
       while true {

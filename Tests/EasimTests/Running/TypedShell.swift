@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An interactive bash with easim's completion, which gets lines key by key: the test sees what readline really
+/// An interactive bash with easim's completion, which receives lines key by key: the test sees what readline really
 /// inserts and what the shell then runs.
 ///
-/// The keys come from a file, byte by byte, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`:
-/// it asks the program for completions, and records the words of every other command.
+/// The keys come from a file, byte by byte, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`: it
+/// asks the program for completions, and records the words of every other command.
 ///
 /// ```swift
 /// let shell = TypedShell()
@@ -14,7 +14,7 @@ import Testing
 /// ```
 final class TypedShell {
   let place = TemporaryFolder()
-  /// More variables of the shell and of what it starts.
+  /// Additional variables for the shell and the programs it starts.
   var environment: [String: String] = [:]
   /// What the user has in a start-up file.
   var settings = ""
@@ -24,18 +24,18 @@ final class TypedShell {
     place.makeFolder("config/easim/profiles")
   }
 
-  /// The names in the folder where the shell is.
+  /// The names in the shell's folder.
   var names: [String] { place.names("here") }
 
-  /// Puts a file into the folder where the shell is.
+  /// Puts a file into the shell's folder.
   func put(_ name: String) { place.write("", to: "here/\(name)") }
 
-  /// Puts a profile into the user's own.
+  /// Puts a profile into the user's own folder.
   func addProfile(_ name: String, _ text: String = "{ version: 1, extends: 'echo' }") {
     place.write(text, to: "config/easim/profiles/\(name).json5")
   }
 
-  /// The words of every `easim` that was run by these lines.
+  /// The words of every `easim` that these lines ran.
   func run(_ lines: [String]) throws -> [[String]] { try type(lines) }
 
   /// The same for one line.
@@ -44,7 +44,7 @@ final class TypedShell {
   /// The completions offered at the end of a line, as they would be inserted.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
-    // The line is not run: it is wiped out.
+    // The line is not run but cleared.
     let notes = try type([noting, "complete -F _noting easim", "\(line)\t\u{15}"])
     return try #require(notes.first, "the completion was not asked")
   }

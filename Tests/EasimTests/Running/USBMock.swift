@@ -3,7 +3,7 @@ import TestSupport
 
 /// A simulated USB device, and programs that see it as the only one: `Tests/Support/USBMock`, on umockdev.
 struct USBMock {
-  /// Why it cannot be had here; nil when it can.
+  /// Why it is not available here; nil if it is.
   static let absence: String? = {
     do {
       let source = "\(Repository.root)/Tests/Support/USBMock/usb_mock.c"
@@ -28,9 +28,9 @@ struct USBMock {
     ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"]
   }
 
-  /// What it says it is.
+  /// The device's description of itself.
   var descriptors = Self.plain
-  /// More options of the mock.
+  /// Additional options of the mock.
   var options: [String] = []
 
   /// Starts `easim` with this device plugged in.
@@ -46,12 +46,12 @@ struct USBMock {
       environment: Self.search)
   }
 
-  /// Runs `easim` with this device plugged in to its end.
+  /// Runs `easim` with this device plugged in, until it ends.
   ///
-  /// When the device is unplugged between a request and its answer, umockdev's library aborts the program that it is
-  /// loaded into. Such a run says nothing about easim and is repeated, up to ten times.
+  /// If the device is unplugged between a request and its answer, umockdev's library aborts the program into which it
+  /// is loaded. Such a run says nothing about easim and is repeated, up to ten times.
   func run(_ words: String...) throws -> Program.Remains {
-    // A transfer takes umockdev's processes a millisecond, and many times that on a busy machine.
+    // A transfer takes umockdev's processes a millisecond, and many times as long on a busy machine.
     let isTimed = !["send", "info", "console"].contains(words.first) || words.contains("--timeout")
     var runs = 0
     while true {

@@ -6,8 +6,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and
-/// through the public API alone. In its own process, so that descriptors and memory are the soak's.
+/// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and only
+/// through the public API. In a separate process, so that the descriptors and memory belong to the soak.
 ///
 /// `EASIM_SOAK_PLUGS` is the number of plugs: few every day, more in `.ci/nightly`, and 10,000 is what easim promises.
 @Suite struct AppSoakTests {
@@ -17,7 +17,7 @@ import Testing
       FileHandle.standardError.write(Data(findings.joined(separator: "\n").utf8))
       exit(EXIT_SUCCESS)
     }
-    // The findings, or else one line with what was done.
+    // The findings, otherwise one line with what was done.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
       // Threads that take sessions from each other cause messages.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")
@@ -28,11 +28,11 @@ import Testing
 
 /// Rounds of a soak in this process.
 enum Soak {
-  /// The findings, a sentence each; and last, after `soak:`, what was done.
+  /// The findings, one sentence each; and finally, after `soak:`, what was done.
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // Caches of threads that do nothing are waited for, which a short soak does not.
+    // Waits for the caches of idle threads, which a short soak does not do.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate what the process keeps permanently.
@@ -47,9 +47,9 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most of it gets through, or this would not be about bytes.
+    // Most of it must get through, otherwise this would not test bytes.
     if total.read < total.lost { findings.append("more was lost than read") }
-    // A loop of the first worlds may have been on its way out when they were counted.
+    // A loop of the first worlds may have been ending when they were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
     let left = SoakRound.descriptors(beside: descriptors)
     if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
@@ -78,21 +78,21 @@ final class SoakRound: @unchecked Sendable {
     }
   }
 
-  /// The bytes that are allocated once the dispatch library's idle threads are gone. Each keeps up to 1,024 blocks of 80
-  /// bytes, a run loop with a limit makes many such threads, and they stay for five seconds: 22 MB after 10,000 plugs, and
-  /// up to 1 MB with the dozen that remain.
+  /// The bytes that remain allocated once the dispatch library's idle threads are gone. Each keeps up to 1,024 blocks
+  /// of 80 bytes; a run loop with a limit creates many such threads, and they stay for five seconds: 22 MB after 10,000
+  /// plugs, and up to 1 MB with the dozen that remain.
   static func idleHeap() async -> Int {
     await until { ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count < 12 }
     return Int(mallinfo2().uordblks)
   }
 
-  /// Without the timers that the dispatch library makes when it first needs one; a run loop or a world that is left
-  /// shows in the others.
+  /// Without the timers that the dispatch library creates when it first needs one; a run loop or a world that was not
+  /// released shows up in the others.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`, each as often as it is there more often.
+  /// The descriptors that are open in addition to `others`, each as often as it occurs more often.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in
@@ -124,7 +124,7 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // Some are through, and one is open and has written something, when the cable goes.
+        // Some are complete, and one is open and has written something, when the cable is pulled.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
@@ -136,7 +136,7 @@ final class SoakRound: @unchecked Sendable {
           ledger.find("plug \(number) was never seen")
           break
         }
-        // It may have been closed just now; most are open when the cable goes, see below.
+        // It may have been closed just now; most are open when the cable is pulled, see below.
         if ledger.openCount(id) > 0 { openAtThePull += 1 }
         ledger.cableGoes(id)
         if random.below(2) == 0 { accessory.unplug() } else { accessory.pull() }
@@ -148,8 +148,8 @@ final class SoakRound: @unchecked Sendable {
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Clients that close nothing and release everything, and threads that take sessions from each other, are part
-      // of this, and are recorded as misuses.
+      // Clients that close nothing and release everything, and threads that take sessions from each other, are part of
+      // this, and are recorded as misuses.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")

@@ -3,13 +3,13 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// What the bytes of a session are: its number in four bytes, and then each byte a function of number and place.
+/// The bytes of a session: its number in four bytes, and then each byte as a function of the number and its place.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// At most `longest` bytes from a place on.
+  /// At most `longest` bytes, from a place on.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -24,7 +24,7 @@ enum SoakBytes {
       let expected = of(token, place, rest.count)
       let isRight = rest.withUnsafeBytes { found in
         expected.withUnsafeBytes { expected in
-          // Byte by byte in Swift this would take most of the time of a debug build.
+          // Byte by byte in Swift, this would take most of the time of a debug build.
           guard let one = found.baseAddress, let other = expected.baseAddress else { return true }
           return memcmp(one, other, expected.count) == 0
         }
@@ -39,8 +39,8 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's side: checks every byte, notes it in the ledger and sends it back, and reads nothing more while too
-/// much of that waits.
+/// The accessory's side: checks every byte, records it in the ledger and sends it back, and reads nothing more while
+/// too much of it is waiting.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 
@@ -50,7 +50,7 @@ struct SoakBehavior: AccessoryBehavior {
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?
-    /// The bytes that came before the session's number was complete.
+    /// The bytes that arrived before the session's number was complete.
     private var early: [UInt8] = []
     private var count = 0
     private var waiting: [UInt8] = []

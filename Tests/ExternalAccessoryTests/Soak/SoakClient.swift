@@ -2,8 +2,8 @@ import AccessoryFormats
 import ExternalAccessory
 import TestSupport
 
-/// One of the threads of an app in a soak: opens a session with any accessory, writes, reads what comes back, closes it
-/// in one of several ways, and starts again, until it is stopped.
+/// One of an app's threads in a soak: opens a session with any accessory, writes, reads what comes back, closes it in
+/// one of several ways, and starts again, until it is stopped.
 final class SoakThread: @unchecked Sendable {
   private let number: Int
   private let ledger: SoakLedger
@@ -13,7 +13,7 @@ final class SoakThread: @unchecked Sendable {
   private var random: SeededRandom
   private let ended = DispatchSemaphore(value: 0)
   private let never = DispatchSemaphore(value: 0)
-  /// The session before, where it has to be through before the next.
+  /// The previous session, if it must be finished before the next.
   private var last: UInt32?
 
   init(_ number: Int, _ ledger: SoakLedger, _ watch: SoakWatch) {
@@ -27,13 +27,13 @@ final class SoakThread: @unchecked Sendable {
     }.start()
   }
 
-  /// Has it stop after the session that is open; waits for that.
+  /// Makes it stop after the current session, and waits for that.
   func stop() {
     lock.withLock { isAsked = true }
     ended.wait()
   }
 
-  /// There is nothing to talk to.
+  /// There is no accessory to open a session with.
   private func waitABit() { _ = never.wait(timeout: .now() + 0.001) }
 
   private var isDone: Bool { lock.withLock { isAsked } }
@@ -55,7 +55,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // Without a wait it may take the session from itself.
+    // Without waiting, it might take the session from itself.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {
@@ -76,7 +76,7 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // Close both, in either order; or let go of everything, which is as good.
+    // Closes both, in either order, or releases everything, which has the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:
@@ -109,7 +109,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Takes turns until everything was written and, for the patient, came back; or until the session broke.
+  /// Takes turns until everything was written and, for patient threads, came back, or until the session broke.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
     while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {
@@ -118,7 +118,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     }
   }
 
-  /// Until another thread did something for it, and not long.
+  /// Until another thread has done something for it, but not for long.
   func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
 
   /// Nothing is written from here on.
@@ -154,7 +154,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     lock.withLock {
       guard let output = session?.outputStream, written < quota else { return }
       guard output.hasSpaceAvailable else {
-        // Without a delegate, this is how an end is noticed.
+        // Without a delegate, the end is noticed in this way.
         if output.streamStatus != .open { isBroken = true }
         return
       }

@@ -1,11 +1,11 @@
 import ExternalAccessory
 
-/// The bytes of every session of a soak, as both ends saw them.
+/// The bytes of every session in a soak, as both ends saw them.
 ///
-/// A session is an account: what the app wrote, and what of it the accessory read and sent back. Every byte encodes its
-/// position, so that a byte that is lost, doubled, changed or in another session is found where it happens. An account
-/// may end with less read than written only when the session was interrupted: the cable was pulled, or another thread
-/// opened a session for the same protocol of the same accessory.
+/// A session is an account: what the app wrote, and how much of it the accessory read and sent back. Every byte encodes
+/// its position, so that a byte that is lost, duplicated, changed or in another session is found where it happens. An
+/// account may end with less read than written only if the session was interrupted: the cable was pulled, or another
+/// thread opened a session for the same protocol of the same accessory.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
     let key: String
@@ -14,7 +14,7 @@ final class SoakLedger: @unchecked Sendable {
     var echoed = 0
     /// The cable was pulled, or another session replaced it: bytes in transit may be lost.
     var isDisturbed = false
-    /// The app is done with it.
+    /// The app has finished with it.
     var isClosed = false
     /// The accessory has seen its end.
     var isOver = false
@@ -47,10 +47,10 @@ final class SoakLedger: @unchecked Sendable {
   private var list: [String] = []
   private var settled = Balance()
 
-  /// What went wrong, a sentence each.
+  /// What went wrong, one sentence each.
   var findings: [String] { lock.withLock { list } }
   var balance: Balance { lock.withLock { settled } }
-  /// How many sessions went through from beginning to end.
+  /// How many sessions were complete from beginning to end.
   var throughCount: Int { lock.withLock { settled.sessions - settled.disturbed } }
   /// How many accounts are open with an accessory.
   func openCount(_ connectionID: Int) -> Int {
@@ -103,7 +103,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// The cable of an accessory is about to go.
+  /// The cable of an accessory is about to be pulled.
   func cableGoes(_ connectionID: Int) {
     lock.withLock {
       going.insert(connectionID)
@@ -113,7 +113,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether both ends are done with every session that was not broken off.
+  /// Whether both ends have finished with every session that was not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
   /// No cable is left, so the end of open sessions will not be seen.

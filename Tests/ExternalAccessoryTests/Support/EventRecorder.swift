@@ -56,7 +56,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private var bytes: [UInt8] = []
   private let input: Stream?
   private let onEvent: (Stream, Stream.Event) -> Void
-  /// Reads at most so many bytes for each event; 0 reads nothing.
+  /// Reads at most this many bytes for each event; 0 reads nothing.
   let readSize: Int
 
   init(
@@ -96,7 +96,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// A thread with a run loop that runs in slices, as a client's does; counts the slices.
+/// A thread with a run loop that runs in slices, like a client's; counts the slices.
 final class LoopThread: @unchecked Sendable {
   private let lock = NSLock()
   private var isAsked = false
@@ -104,7 +104,7 @@ final class LoopThread: @unchecked Sendable {
   private let ended = DispatchSemaphore(value: 0)
   private(set) var thread: Thread?
 
-  /// Runs `body` on the thread first. `slice` is how long one run lasts at most.
+  /// Runs `body` on the thread first. `slice` is the maximum duration of one run.
   init(slice: TimeInterval = 0.05, mode: RunLoop.Mode = .default, _ body: @escaping @Sendable () -> Void) {
     let begun = DispatchSemaphore(value: 0)
     let made = Thread { [self] in
@@ -130,7 +130,7 @@ final class LoopThread: @unchecked Sendable {
 }
 
 extension EASession {
-  /// An ear on both streams, which are open and scheduled on the main loop.
+  /// Observes both streams, which are open and scheduled on the main loop.
   func listen(readSize: Int = 4096) -> StreamRecorder {
     let recorder = StreamRecorder(self, readSize: readSize)
     start(recorder)
@@ -162,7 +162,7 @@ func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNee
 let manager = EAAccessoryManager.shared()
 let glassesProtocol = "com.lawaken.iap2"
 
-/// A thread with a run loop that does not run.
+/// A thread whose run loop is not running.
 final class DeadLoop: @unchecked Sendable {
   private let end = DispatchSemaphore(value: 0)
 

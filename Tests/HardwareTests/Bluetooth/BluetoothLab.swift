@@ -17,8 +17,8 @@ import Testing
 /// How long a test waits before it fails: long enough for any load.
 let hangLimit = Duration.seconds(60)
 
-/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs in place of RFCOMM.
-/// Everything runs on one loop.
+/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs in place of
+/// RFCOMM. Everything runs on one loop.
 final class BluetoothLab {
   let loop: EpollLoop
   let address: String
@@ -61,7 +61,7 @@ final class BluetoothLab {
     return try MockBlueZ(place, on: loop)
   }
 
-  /// What to print when a test has waited in vain.
+  /// What to print if a test has waited in vain.
   var state: String {
     "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
   }
@@ -169,7 +169,7 @@ final class LabAccessory {
   }
 }
 
-/// The other end of a connection that BlueZ hands over, as bytes.
+/// The other end of a connection that BlueZ passes on, as bytes.
 final class RawHost {
   let near: BusDescriptor
   private let far: Int32

@@ -5,7 +5,7 @@ import LinuxIO
 
 @testable import AccessoryBluetooth
 
-/// A mock of BlueZ with what easim uses: adapters, devices, registered services, an agent.
+/// A mock of BlueZ with the parts that easim uses: adapters, devices, registered services, an agent.
 final class MockBlueZ {
   struct Service: Equatable {
     var client: String
@@ -32,15 +32,15 @@ final class MockBlueZ {
   var onScan: (() -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: takes the name from another mock, as a daemon does that starts before the old one has exited.
+  /// - Parameter replaces: takes the name from another mock, like a daemon that starts before the old one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
     // 1: replace the owner; 2: allow replacement.
     var result: Int32 = 0
-    // A mock that left before this one may still have the name, until the bus has read that it is gone. Each question takes a
-    // turn of the bus; the number only keeps a test from hanging.
+    // A mock that left before this one may still have the name, until the bus has noticed that it is gone. Each attempt
+    // takes a turn of the bus; the number only keeps a test from hanging.
     for _ in 0..<20_000 {
       result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
       if result != -EEXIST { break }
@@ -228,9 +228,9 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
   // Used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
-  /// Errors that the next connections get.
+  /// Errors for the next connections.
   var failures: [Int32] = []
-  /// How many RFCOMM connections were tried.
+  /// How many RFCOMM connections were attempted.
   private(set) var dialled = 0
   private var answering: [Responder] = []
 

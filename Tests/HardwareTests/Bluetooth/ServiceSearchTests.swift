@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// SDP against bytes written out by hand from the Bluetooth core specification's encoding.
+/// SDP compared with bytes written by hand according to the Bluetooth core specification.
 @Suite struct ServiceSearchTests {
   /// One record with the protocols L2CAP and RFCOMM, channel 5.
   private let record: [UInt8] = [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Descriptors, against bytes written out from chapter 9 of the USB specification.
+/// Descriptors compared with bytes written according to chapter 9 of the USB specification.
 @Suite struct DescriptorTests {
   static let device: [UInt8] = [
     0x12, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x01,

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Native transport on a USB/IP server, against a client whose every byte is written out. Interface 1 carries `a.b` on
-/// endpoints 83 and 03, interface 2 `c.d` on 84 and 04.
+/// Native transport on a USB/IP server, with a client whose every byte is written out. Interface 1 carries `a.b` on
+/// endpoints 83 and 03, interface 2 carries `c.d` on 84 and 04.
 @Suite struct NativeInterfaceTests {
   let rig = USBIPRig(natives: ["a.b", "c.d"])
 
@@ -177,7 +177,7 @@ import Testing
   }
 }
 
-/// What a host leaves behind.
+/// What a host leaves unfinished.
 @Suite struct USBIPLimitTests {
   let rig = USBIPRig()
 
@@ -238,13 +238,13 @@ import Testing
     client.send(USBIPBytes.submit(200, incoming: true, endpoint: 1, length: 4))
     try rig.pass(.seconds(100))
     #expect(rig.cables.count == 1 && rig.cables[0].end == nil)
-    // Its read is answered, and it thinks about what it got.
+    // Its read is answered, and it is processing the result.
     #expect(rig.cables[0].send([1]) == 1)
     try rig.pass(.seconds(100))
     #expect(rig.cables[0].end == nil)
   }
 
-  /// Its requests are not read while too many answers wait for it, which TCP passes on to the client.
+  /// Its requests are not read while too many answers are waiting for it, which TCP passes on to the client.
   @Test func aClientThatTakesNoAnswersIsNotReadEither() throws {
     let client = try rig.importing()
     client.channel.pauseReading()

@@ -18,7 +18,7 @@ final class USBIPClient: ChannelHandler {
     #expect(channel.send(bytes.span.bytes) == bytes.count)
   }
 
-  /// What has come since the last time.
+  /// What has arrived since the last call.
   func take() -> [UInt8] {
     defer { received = [] }
     return received
@@ -37,7 +37,7 @@ final class USBIPRig {
   let server: USBIPServer
   let export: USBIPExport
   var complaints: [String] { log.lines }
-  /// How many complaints there were, those included that were only counted.
+  /// How many problems there were, including those that were only counted.
   var allComplaints: Int {
     complaints.reduce(0) { sum, line in
       let words = line.split(separator: " ")
@@ -117,7 +117,7 @@ final class AccessoryEnd: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// What goes over a USB/IP connection, field by field.
+/// The contents of a USB/IP connection, field by field.
 enum USBIPBytes {
   static func number(_ value: UInt32) -> [UInt8] {
     [UInt8(value >> 24), UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]

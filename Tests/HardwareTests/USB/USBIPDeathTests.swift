@@ -6,16 +6,16 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The server notices the death of a client in every state: the accessory loses its cable, and the next client gets the
+/// The server notices a client's death in every state: the accessory loses its cable, and the next client gets the
 /// device.
 @Suite(.waits) struct USBIPDeathTests {
-  /// What the client has left undone.
+  /// What the client has left unfinished.
   enum Leaving: String, CaseIterable {
     /// Nothing.
     case idle
     /// It has written bytes that the accessory has not read.
     case unread
-    /// It has not read the bytes that it asked for.
+    /// It has not read the bytes that it requested.
     case unreadAnswers
     /// It has read none of its answers, so that the server no longer reads its requests.
     case unreadRequests

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryUSB
 import Testing
 
-/// The server against a client whose every byte is written out.
+/// The server, with a client whose every byte is written out.
 @Suite struct USBIPServerTests {
   let rig = USBIPRig()
 
@@ -10,7 +10,7 @@ import Testing
   static let bulkIn: UInt32 = 1
   static let bulkOut: UInt32 = 2
 
-  // MARK: Before a device is had
+  // MARK: Before importing a device
 
   @Test func theListShowsEachAccessoryWithItsInterface() throws {
     let client = rig.connect()

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 5: AA00, AA01, AA02, AA03, then AA05 or AA04, in either order with identification.
+/// Authentication: AA00, AA01, AA02, AA03, then AA05 or AA04, in either order with identification.
 @Suite struct AuthenticationTests {
   private static let certificate = String(repeating: "ce", count: 607)
   private static let challenge = [UInt8](repeating: 0x42, count: 32)
@@ -62,7 +62,7 @@ import Testing
     #expect(end.says() == [Sheet.packet(0x40, 3, 2, session: 1, "40400006aa04")])
     #expect(end.told() == [.authenticationFailed])
     #expect(end.peer.isReady == false)
-    // Nothing more is asked, and nothing waited for.
+    // Nothing more is requested, and nothing more is expected.
     end.receives(Sheet.packet(0x40, 2, 3))
     #expect(end.peer.core.deadline == nil)
   }
@@ -106,7 +106,7 @@ import Testing
     #expect(end.told() == [.answerTimedOut(.authentication)])
   }
 
-  /// While the device's own side ponders over a certificate, the accessory owes nothing.
+  /// While the device itself processes a certificate, the accessory owes nothing.
   @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 5_000
@@ -198,7 +198,7 @@ import Testing
     let answer = end.receives(packets)
     #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
-    // And in one packet.
+    // Also in one packet.
     end.receives(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
   }

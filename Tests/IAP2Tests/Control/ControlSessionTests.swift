@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 3.1, framing: the control session is a stream of messages, each as long as it says.
+/// Framing: the control session is a stream of messages, each with its own length.
 @Suite struct ControlSessionTests {
   private func packet(_ sequence: UInt8, _ payload: String) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, payload)
@@ -52,7 +52,7 @@ import Testing
     #expect(end.told() == [.message(ControlMessage(MessageID(rawValue: 0x4155), body: body))])
   }
 
-  // MARK: What begins no message
+  // MARK: Bytes that begin no message
 
   @Test func bytesThatBeginNoMessageAreShownAndSteppedOver() {
     var end = OneEnd.accessory()
@@ -90,7 +90,7 @@ import Testing
 
   @Test func falseBeginningsAreSteppedOverTogether() {
     var end = OneEnd.accessory()
-    // Single 40s, and 40 40 with impossible lengths, over and over: one report, not thousands.
+    // Single 40s, and 40 40 with impossible lengths, repeatedly: one report, not thousands.
     let noise = String(repeating: "4001", count: 500) + String(repeating: "40400000", count: 500)
     end.receives(packet(0x41, noise + Sheet.message(0x4E0E)))
     let told = end.told()

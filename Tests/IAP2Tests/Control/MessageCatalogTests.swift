@@ -1,9 +1,9 @@
 import IAP2
 import Testing
 
-/// Section 3.2: everything that may be on the wire has a name, and shows as text.
+/// Everything that may be on the wire has a name, and shows as text.
 @Suite struct MessageCatalogTests {
-  /// Number, sender and number of parameters: copied from the sheet's table, with ranges expanded.
+  /// Number, sender and number of parameters: from public sources, with ranges expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
     (0x00B0, .device, 0), (0x00B1, .accessory, 2), (0x00B2, .device, 2), (0x00B3, .accessory, 1), (0x00B4, .device, 0),
     (0x1D00, .device, 0), (0x1D01, .accessory, 35), (0x1D02, .device, 0), (0x1D03, .device, 31),
@@ -55,7 +55,7 @@ import Testing
     #expect(MessageCatalog.entry(MessageID(rawValue: 0x1D04)) == nil)
   }
 
-  /// A parameter written in a way that cannot be read would vanish from every transcript.
+  /// A parameter whose description cannot be read would be missing from every transcript.
   @Test func everyParameterOfTheDataIsUnderstood() {
     for entry in MessageCatalog.all {
       var seen: Set<UInt16> = []
@@ -68,7 +68,7 @@ import Testing
     #expect(MessageCatalog.entry(.powerUpdate)?.parameters.map(\.id) == [0, 1, 2, 4, 5, 6])
   }
 
-  /// Seen in use, and no source says more: still no unknown numbers.
+  /// Seen in use, though no source says more, so these numbers are still not unknown.
   @Test func messagesWithoutANameShowAsTheirNumber() {
     let unnamed = MessageCatalog.all.filter(\.name.isEmpty)
     #expect(

@@ -23,7 +23,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return says()
   }
 
-  /// Feeds bytes in one read and returns what the peer sends at once, a packet each.
+  /// Passes in bytes in one read and returns what the peer sends immediately, one entry per packet.
   @discardableResult mutating func receives(_ hex: String...) -> [String] {
     receives(bytes: hex.flatMap(Sheet.unhex))
   }
@@ -45,7 +45,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     fatalError("the peer never falls silent")
   }
 
-  /// Lets time pass, with a call at each deadline; returns the packets sent meanwhile, each with its time in
+  /// Advances time, with a call at each deadline; returns the packets sent meanwhile, each with its time in
   /// milliseconds.
   @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
     let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
@@ -69,12 +69,12 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return events
   }
 
-  /// Writes bytes to a session; how many were taken.
+  /// Writes bytes to a session; returns how many were accepted.
   mutating func writes(_ bytes: [UInt8], to session: UInt16) -> Int {
     peer.core.write(bytes.span.bytes, to: session)
   }
 
-  /// Reads everything that arrived for a session, and is done with it.
+  /// Reads and consumes everything that arrived for a session.
   mutating func reads(_ session: UInt16) -> [UInt8] {
     var inbox: [UInt8] = []
     peer.core.takeInbox(session, &inbox)
@@ -120,7 +120,7 @@ extension OneEnd where Role == AccessoryRole {
     return end
   }
 
-  /// Opens session `id` on protocol 1 as the device does, by the packet numbered `sequence`, and accepts it.
+  /// Opens session `id` for protocol 1 as the device does, with the packet numbered `sequence`, and accepts it.
   mutating func opens(_ id: UInt16, sequence: UInt8, reportingStatus: Bool = false) {
     receives(Sheet.packet(Sheet.ack, sequence, 0, session: 1, Sheet.startSession(protocolID: 1, session: id)))
     peer.acceptSession(id, reportingStatus: reportingStatus)

@@ -1,8 +1,8 @@
 import IAP2
 
-/// Packets and messages as the sheet describes them, put together byte by byte without the code under test.
+/// Packets and messages put together byte by byte, without the code under test.
 ///
-/// Hex text is the currency of these tests: it is what the sheet prints, and what a failure shows.
+/// These tests use hex text throughout, because a failure shows it in the same form.
 enum Sheet {
   static let detection = "ff550200ee10"
   static let syn: UInt8 = 0x80
@@ -35,7 +35,7 @@ enum Sheet {
     UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
   }
 
-  /// The payload of a SYN, section 2.2; without values: what an accessory with default settings offers.
+  /// The payload of a SYN; without arguments, what an accessory with default settings offers.
   static func parameters(
     version: Int = 1, window: Int = 32, length: Int = 65_535, timeout: Int = 2_000, hold: Int = 22, repeats: Int = 30,
     acks: Int = 3, sessions: String = "010001 020201"
@@ -61,7 +61,7 @@ enum Sheet {
     return hex([UInt8(length / 256), UInt8(length % 256), UInt8(id / 256), UInt8(id % 256)] + bytes)
   }
 
-  /// Text with the zero byte that ends it.
+  /// Text with its terminating zero byte.
   static func text(_ text: String) -> String {
     hex(Array(text.utf8) + [0])
   }

@@ -1,7 +1,7 @@
 import IAP2
 
-/// Both peers and nothing between them: what one sends the other receives in the same instant, and time jumps to the
-/// next deadline. Writes down every packet, as the wire would show it.
+/// Both peers with nothing between them: the other receives in the same instant what one sends, and time jumps to the
+/// next deadline. Records every packet, as the wire would show it.
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
@@ -14,7 +14,7 @@ struct Wire: ~Copyable {
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// Answers authentication with these, as an authenticator of the right sizes would.
+  /// Answers authentication with these values, which have the sizes of a real authenticator's.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 
@@ -26,14 +26,14 @@ struct Wire: ~Copyable {
     self.device = DevicePeer(settings: device)
   }
 
-  /// Starts both and runs until neither has anything more to say without time passing.
+  /// Starts both and runs until neither has anything more to send without time passing.
   mutating func start() {
     device.core.start(now: now)
     accessory.core.start(now: now)
     settle()
   }
 
-  /// Exchanges packets until both are quiet.
+  /// Exchanges packets until both are idle.
   mutating func settle() {
     for _ in 0..<10_000 {
       drainEvents()
@@ -51,7 +51,7 @@ struct Wire: ~Copyable {
     fatalError("the peers never fall silent")
   }
 
-  /// Jumps to the next deadline and settles; false when neither has one.
+  /// Jumps to the next deadline and settles; false if neither has one.
   mutating func step() -> Bool {
     let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }

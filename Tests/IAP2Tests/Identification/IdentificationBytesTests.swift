@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 4.1: every parameter of 1D01, written out by hand once, both ways.
+/// Every parameter of 1D01, written out by hand once, in both directions.
 @Suite struct IdentificationBytesTests {
   /// Each parameter: length, number, value.
   private static let parts = [

@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Sections 4 and 4.2 as conversations: asked, accepted, refused once and twice, updated, taken back, never answered.
+/// Identification as conversations: requested, accepted, refused once and twice, updated, withdrawn, never
+/// answered.
 @Suite struct IdentificationConversationTests {
   private static let refusable = Sheet.identification.replacing(
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
@@ -25,7 +26,7 @@ import Testing
   @Test func anAcceptedIdentificationIsToldAndAnswered() {
     var end = asking()
     let answer = end.receives(says(1, 0x1D01, Sheet.identification))
-    // 1D02, and AA00 right after it.
+    // 1D02, immediately followed by AA00.
     #expect(
       answer == [
         Sheet.packet(0x40, 2, 1, session: 1, "404000061d02"), Sheet.packet(0x40, 3, 1, session: 1, "40400006aa00"),

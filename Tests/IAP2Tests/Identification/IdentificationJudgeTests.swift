@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 4.2: each rule broken alone, in each severity, with the words a firmware developer reads.
+/// Each rule broken alone, with each severity, and the words that a firmware developer reads.
 @Suite struct IdentificationJudgeTests {
   /// The parameters of a valid identification, as number and value.
   typealias Body = [(id: UInt16, value: String)]
@@ -223,7 +223,8 @@ import Testing
     #expect(!judge("0009000045", .lenient).isAccepted)
   }
 
-  /// An open accessory's stack and a device's own habits: several languages in one value, each with its zero byte.
+  /// The stack of an open-source accessory and a habit of some devices: several languages in one value, each with its
+  /// zero byte.
   @Test func packedLanguagesAndTextsWithoutEndAreRead() {
     var body = Self.good
     Self.set(1, "4531")(&body)
@@ -234,7 +235,7 @@ import Testing
     #expect(reading.identification.supportedLanguages == ["en", "de"])
   }
 
-  /// Number 4 has a meaning in groups 16 and 24 only; one accessory has a text there in group 17.
+  /// Number 4 has a meaning only in groups 16 and 24; one accessory has a text there in group 17.
   @Test func aNumberWithoutMeaningInItsGroupIsIgnored() {
     var body = Self.good
     Self.add(
@@ -268,7 +269,7 @@ import Testing
     #expect(Set(verdict.errors.map(\.parameter)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13])
   }
 
-  /// The refusal has the shape of M05: each parameter once, 6 and 7 with the offending messages.
+  /// The refusal has the form of M05: each parameter once, 6 and 7 with the offending messages.
   @Test func theRefusalNamesEachParameterOnceAndTheMessages() {
     let body = Self.all.first { $0.check == .reservedMessage && $0.parameter == 7 }.map(\.body) ?? ""
     #expect(Sheet.hex(judge(body).rejection.encoded) == "4040000e1d03" + "00080007aa001d02")

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.4: when received packets are acknowledged.
+/// When received packets are acknowledged.
 @Suite struct AcknowledgementTests {
   private func accessory(
     acks: Int = 3, hold: Int = 100, timer: LinkSettings.AcknowledgementTimer = .fromFirst
@@ -68,10 +68,10 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // The packet of ours waits for its acknowledgement; nothing of theirs waits for ours.
+    // Our packet is waiting for its acknowledgement; none of theirs is waiting for ours.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
-    // The count begins anew, too.
+    // The count starts over, too.
     #expect(end.receives(data(0x43), data(0x44)) == [])
     #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }
@@ -98,7 +98,7 @@ import Testing
 
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
-    // The last sent, the next unsent, and nonsense.
+    // The last one sent, the next unsent one, and nonsense.
     #expect(end.receives(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
     #expect(end.receives(data(0x41)) == [bare(0x41)])
   }

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 1: how both ends detect that the other supports iAP2.
+/// How both ends detect that the other supports iAP2.
 @Suite struct DetectionTests {
   private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -84,8 +84,9 @@ import Testing
         == "the device speaks iAP1 only (it answered ff 55 02 00 00 fe)")
   }
 
-  /// Found by seed 305 of the lossy world: one flipped bit in an answer (length 3 for 2) takes a byte of the next and
-  /// makes a frame with a correct checksum. Only the answer of an iAP1-only device may end detection finally.
+  /// Found by seed 305 of the lossy world: one flipped bit in an answer (length 3 instead of 2) takes a byte of the
+  /// next and makes a frame with a correct checksum. Only the answer of an iAP1-only device may end detection
+  /// permanently.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()
@@ -162,7 +163,7 @@ import Testing
     _ = end.told()
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
-    // And from there the way is open again, with a number that the accessory has not seen.
+    // From there everything can start again, with a number that the accessory has not seen.
     let answer = end.receives(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
     #expect(answer == [Sheet.packet(Sheet.syn | Sheet.ack, 2, 0x10, Sheet.parameters(window: 127))])
   }
@@ -174,7 +175,7 @@ import Testing
     #expect(end.told().map { "\($0)" }.count == 1)
   }
 
-  /// A bit of the length that flips must not make the scanner wait for a frame of iAP1 that long while real probes pass.
+  /// A flipped bit in the length must not make the scanner wait for such a long frame of iAP1 while real probes pass.
   @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
     var end = device()
     end.start()

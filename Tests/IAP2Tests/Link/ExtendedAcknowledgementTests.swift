@@ -1,10 +1,10 @@
 import IAP2
 import Testing
 
-/// Section 2.5, where sources disagree: an EAK lists what was received, or what is missing. Received ones are taken
-/// in both meanings, because duplicates do no harm.
+/// Sources disagree here: an EAK lists what was received, or what is missing. Received ones are
+/// interpreted in both ways, because duplicates do no harm.
 @Suite struct ExtendedAcknowledgementTests {
-  /// An accessory with the packets 1 to 4 in flight.
+  /// An accessory with packets 1 to 4 in flight.
   private func waiting() -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory()
     for _ in 0..<4 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: [UInt8(0x60), 0x20])
   func everythingUpToTheHighestNumberNamedIsSentAgain(_ control: UInt8) {
-    // Received out of order: 3. Missing: 1 and 2, by the one meaning; only 3, by the other.
+    // By one interpretation, 3 was received out of order, and 1 and 2 are missing; by the other, only 3 is missing.
     var end = waiting()
     #expect(end.receives(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
     #expect(end.peer.core.counters.hastened == 3)
@@ -32,7 +32,7 @@ import Testing
   @Test func theAckInItCountsFirst() {
     var end = waiting()
     #expect(end.receives(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
-    // Without the bit the number in the packet has no meaning.
+    // Without the bit, the number in the packet has no meaning.
     var other = waiting()
     #expect(other.receives(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
   }
@@ -81,7 +81,7 @@ import Testing
     #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
   }
 
-  /// Whatever an end sends and in whichever meaning, an end of ours repairs the gap without waiting for a timeout.
+  /// Whatever an end sends and however it means it, our end repairs the gap without waiting for a timeout.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var settings = DevicePeer.Settings()
@@ -105,7 +105,7 @@ import Testing
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // The same list, in the accessory's numbers, has the missing one sent again.
+    // The same list, in the accessory's numbers, causes the missing one to be retransmitted.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
     let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import IAP2
 
-/// Memory that packets come and go on: whatever is asked of it, what lies there stays what it was.
+/// Memory that packets are added to and removed from: whatever is done to it, its contents do not change.
 @Suite struct PacketTapeTests {
-  /// A tape with what must lie on it, and where.
+  /// A tape with its expected contents, and their places.
   private struct Written {
     var tape = PacketTape()
     var packets: [(place: Int, bytes: [UInt8])] = []
@@ -112,7 +112,7 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // It must not touch the oldest: full and empty would look the same.
+    // It must not touch the oldest packet: full and empty would look the same.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }

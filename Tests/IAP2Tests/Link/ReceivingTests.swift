@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.5: next, duplicate, ahead, outside, spoiled, and for an undeclared session.
+/// Received packets: next, duplicate, ahead, outside, damaged, and for an undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }
@@ -130,7 +130,7 @@ import Testing
     #expect(end.receives(packet(0x42)) == [])
   }
 
-  // MARK: Spoiled, or for an undeclared session
+  // MARK: Damaged, or for an undeclared session
 
   @Test func aSpoiledPacketIsNeitherDeliveredNorAcknowledged() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }

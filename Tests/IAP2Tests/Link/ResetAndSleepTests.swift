@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.5, the last two lines: RST and SLP, which only a device says.
+/// RST and SLP, which only a device sends.
 @Suite struct ResetAndSleepTests {
   @Test func aResetBringsTheAccessoryBackToSynWithAFreshNumber() {
     var end = OneEnd.accessory()
@@ -28,8 +28,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
   }
 
-  /// A device that answers every SYN with a reset (an Apple device does when the control session has the number 0) must not
-  /// be asked again as fast as the wire allows.
+  /// A device that answers every SYN with a reset (as Apple devices do if the control session has the number 0) must
+  /// not be asked again as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
     var settings = LinkSettings()
     settings.synchronizationLimit = 3
@@ -136,7 +136,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
   }
 
-  /// One maker's hosts take a reset from an accessory as an end; a device that ignores it says so.
+  /// One maker's hosts treat a reset from an accessory as an end; a device that ignores it reports this.
   @Test(arguments: [(UInt8(0x10), LinkEnd.reset), (0x08, .asleep)])
   func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
     var device = OneEnd.device()

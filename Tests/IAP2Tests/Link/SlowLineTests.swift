@@ -2,7 +2,7 @@ import IAP2
 import Testing
 
 /// A line with a known rate: neither end announces or sends more at a time than it carries in half the retransmission
-/// timeout, so that late packets are not repeated.
+/// timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   /// A device that has detected an accessory, and waits for its SYN.
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.2: each field of a SYN at the ends of its range and beyond them.
+/// Each field of a SYN at the limits of its range and beyond them.
 @Suite struct SynParameterTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let payload: String
@@ -15,7 +15,8 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // Longer than half the retransmission timeout, as the Canon Ivy has it: one source refuses that, devices do not.
+    // Longer than half the retransmission timeout, like that of the Canon Ivy: one source refuses that, but devices do
+    // not.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
   ]
@@ -68,7 +69,7 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// More than may be outstanding could only be acknowledged by the timer.
+  /// More than may be outstanding could be acknowledged only by the timer.
   static let refusedAsOffer = Case(
     payload: Sheet.parameters(window: 5, acks: 6),
     problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
@@ -81,7 +82,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
-    // And it listens on: a good SYN is answered.
+    // It keeps listening: a good SYN is answered.
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
@@ -96,8 +97,7 @@ import Testing
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  /// In an answer the window is the device's own and the other values are the accessory's: they need not fit each
-  /// other.
+  /// In an answer, the window is the device's own and the other values are the accessory's: they need not fit together.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
     #expect(end.peer.core.isLinkUp == true)
@@ -116,7 +116,7 @@ import Testing
     #expect(end.peer.core.isLinkUp == true)
   }
 
-  /// Waiting for a third packet where only one may be outstanding would cost the timer with each.
+  /// Waiting for a third packet when only one may be outstanding would cost the timer's delay each time.
   @Test func noMorePacketsAreWaitedForThanMayBeOutstanding() {
     var settings = LinkSettings()
     settings.parameters.maximumOutstandingPackets = 1
@@ -125,7 +125,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 
-  /// Begun anew at once, two such ends would go round in circles as fast as the wire lets them.
+  /// If they restarted immediately, two such ends would repeat this as fast as the wire allows.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
     var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
@@ -152,7 +152,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A device offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
+  /// A device was offered version 3, then 2, then 1 until it answered: only 1 is understood by every end.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

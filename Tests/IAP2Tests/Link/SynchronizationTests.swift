@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.3: SYN, SYN|ACK, ACK, and everything that can come between.
+/// Synchronisation: SYN, SYN|ACK, ACK, and everything that can come in between.
 @Suite struct SynchronizationTests {
   private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -62,8 +62,8 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait for
-  /// ever.
+  /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait
+  /// forever.
   @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() throws {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
@@ -122,7 +122,7 @@ import Testing
     #expect(agreement.session(.externalAccessory) == nil)
   }
 
-  /// Without a common control session the link would be up and useless.
+  /// Without a common control session the link would be up but useless.
   @Test func aDeviceWithAnotherControlSessionCannotBeUsed() throws {
     var end = offering()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
@@ -214,7 +214,7 @@ import Testing
     #expect(end.peer.core.deadline == nil)
   }
 
-  /// Each repeated SYN puts the device's own timer off, so the repetitions themselves must count.
+  /// Each repeated SYN postpones the device's own timer, so the repetitions themselves must count.
   @Test func anAccessoryThatRepeatsItsSynForEverIsGivenUp() {
     var end = listening()
     var answers = 0

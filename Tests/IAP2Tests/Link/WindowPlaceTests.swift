@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Numbers go round every 256 packets; nothing may ever notice.
+/// Numbers wrap every 256 packets, which must have no effect.
 @Suite struct WindowPlaceTests {
   /// Every distance between two numbers around the end of the range.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])

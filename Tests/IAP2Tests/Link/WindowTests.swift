@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.4: the peer's announcements limit what is sent, and small writes share packets up to them.
+/// The peer's announcements limit what is sent, and small writes share packets up to these limits.
 @Suite struct WindowTests {
   private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -141,7 +141,8 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A coprocessor's certificate has 607 bytes and more; a device that takes packets of 64 gets it all the same.
+  /// A coprocessor's certificate has 607 bytes or more; a device that accepts packets of 64 bytes receives it
+  /// nevertheless.
   @Test(arguments: [24, 64, 626]) func aCertificateReachesADeviceThatTakesShortPackets(_ length: Int) {
     var settings = DevicePeer.Settings()
     settings.link.parameters.maximumPacketLength = UInt16(length)

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.6: links without acknowledgements, repetitions and window.
+/// Links without acknowledgements, repetitions and window.
 @Suite struct ZeroAcknowledgementTests {
   private static let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
 
@@ -48,7 +48,7 @@ import Testing
     let sent = end.says()
     #expect(sent.count == 300)
     #expect(sent.first == Sheet.packet(0x40, 2, 0, session: 1, "4040000d4e0a00070000656e00"))
-    // AA00 was the first after the SYN; numbers go round.
+    // AA00 was the first after the SYN; numbers wrap.
     #expect(sent[254] == Sheet.packet(0x40, 0, 0, session: 1, "4040000d4e0a00070000656e00"))
     #expect(end.peer.core.isLinkUp == true)
     #expect(end.passes(20_000) == [])
@@ -100,11 +100,11 @@ import Testing
         return settings
       }(), offer: Self.zero)
     #expect(end.peer.core.isLinkUp == true)
-    // An unanswered AA00 is repeated after the device's own two seconds.
+    // An unanswered AA00 is retransmitted after the device's own two seconds.
     #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
   }
 
-  /// A window of 0 is allowed without acknowledgements. If they were agreed after all, nothing could ever be sent.
+  /// A window of 0 is allowed without acknowledgements. If they were agreed on after all, nothing could ever be sent.
   @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
     var settings = DevicePeer.Settings()
     settings.link.acceptsZeroAcknowledgement = false

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The messages a device volunteers and answers with, against bytes written out from the sheet.
+/// The messages that a device sends unasked and in answers, compared with bytes written by hand.
 @Suite struct DeviceUpdateTests {
   func message(_ hex: String) -> ControlMessage {
     let bytes = (try? Hex.parse(hex)) ?? []

@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Section 2.1: the byte that makes the 8-bit sum zero.
+/// Checksums: the byte that makes the 8-bit sum zero.
 @Suite struct ChecksumTests {
   @Test func nothingSumsToZero() {
     let none: [UInt8] = []

@@ -22,7 +22,7 @@ import Testing
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
   }
 
-  /// The packet after the cut one had arrived already, and was taken for its rest.
+  /// The packet after the cut-off one had already arrived, and was taken for its rest.
   @Test func whatFollowedTheCutIsReadAgain() {
     var end = device()
     let long = Sheet.packet(

@@ -1,12 +1,12 @@
 import IAP2
 import Testing
 
-/// What the scanner finds in each kind of stream, fed whole, byte by byte, and in pieces of every size.
+/// What the scanner finds in each kind of stream, passed in whole, byte by byte, and in pieces of every size.
 @Suite struct PacketScannerTests {
   private static let ack = "ff5a0009400140001d"
   private static let message = "ff5a00104041010114404000061d005d"
 
-  /// Scans one stream in many feedings, which must all find the same.
+  /// Scans one stream split in many ways, all of which must give the same result.
   private func find(_ hex: String...) -> [Found] {
     let stream = hex.flatMap(Sheet.unhex)
     let whole = scan([stream])
@@ -66,7 +66,7 @@ import Testing
 
   @Test func aFrameOfIAP1WithAWrongChecksumIsNone() {
     #expect(find("ff5504000204ee09", Self.ack) == [skipped("ff5504000204ee09"), packet(Self.ack)])
-    // Believed to be 32 bytes long, it holds back what follows until that many are there.
+    // Believed to be 32 bytes long, it holds back what follows until 32 bytes have arrived.
     #expect(
       find("ff5520", Self.ack, Self.ack, Self.ack, Self.ack) == [
         skipped("ff5520"), packet(Self.ack), packet(Self.ack), packet(Self.ack), packet(Self.ack),
@@ -93,7 +93,7 @@ import Testing
     #expect(find(empty, Self.ack) == [packet(empty), packet(Self.ack)])
     let one = Sheet.packet(0x40, 1, 2, session: 3, "7f")
     #expect(find(one, Self.ack) == [packet(one), packet(Self.ack)])
-    // The same with a wrong byte at the end: a payload, or the checksum of none.
+    // The same with a wrong byte at the end: in the payload, or in the checksum if there is no payload.
     #expect(
       find("ff5a000a400706024e01", Self.ack) == [.spoiled(Sheet.unhex("ff5a000a400706024e01")), packet(Self.ack)])
   }

@@ -1,6 +1,6 @@
 import IAP2
 
-/// What a scan found, with its bytes, so that scans of different feedings can be compared.
+/// What a scan found, with its bytes, so that scans of differently split streams can be compared.
 enum Found: Equatable, CustomStringConvertible {
   case packet([UInt8])
   case spoiled([UInt8])
@@ -19,7 +19,7 @@ enum Found: Equatable, CustomStringConvertible {
   }
 }
 
-/// Runs the scanner over a stream cut into `chunks`, the unfinished rest included.
+/// Runs the scanner over a stream split into `chunks`, including the incomplete rest.
 func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   var scanner = PacketScanner(maximumLength: maximumLength)
   var found: [Found] = []
@@ -50,10 +50,10 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   return found
 }
 
-/// The scanner's rules once more, slowly and over the whole stream at once.
+/// The scanner's rules once more, implemented slowly and over the whole stream at once.
 struct ScannerReference {
   private(set) var found: [Found] = []
-  /// Zeros that were stepped over without a word.
+  /// Zeros that were skipped without a report.
   private(set) var padding = 0
   private var gap: [UInt8] = []
 
@@ -65,7 +65,7 @@ struct ScannerReference {
         found.append(piece)
         at += length
       } else if Self.isUnfinished(Array(stream[at...].prefix(65_535)), maximumLength) {
-        // The end of the stream is reported in one.
+        // The end of the stream is reported in one piece.
         for byte in stream[at...] { skip(byte, steps: false) }
         at = stream.count
       } else {
@@ -102,7 +102,7 @@ struct ScannerReference {
     return (piece == [0xFF, 0x55, 2, 0, 0xEE, 0x10] ? .detection : .legacy(piece), length)
   }
 
-  /// The length of what seems to begin here; nil when nothing does, or too little is there to say.
+  /// The length of what seems to begin here; nil if nothing does, or if there are too few bytes to tell.
   private static func announced(_ bytes: [UInt8], _ maximumLength: Int) -> Int? {
     guard bytes.count >= 3, bytes[0] == 0xFF else { return nil }
     if bytes[1] == 0x55 { return (1...32).contains(bytes[2]) ? Int(bytes[2]) + 4 : nil }

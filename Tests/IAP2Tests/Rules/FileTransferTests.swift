@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Section 9: files over a file transfer session, whole or not at all.
+/// Files over a file transfer session, complete or not at all.
 @Suite struct FileTransferTests {
   private func receive(_ receiver: inout FileReceiver, _ packets: String...) -> [FileReceiver.Action] {
     packets.flatMap { receiver.receive(Sheet.unhex($0)) }
@@ -54,7 +54,7 @@ import Testing
       ])
   }
 
-  /// Whatever is sent: a file that is received has the size that its setup said, and everything that began ends.
+  /// Whatever is sent, a received file has the size that its setup announced, and everything that began ends.
   @Test func packetsByChanceMakeWholeFilesOrNone() {
     for seed: UInt64 in 1...200 {
       var random = SeededRandom(seed: seed)
@@ -118,7 +118,7 @@ import Testing
     #expect(isDelivered == (size > 0))
   }
 
-  /// An end that asks again and again gets the bytes once.
+  /// An end that asks repeatedly gets the bytes only once.
   @Test func aFileIsSentOnce() throws {
     var sender = FileSender(pieceSize: 2)
     let begun = sender.begin([1, 2, 3], type: nil)

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Rules about control messages: what an end says by itself, and when.
+/// Rules about control messages: what an end sends by itself, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)
@@ -92,7 +92,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// A loop that was held up does not make up for every time it missed.
+  /// A loop that was held up does not make up for every missed time.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10
@@ -142,7 +142,7 @@ import Testing
     #expect(plays(&rules, until: 0) == ["0 5001 NowPlayingUpdate playback={status=1}"])
   }
 
-  /// However fast the other end asks, what waits is bounded.
+  /// However fast the other end asks, the number of waiting answers is bounded.
   @Test func aFloodOfQuestionsIsCounted() {
     var rule = power
     rule.after = 1_000

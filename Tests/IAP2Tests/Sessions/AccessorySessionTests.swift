@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Section 6 from the accessory's end: the device opens, the accessory accepts, refuses or keeps silent.
+/// Sessions from the accessory's end: the device opens a session, and the accessory accepts, refuses or does not
+/// answer.
 @Suite struct AccessorySessionTests {
   private func start(_ id: UInt16, protocolID: UInt8 = 1, sequence: UInt8) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, Sheet.startSession(protocolID: protocolID, session: id))
@@ -93,7 +94,8 @@ import Testing
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
   }
 
-  /// An app that opens, writes and closes at once: all of it can arrive in one read, before the accessory accepts.
+  /// An app that opens, writes and closes in quick succession: all of it can arrive in one read, before the accessory
+  /// accepts.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()
     end.receives(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
@@ -156,14 +158,14 @@ import Testing
     end.receives(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.reads(1) == [0x61, 0x61])
     end.opens(1, sequence: 0x44)
-    // A reader that is late with the old one's bytes does not disturb the new one's count.
+    // A late reader of the old session's bytes does not disturb the new session's count.
     end.peer.core.consume(100, of: 1)
     end.receives(data(1, "62", sequence: 0x45))
     #expect(end.told() == [.sessionReadable(1)])
     #expect(end.reads(1) == [0x62])
   }
 
-  // MARK: What makes no sense
+  // MARK: Requests that make no sense
 
   @Test func askingForAnOpenSessionIsTold() {
     var end = OneEnd.accessory()
@@ -206,7 +208,8 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A device may want a session on a link that has no External Accessory session at all: it could never carry a byte.
+  /// A device may request a session on a link that has no External Accessory session at all, which could never carry a
+  /// byte.
   @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
     end.receives(start(1, sequence: 0x41))
@@ -252,7 +255,7 @@ import Testing
       end.receives(stop(id, sequence: next()))
       #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
     }
-    // The latest can be read; the first was given up long ago.
+    // The latest can be read; the first was dropped long ago.
     #expect(end.reads(600) == [1])
     #expect(end.reads(1) == [])
   }

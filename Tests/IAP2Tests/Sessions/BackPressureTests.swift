@@ -4,8 +4,8 @@ import Testing
 /// A session that is not read: its packets are no longer acknowledged, and before the device would give up the link,
 /// this one session is ended while the others continue.
 @Suite struct BackPressureTests {
-  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Repeated 4
-  /// times after a second each, so that 3 s are three quarters of the device's patience.
+  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Packets
+  /// are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionReceiveBound = bound
@@ -36,14 +36,14 @@ import Testing
     #expect(end.receives(data(1, 1, sequence: 0x47)) == [ack(0x47)])
   }
 
-  /// Read at once, it must not cost the device a timeout.
+  /// If it is read immediately, it must not cost the device a timeout.
   @Test func theAcknowledgementOfThePacketThatFillsASessionIsNotLost() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 10
     var end = OneEnd.accessory(settings)
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // One of three: held back by the count, not yet by the bound.
+    // One of three: delayed by the count, not yet by the limit.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
@@ -78,7 +78,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     _ = end.told()
     #expect(end.receives(data(2, 1, sequence: 0x44)) == [])
-    // The acknowledgement of this one was sent, and must have been lost.
+    // The acknowledgement of this packet was sent, and must have been lost.
     #expect(end.receives(data(1, 10, sequence: 0x43)) == [ack(0x43)])
     #expect(end.told() == [])
   }
@@ -146,7 +146,7 @@ import Testing
     end.passes(2_500)
     end.receives(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
-    // The first is read again; what came meanwhile is acknowledged, and the second withholds the rest.
+    // The first is read again; what arrived meanwhile is acknowledged, and the second withholds the rest.
     #expect(end.says() == [ack(0x44)])
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
@@ -155,8 +155,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
   }
 
-  /// A neighbour that wakes and sleeps again does not keep a sleeper alive: its packets beyond twice the bound are never
-  /// acknowledged, and would cost the link.
+  /// A session that is read briefly and then not again does not keep an unread one alive: its packets beyond twice the
+  /// limit are never acknowledged, and would cost the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -180,7 +180,7 @@ import Testing
     #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
-    // Sent again, it is accepted, and the other session's after it.
+    // When retransmitted, it is accepted, and so is the other session's packet after it.
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [ack(0x46)])
     #expect(end.reads(1).count == 1)
     #expect(end.reads(2).count == 1)
@@ -208,7 +208,7 @@ import Testing
     #expect(end.reads(1).count == 13)
   }
 
-  /// A cable in memory can deliver more than the bound at once, and a reader is notified only after that.
+  /// A cable in memory can deliver more than the limit at once, and a reader is notified only after that.
   @Test func withoutAcknowledgementsOneDeliveryBeyondTheBoundEndsNoSessionThatIsRead() {
     var end = silent(bound: 10)
     for first: UInt8 in [0x42, 0x45, 0x48] {
@@ -253,7 +253,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// Asked for and neither accepted nor refused: the device must not fill memory through that either.
+  /// A session that is requested and neither accepted nor refused must not fill memory either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
@@ -266,7 +266,7 @@ import Testing
     #expect(end.peer.core.isOpen(3) == false)
   }
 
-  /// Both peers, one session asleep, one at work: the link survives, the work gets done.
+  /// Both peers with one session that is not read and one that is: the link survives, and the second session completes.
   @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 2_000

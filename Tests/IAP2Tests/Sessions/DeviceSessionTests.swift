@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 6 from the device's end, which opens sessions and chooses their numbers.
+/// Sessions from the device's end, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
   /// A ready device that opened session 1; its next packet is 7, the accessory's next 4.
   private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
@@ -55,7 +55,7 @@ import Testing
         10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
     var end = OneEnd.readyDevice(identification: native)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .native(component: 0))
-    // No EA00, no session on the link.
+    // No EA00, so no session on the link.
     #expect(end.says() == [])
   }
 
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func aRequestThatDoesNotFitTheAccessorysPacketsGoesInSeveral() {
-    // 26 bytes hold 16 of payload, and EA00 has 17.
+    // 26 bytes hold 16 bytes of payload, but EA00 needs 17.
     var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     #expect(end.says().count == 2)

@@ -1,16 +1,16 @@
 import IAP2
 import Testing
 
-/// The packets of the sheet's section 11, each with what it means and, where an end of ours would send it, how.
+/// Captured and computed packets, each with its meaning and, if our end would send it, how.
 struct LinkVector: Sendable, CustomTestStringConvertible {
   /// "V04".
   let number: String
   let bytes: [UInt8]
   /// What a transcript shows.
   let line: String
-  /// The header's fields, read off the hex by eye.
+  /// The header's fields, read from the hex by eye.
   let header: PacketHeader
-  /// The payload as easim's encoders make it; nil where easim never sends the packet.
+  /// The payload as easim's encoders produce it; nil if easim never sends the packet.
   let encoded: [UInt8]?
 
   var testDescription: String { number }
@@ -28,7 +28,7 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// A SYN, with or without ACK; its parameters are both the meaning and what our encoder must make the bytes from.
+  /// A SYN, with or without ACK; its parameters are both the meaning and what our encoder must produce the bytes from.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 11.1, second table: control messages without a packet around them.
+/// Control messages without a packet around them.
 @Suite struct MessageVectorTests {
   struct Vector: Sendable, CustomTestStringConvertible {
     let number: String
@@ -61,7 +61,7 @@ import Testing
     #expect(Sheet.hex(vector.encoded.encoded) == vector.hex)
   }
 
-  /// M05 is what a device says when it refuses parameters 3 and 7: here a blank serial number, and no list at all.
+  /// M05 is what a device sends when it refuses parameters 3 and 7: here a blank serial number, and a missing list.
   @Test func m05IsTheRefusalOfABlankSerialNumberAndAMissingList() {
     let body =
       Sheet.parameter(0, Sheet.text("Example")) + Sheet.parameter(1, Sheet.text("E1"))

@@ -1,8 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 11 again, this time out of the mouths of the two peers: brought into the situation of the capture, they
-/// send exactly its bytes.
+/// The same packets, sent by the two peers: in the situation of the capture, they send exactly its bytes.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
@@ -14,14 +13,14 @@ import Testing
     #expect(end.receives(Sheet.detection) == [Sheet.hex(vector.bytes)])
   }
 
-  /// V05, BOYA's SYN; then V07, its acknowledgement; and V08, which the host says to it.
+  /// V05, BOYA's SYN; then V07, its acknowledgement; and V08, which the host sends to it.
   @Test func v08IsWhatADeviceSaysToBoya() {
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x40
     settings.order = .identificationFirst
     var end = OneEnd.listening(settings)
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
-    // V06 but for the window and the length, which the sheet has a device announce as its own: 7F and FFFF.
+    // V06 except for the window and the length, which a device announces as its own: 7F and FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
     #expect(end.receives("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])

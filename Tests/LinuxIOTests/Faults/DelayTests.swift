@@ -24,7 +24,7 @@ import Testing
     }
     try rig.loop.runUntilQuiet()
     #expect(rig.atRight.bytes == (0..<200).map { UInt8(truncatingIfNeeded: $0) })
-    // Chunks that became due together are passed together, so there may be fewer receptions than sends.
+    // Chunks that became due at the same time are passed on together, so there may be fewer receptions than sends.
     #expect((50...200).contains(rig.arrivals.count))
     #expect(rig.arrivals.allSatisfy { arrival in sent.contains { (0.01...0.05001).contains(arrival - $0) } })
     #expect(Set(zip(rig.arrivals, rig.arrivals.dropFirst()).map { Int(($1 - $0) * 1e6) }).count > 10)
@@ -77,7 +77,7 @@ import Testing
     writer.write()
     try rig.loop.advance(by: .milliseconds(1_990))
     #expect((1_900...2_000).contains(rig.atRight.bytes.count))
-    // The bytes on the line still take their time, and then nothing slows down the rest.
+    // The bytes on the line still take their time, and after that nothing slows down the rest.
     try rig.loop.advance(by: .seconds(5))
     #expect(rig.atRight.bytes.count == 50_000)
   }
@@ -144,7 +144,7 @@ import Testing
       sent += rig.right.send([UInt8](repeating: 1, count: 100))
       try rig.loop.advance(by: .milliseconds(1))
     }
-    // The stall's, the one reception that could not be refused, and what the cable itself holds.
+    // What the stall holds, the one reception that could not be refused, and what the cable itself holds.
     #expect(sent <= 100 + 1_000 + 1_000)
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.bytes.count == sent)

@@ -5,10 +5,10 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What holds for every chain of faults.
+/// What must hold for every chain of faults.
 @Suite struct FaultChannelTests {
   @Test func bytesPassTheFaultsInTheOrderOfTheList() throws {
-    // Splitting first and gluing afterwards leaves one chunk; the other way round leaves pieces.
+    // Splitting before joining leaves one chunk; the other order leaves pieces.
     for (faults, expected) in [(["split,size=3,in", "glue,in"], 1), (["glue,in", "split,size=3,in"], 20)] {
       let rig = try FaultRig(faults[0], faults[1])
       try rig.sendIn([UInt8](repeating: 1, count: 60))
@@ -127,7 +127,7 @@ import Testing
     rig.left.close()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver)
-    // It reads something, which gives it two more seconds.
+    // It reads something, which extends the time by two seconds.
     rig.right.resumeReading()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver && rig.atRight.bytes.count == 1_000)
@@ -135,7 +135,7 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// It would not read the bytes before the end, and would wait for ever for room to send.
+  /// It would not read the bytes before the end, and would wait forever for room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

@@ -14,7 +14,7 @@ final class FaultRig {
   let right: LoopbackChannel
   let atLeft = ChannelRecorder()
   let atRight = ChannelRecorder()
-  /// When each reception of the right end came, in seconds.
+  /// When each reception at the right end happened, in seconds.
   private(set) var arrivals: [Double] = []
 
   convenience init(
@@ -73,7 +73,7 @@ final class FaultRig {
     return index < all.count ? all[index].count : FaultCount()
   }
 
-  /// A data packet as the accessory session carries it.
+  /// A data packet like those of the accessory session.
   static func packet(_ sequence: UInt8, payload: [UInt8] = [0, 1, 0x41, 0x42]) -> [UInt8] {
     PacketWriter.packet(
       PacketHeader(control: .ack, sequence: sequence, acknowledgement: 9, session: 2, payloadCount: payload.count),
@@ -85,7 +85,7 @@ final class FaultRig {
     PacketWriter.packet(PacketHeader(control: .ack, sequence: 1, acknowledgement: number))
   }
 
-  /// The sequence numbers of the whole packets in `bytes`, and how many were spoiled or skipped.
+  /// The sequence numbers of the complete packets in `bytes`, and how many were damaged or skipped.
   static func read(_ bytes: [UInt8]) -> (sequences: [UInt8], spoiled: Int, skipped: Int) {
     var scanner = PacketScanner()
     var result: (sequences: [UInt8], spoiled: Int, skipped: Int) = ([], 0, 0)
@@ -110,7 +110,7 @@ func count(hits: Int, bytes: Int) -> FaultCount {
   return count
 }
 
-/// Writes so many bytes as room appears.
+/// Writes this many bytes as room appears.
 final class Writer {
   private let channel: any Channel
   private var left: Int

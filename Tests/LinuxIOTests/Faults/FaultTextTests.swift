@@ -25,7 +25,7 @@ import Testing
     #expect(fault.length == nil)
     #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
-    // No delay is chosen in silence.
+    // No delay is chosen without an explanation.
     #expect(throws: SourceProblems.self) { try Fault("latency") }
   }
 
@@ -41,11 +41,11 @@ import Testing
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       if field.isRequired { continue }
-      // A default that is written out is read as itself.
+      // A default that is written out is read as the same value.
       let standard = try #require(field.standard)
       #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }
-    // A bare word must mean one thing.
+    // A bare word must have exactly one meaning.
     let words = kind.fields.flatMap { field in if case .words(let words) = field.shape { words } else { [String]() } }
     #expect(Set(words).count == words.count)
   }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// Bytes that pass within so many seconds at the rate that the field reports.
+  /// Bytes that pass within this many seconds at the rate reported from the field.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
     let faults = try LinkPreset.faults(name).map(\.description)

@@ -9,19 +9,19 @@ import Testing
   let temporary = TemporaryFolder()
   var local: LocalDirectory { LocalDirectory(temporary.path) }
 
-  /// An entry whose process died: its socket exists, and nothing listens on it.
+  /// An entry whose process died: its socket exists, but nothing listens on it.
   func leaveBehind(_ name: String, _ suffixes: [String]) throws -> LocalEntry {
     let entry = try #require(LocalEntry(name, in: local))
     for suffix in suffixes where suffix != "sock" { touch("\(temporary.path)/\(name).\(suffix)") }
     if suffixes.contains("sock") {
-      // A listener that is taken down without ceremony leaves what a killed process leaves.
+      // A listener that is closed abruptly leaves the same files as a killed process.
       let keep = entry.socketPath + ".kept"
       let loop = try EpollLoop()
       let listener = try Transports.listen(at: .unix(path: entry.socketPath), on: loop) { _ in }
       link(entry.socketPath, keep)
       listener.close()
       rename(keep, entry.socketPath)
-      // A process that another test starts in this moment has the descriptor until it runs its program.
+      // A process that another test starts at this moment has the descriptor until it runs its program.
       while entry.isAlive { sched_yield() }
     }
     return entry

@@ -3,7 +3,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// A dialer on a medium that a test plays by hand.
+/// A dialer on a medium that the test controls.
 @Suite struct DialerTests {
   @Test func everyAccessoryThatFitsGetsALineOfItsOwn() throws {
     let rig = try DialerRig(.every { $0.protocols == ["p"] })

@@ -73,7 +73,7 @@ import Testing
     #expect(!line.dial())
   }
 
-  /// Late events of an attempt or a cable that no longer exists change nothing.
+  /// Late events of an attempt or a cable that no longer exists have no effect.
   @Test func eventsOutOfTurnAreIgnored() {
     let line = LineUnderTest(pauses)
     line.connected()
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-/// A line whose events can be used inside of an expectation.
+/// A line whose events can be used inside an expectation.
 private final class LineUnderTest {
   private var line: Line
 

@@ -10,7 +10,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// In its own process, so that its descriptors can be counted.
+/// In a separate process, so that its descriptors can be counted.
 @Suite(.waits) struct LocalCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
     await #expect(processExitsWith: .success) { try LocalCycles().play() }
@@ -34,8 +34,8 @@ import Testing
   }
 }
 
-/// Ten accessories that flicker fifty times each, on a loop and thread of their own, and a host and a watcher on
-/// another: as two processes are, but for the crash.
+/// Ten accessories that flicker fifty times each, on their own loop and thread, and a host and a watcher on another:
+/// like two processes, except that they cannot crash separately.
 final class LocalCycles {
   private static let accessoryCount = 10
   private static let cycleCount = 50
@@ -56,8 +56,8 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// What the process has open of the kinds that a local directory opens: "7 → socket:[4711]". Others are the
-  /// runtime's, which opens a timer when it likes.
+  /// The process's open descriptors of the kinds that a local directory opens: "7 → socket:[4711]". Others belong to
+  /// the runtime, which opens a timer whenever it likes.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
@@ -89,7 +89,7 @@ final class LocalCycles {
     dialer.stop()
     watcher.stop()
     device.unplugAll()
-    // A closed socket stays a moment, until the other end has closed too.
+    // A closed socket stays for a moment, until the other end has closed, too.
     let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
     simulatorLoop.stop()
     let left = Set(openDescriptors).subtracting(descriptorsBefore)
@@ -106,7 +106,7 @@ final class LocalCycles {
     let accessory = SimulatedAccessory(
       profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
     ) { [unowned self] event in
-      // A cycle is over when the host has the whole accessory.
+      // A cycle is over when the host has the accessory with all its protocols.
       guard case .identification = event.kind, event.subject?.protocols.isEmpty == false, !whole else { return }
       whole = true
       cyclesDone[serial, default: 0] += 1

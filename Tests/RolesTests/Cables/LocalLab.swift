@@ -10,29 +10,29 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// How long a test waits before it calls a thing hung.
+/// How long a test waits before it counts as hung.
 let hangLimit = Duration.seconds(30)
 
-/// A local directory of its own for one test, with a loop that both roles run on.
+/// A separate local directory for one test, with a loop on which both roles run.
 final class LocalLab {
   private let folder = TemporaryFolder()
   let directory: LocalDirectory
   let loop: EpollLoop
   var changes: [String] = []
 
-  /// `depth` directories above the local directory are not there yet.
+  /// `depth` directories above the local directory do not exist yet.
   init(depth: Int = 0) throws {
     directory = LocalDirectory(folder.path + String(repeating: "/d", count: depth) + "/local")
     loop = try EpollLoop(seed: 7)
   }
 
-  /// Where the local directory is.
+  /// The path of the local directory.
   var root: String { folder.path }
 
   /// The files in the local directory.
   var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
-  /// A watcher whose changes are kept as words: "arrived S1 [p]".
+  /// A watcher whose changes are recorded as words: "arrived S1 [p]".
   func watcher() -> LocalWatcher {
     LocalWatcher(directory, on: loop) { [unowned self] change in
       switch change {

@@ -8,7 +8,7 @@ import Testing
 @testable import AccessoryCables
 
 @Suite(.waits) struct LocalWatcherTests {
-  /// A local directory with S1 on it, whose arrival a watcher has reported.
+  /// A local directory with S1 in it, whose arrival a watcher has reported.
   struct Scene {
     let lab: LocalLab
     let local: LocalPorts

@@ -7,7 +7,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// From an address to what opens it.
+/// From an address to the medium that opens it.
 @Suite(.waits) struct MediumTableTests {
   private static let usb = ["usb:", "usbip:127.0.0.1:3240", "gadget:"]
 
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// What takes a whole commit for a real medium: a conformance and a line.
+  /// All that a real medium needs: a conformance and a line.
   @Test func aNewMediumIsAConformanceAndALine() throws {
     struct EmptyMedium: Medium {
       let kinds = [Address.Kind.usb]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryCables
 
-/// A roll call among accessories that a test plays by hand.
+/// A roll call among accessories that the test controls.
 @Suite struct RollCallTests {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 

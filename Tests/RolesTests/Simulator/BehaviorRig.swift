@@ -32,7 +32,7 @@ final class BehaviorRig: AppHandler {
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
     var settings = AppSettings()
-    // These tests are about what an accessory does with many sessions at once, which no app could open.
+    // These tests check how an accessory handles many sessions at once, which no app could open.
     settings.rules.secondSession = .sideBySide
     app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()
@@ -41,13 +41,13 @@ final class BehaviorRig: AppHandler {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
 
-  /// Releases the device, which holds every app that uses it.
+  /// Releases the device, which retains every app that uses it.
   func close() {
     app?.close()
     app = nil
   }
 
-  /// Opens a session; the accessory must be shown.
+  /// Opens a session; the accessory must be published.
   func open(_ protocolName: String = "com.example.rig") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
     let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
@@ -56,7 +56,7 @@ final class BehaviorRig: AppHandler {
 
   struct NotShown: Error {}
 
-  /// Warnings and notes of the accessory, in order, those about a device on the cable left out.
+  /// Warnings and notes of the accessory, in order, except those about a device on the cable.
   var said: [TimelineEvent.Kind] {
     world.events.filter { $0.side == .accessory }.map(\.kind).filter { kind in
       switch kind {
@@ -79,7 +79,7 @@ final class BehaviorRig: AppHandler {
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []
-  /// Every arrival: when, and how many bytes.
+  /// Every arrival: the time, and the number of bytes.
   private(set) var arrivals: [(time: Instant, count: Int)] = []
   private(set) var end: SessionEnd?
   var isDeaf = false { didSet { if !isDeaf { sessionIsReadable(session) } } }

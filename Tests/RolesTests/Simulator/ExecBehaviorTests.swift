@@ -7,7 +7,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Real programs on the loop of real time. One after another, because they count this process's descriptors and
+/// Real programs on a real-time loop. One after another, because the tests count this process's descriptors and
 /// children.
 @Suite(.waits, .serialized) struct ExecBehaviorTests {
   private static let hangLimit = Duration.seconds(30)
@@ -103,7 +103,7 @@ import Testing
     let folder = TemporaryFolder()
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
-    // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
+    // The program reads nothing before the session has ended, so that more than a pipe holds is left for afterwards.
     let (rig, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     recorder.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
@@ -131,7 +131,7 @@ import Testing
   @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
     let (rig, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
     recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
-    // Nothing but a full pipe and full buffers: the program waits for the end of a line.
+    // Only a full pipe and full buffers: the program waits for the end of a line.
     wait("the session takes no more") {
       rig.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
     }
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
-    // As under Ctrl-C's watch: blocked here, and not to be inherited.
+    // As under the watch for Ctrl-C: blocked here, but not to be inherited.
     var mask = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &mask)
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }

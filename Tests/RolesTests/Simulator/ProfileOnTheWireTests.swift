@@ -2,7 +2,7 @@ import AccessoryProfiles
 import AccessorySimulator
 import Testing
 
-/// What a profile says reaches the identification.
+/// The contents of a profile reach the identification.
 @Suite struct ProfileOnTheWireTests {
   @Test func theTeamOfTheAppIsIdentifiedWhereTheProfileNamesOne() throws {
     var profile = try ProfileLibrary().profile("echo")

@@ -10,7 +10,7 @@ import Testing
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })
   }
 
-  /// The requests of a stream that comes in these pieces, one line per request.
+  /// The requests in a stream that arrives in these pieces, one line per request.
   private static func transcript(_ script: Script, _ pieces: [[UInt8]]) -> [String] {
     var matcher = RequestMatcher(script)
     var lines: [String] = []

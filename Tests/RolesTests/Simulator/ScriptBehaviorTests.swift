@@ -89,7 +89,7 @@ import Testing
     #expect(rig.said == [.note("session 1: 2 answers were not sent")])
   }
 
-  /// A device that sends endless requests with late answers is stopped by its own session, and gets every answer at
+  /// A device that sends endless requests with delayed answers is stopped by its own session, and gets every answer at
   /// its time.
   @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
     let (_, recorder) = try open(

@@ -19,7 +19,7 @@ import Testing
     self.rig = rig
   }
 
-  /// A relay in the device's role, whose accessory does what `rig` does.
+  /// A relay in the device's role, whose accessory behaves as `rig` specifies.
   private func relay(
     _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in rig: BehaviorRig? = nil
   ) throws -> (SessionRelay, Endings) {
@@ -63,7 +63,7 @@ import Testing
     let written = source.world.events.compactMap { event in
       if event.side == .accessory, case .sessionClose(_, _, _, _, let written) = event.kind { written } else { nil }
     }
-    // What the accessory could write is what the windows and the inbox hold, although it writes without end.
+    // The accessory could only write what the windows and the inbox hold, although it writes endlessly.
     #expect(written.count == 1 && written[0] < 16_000_000, "\(written)")
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The shipped accessories that are made of scripts, as their pages describe them.
+/// The shipped accessories that consist of scripts, as their pages describe them.
 @Suite struct ShippedScriptTests {
   private let loop = VirtualLoop()
 

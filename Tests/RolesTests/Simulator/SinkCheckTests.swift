@@ -6,12 +6,12 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// `sink,check`: what an accessory says of what it was sent.
+/// `sink,check`: what an accessory reports about the bytes it received.
 @Suite struct SinkCheckTests {
   private static let size = 320
   private static let stream = UniqueStream(seed: 21, session: 4)
 
-  /// The reports about bytes that come in pieces, and then stop.
+  /// The reports about bytes that arrive in pieces and then stop.
   private static func told(_ bytes: [UInt8], piece: Int = 100) -> [String] {
     var check = SinkCheck()
     var told: [String] = []
@@ -27,7 +27,7 @@ import Testing
     #expect(Self.told(Self.stream.bytes(0..<30_000), piece: piece) == [])
   }
 
-  /// What `easim burst --pattern eademo` sends: the pattern begins again with every burst, 16 bytes off a whole count.
+  /// What `easim burst --pattern eademo` sends: the pattern starts over with every burst, 16 bytes off a full count.
   @Test(arguments: [10_000, 10_240, 777]) func burstsOfEADemosPatternAreRightHoweverLongTheyAre(size: Int) {
     let bursts = (0..<5).flatMap { _ in Self.counting(size) }
     #expect(Self.told(bursts, piece: 2_000) == [])

@@ -83,8 +83,8 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // A second before, a tenth of a second after, and the buffers of both ends; if the five seconds were made up for,
-    // it would be twice as much.
+    // A second before, a tenth of a second after, and the buffers of both ends; if the source caught up on the five
+    // seconds, it would be twice as much.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

@@ -6,7 +6,7 @@ import Testing
 @testable import AccessorySimulator
 
 @Suite struct SourcePacerTests {
-  /// Lets time pass to `end`, each tick up to `lateness` late, and returns the bytes allowed by then.
+  /// Advances time to `end`, each tick up to `lateness` late, and returns the bytes allowed by then.
   private func run(
     _ pacer: inout SourcePacer, to end: Instant, lateness: ClosedRange<Int64> = 0...0, seed: UInt64 = 1,
     each: (Instant, Int, Int) -> Void = { _, _, _ in }

@@ -1,13 +1,13 @@
 import AccessoryCore
 
-/// One kind of channel, as the suite sees it: a way to make two connected ends and let time pass for them.
+/// One kind of channel, as the suite sees it: how to create two connected ends and let time pass for them.
 public struct ChannelFactory: Sendable, CustomStringConvertible {
-  /// What the medium cannot promise is left out here, and the checks that need it are left out with it.
+  /// What the medium cannot promise is omitted here, and so are the checks that need it.
   public struct Traits: OptionSet, Sendable {
     /// The bits.
     public let rawValue: Int
 
-    /// Makes a set from its bits.
+    /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// What the left end sent before it closed arrives at the right end.
@@ -16,10 +16,11 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     public static let rightCloseDelivers = Traits(rawValue: 2)
     /// The rig has a ``ChannelRig/cut``.
     public static let canBeCut = Traits(rawValue: 4)
-    /// Both ends may be closed with bytes unread, and the other end still hears an orderly close.
+    /// Both ends may be closed with unread bytes, and the other end still sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
-    /// The left end can tell a close of the right end from a cut. On USB it cannot: an accessory that closes is unplugged.
+    /// The left end can distinguish a close of the right end from a cut. On USB it cannot: an accessory that closes is
+    /// unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
     /// Everything: what memory and sockets promise.
@@ -28,7 +29,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     ]
   }
 
-  /// The name of the medium, and of the loop where that says something.
+  /// The name of the medium, and of the loop if that is informative.
   public let name: String
   /// What the medium promises beyond order.
   public let traits: Traits
@@ -52,9 +53,9 @@ public final class ChannelRig {
   public let left: any Channel
   /// The other end.
   public let right: any Channel
-  /// Pulls the cable, so that both ends hear ``ChannelEnd/lost(_:)``.
+  /// Pulls the cable, so that both ends receive ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
-  /// Runs the loop until the condition holds; false when it did not hold within a hang limit, or never can.
+  /// Runs the loop until the condition holds; false if it did not hold within the limit against hanging, or never can.
   public let run: (_ condition: () -> Bool) -> Bool
   private let tearDown: () -> Void
 
@@ -70,7 +71,7 @@ public final class ChannelRig {
     self.tearDown = tearDown
   }
 
-  /// Closes both ends and whatever made them.
+  /// Closes both ends and whatever created them.
   public func dispose() {
     left.close()
     right.close()

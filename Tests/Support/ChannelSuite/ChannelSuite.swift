@@ -3,7 +3,7 @@ import AccessoryCore
 /// What every channel does, whatever it is made of: the same checks for memory, sockets, ptys, USB/IP and FunctionFS.
 ///
 /// A check is a plain function that throws a sentence, so that a program without a test library (inside a virtual
-/// machine) can run the suite as well:
+/// machine) can also run the suite:
 ///
 /// ```swift
 /// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
@@ -19,7 +19,7 @@ public enum ChannelSuite {
     /// "unix socket: everyByteArrivesOnceAndInOrderBothWays".
     public var description: String { "\(factory.name): \(check.name)" }
 
-    /// Makes a channel, checks it, and throws a ``CheckFailure`` if it does something else.
+    /// Creates a channel, checks it, and throws a ``CheckFailure`` if it behaves differently.
     public func run() throws {
       let rig = try factory.make()
       defer { rig.dispose() }
@@ -77,7 +77,7 @@ struct ConnectedPair {
     right.start()
   }
 
-  /// The other end closed, and this one heard of it as its medium lets it.
+  /// The other end closed, and this end noticed it in the way its medium allows.
   func requireClose(heardBy probe: Probe) throws(CheckFailure) {
     if probe === left, !traits.contains(.rightClosesInOrder) {
       guard case .lost = probe.end else {

@@ -16,11 +16,11 @@ public enum Death: String, CaseIterable, Sendable {
 
 /// The end of a channel that dies. It reads nothing.
 public protocol RemoteEnd: AnyObject {
-  /// Sends all of these bytes. Called only with few.
+  /// Sends all of these bytes. Called only with a few bytes.
   func send(_ bytes: [UInt8])
   /// Dies. Can be called again after ``Death/halfClose``.
   func die(_ death: Death)
-  /// Releases what is left of it.
+  /// Releases what is left of the end.
   func dispose()
 }
 
@@ -109,8 +109,9 @@ public struct DeathRig {
   /// Makes a rig.
   ///
   /// - Parameters:
-  ///   - run: runs the loop until the condition holds; returns false when it does not hold within a hang limit.
-  ///   - turns: runs an idle loop for a moment and returns how many turns it made; nil where time is virtual.
+  ///   - run: runs the loop until the condition holds; returns false if it does not hold within the limit against
+  ///     hanging.
+  ///   - turns: runs an idle loop for a moment and returns how many turns it made; nil if time is virtual.
   public init(
     channel: any Channel, other: any RemoteEnd, run: @escaping (() -> Bool) -> Bool, turns: @escaping () -> Int?,
     tearDown: @escaping () -> Void = {}

@@ -32,7 +32,7 @@ public enum DeathSuite {
 extension DeathSuite.Case {
   /// What must follow.
   private enum Outcome {
-    /// The channel ends without help.
+    /// The channel ends by itself.
     case ends
     /// The end is orderly and waits for the reader.
     case waits
@@ -52,13 +52,13 @@ extension DeathSuite.Case {
     }
   }
 
-  /// Unread bytes, and the number of sends they arrive by: on USB, enough to use up all transfers in flight.
+  /// Unread bytes, and the number of sends in which they arrive: on USB, enough to use up all transfers in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
   /// More than any channel can buffer.
   private static let flood = 64 << 20
 
-  /// Makes a channel, lets its other end die, and throws a ``CheckFailure`` if the channel does not react as it must.
+  /// Creates a channel, lets its other end die, and throws a ``CheckFailure`` if the channel does not react correctly.
   public func run() throws {
     let rig = try factory.make()
     let probe = Probe("surviving", rig.channel, CallGuardian())
@@ -72,7 +72,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // The second send is after the kernel has answered the first, with a reset for example.
+      // The second send happens after the kernel has answered the first, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)
@@ -86,7 +86,7 @@ extension DeathSuite.Case {
       try requireIdle(rig)
       try require(probe.end == nil, "the end did not wait for the reader: \(String(describing: probe.end))")
       try require(probe.received == 0, "a paused end received \(probe.received) bytes")
-      // Pause again when everything is read: the end must still be reported.
+      // Pause again once everything is read: the end must still be reported.
       probe.onReceived = { _ in if probe.received == Self.unreadCount { probe.pause() } }
       probe.resume()
       guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed after all was read") }
@@ -127,7 +127,7 @@ extension DeathSuite.Case {
     try require(probe.end == nil, "it ended before the death: \(String(describing: probe.end))")
   }
 
-  /// Checks how an end that came without help was reported.
+  /// Checks how an end was reported that the channel noticed by itself.
   private func judge(_ probe: Probe) throws(CheckFailure) {
     let dropsBytes = situation.use == .paused && situation.isUnread
     if dropsBytes || death == .reset || death == .cut {

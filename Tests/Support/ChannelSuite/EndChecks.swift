@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension ChannelSuite {
-  /// Every way a channel can be over.
+  /// Every way in which a channel can end.
   static let endChecks: [ChannelCheck] = [
     ChannelCheck("whatTheLeftSentBeforeItClosedArrives", needs: .leftCloseDelivers) { pair in
       try closeDelivers(pair, closer: pair.left, other: pair.right)

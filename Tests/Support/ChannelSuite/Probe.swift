@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// One end of a channel in the hands of the suite: sends a known pattern, checks what arrives against it, and watches
-/// over the rules that hold for every channel in every check.
+/// One end of a channel, operated by the suite: sends a known pattern, checks what arrives against it, and in every
+/// check watches the rules that hold for all channels.
 final class Probe: ChannelHandler {
-  /// How long the pattern is before it repeats; a prime, so that lost or doubled blocks of any round size show.
+  /// The length after which the pattern repeats; a prime, so that lost or duplicated blocks of any round size show up.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
   static let pattern: [UInt8] = (0..<period + longestSpan).map {
@@ -22,11 +22,11 @@ final class Probe: ChannelHandler {
   /// The first rule that was broken.
   private(set) var violation: String?
 
-  /// Bytes still to be sent as room appears, and how many at once.
+  /// Bytes still to be sent as room appears, and how many at a time.
   private var left = 0
   private var chunk = 1
 
-  /// Called after a reception, with how many bytes it brought.
+  /// Called after a reception, with the number of bytes in it.
   var onReceived: ((Int) -> Void)?
   var onWritable: (() -> Void)?
   var onEnd: (() -> Void)?
@@ -40,7 +40,7 @@ final class Probe: ChannelHandler {
     self.guardian = guardian
   }
 
-  /// Lets go of the closures, which hold the probe.
+  /// Releases the closures, which retain the probe.
   func forget() {
     onReceived = nil
     onWritable = nil
@@ -58,7 +58,7 @@ final class Probe: ChannelHandler {
     guardian.during { channel.close() }
   }
 
-  /// Sends the next bytes of the pattern and returns how many were taken.
+  /// Sends the next bytes of the pattern and returns how many were accepted.
   @discardableResult
   func send(_ count: Int) -> Int {
     precondition(count <= Self.longestSpan, "the pattern is not that long")
@@ -71,7 +71,7 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// Sends the next bytes of the pattern as a head and a body, and returns how many of both were taken.
+  /// Sends the next bytes of the pattern as a head and a body, and returns how many of both were accepted.
   private func send(_ head: Int, then body: Int) -> Int {
     precondition(head + body <= Self.longestSpan, "the pattern is not that long")
     let place = sent % Self.period
@@ -87,10 +87,10 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// How much of each chunk of a stream is a head of its own; nil: a chunk is one run of bytes.
+  /// How much of each chunk of a stream is a separate head; nil if a chunk is one run of bytes.
   var headCount: Int?
 
-  /// Sends `count` bytes in sends of `chunk`, going on whenever there is room.
+  /// Sends `count` bytes in sends of `chunk`, continuing whenever there is room.
   func stream(_ count: Int, chunk: Int) {
     left += count
     self.chunk = chunk
@@ -155,7 +155,7 @@ final class Probe: ChannelHandler {
   }
 }
 
-/// Knows whether a call to a channel is in progress, during which no handler may be called.
+/// Whether a call to a channel is in progress, during which no handler may be called.
 final class CallGuardian {
   private var depth = 0
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The other end as a bare descriptor with blocking calls, so that the kernel decides what its death looks like.
+/// The other end as a raw descriptor with blocking calls, so that the kernel decides what its death looks like.
 public final class DescriptorEnd: RemoteEnd {
   /// The kind of socket.
   public enum Family: Sendable {
@@ -20,7 +20,7 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Makes a connected pair with small buffers: one end for a channel, and the other.
+  /// Creates a connected pair with small buffers: one end for a channel, and the other end.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {
@@ -37,12 +37,12 @@ public final class DescriptorEnd: RemoteEnd {
     precondition(write(descriptor, bytes, bytes.count) == bytes.count, "no room for few bytes: \(errno)")
   }
 
-  /// Sends as much as there is room for and returns how much that was.
+  /// Sends as much as there is room for and returns the number of bytes.
   public func sendSome(_ bytes: [UInt8]) -> Int {
     max(0, Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
   }
 
-  /// Reads what has arrived, at most `count` bytes.
+  /// Reads what has arrived, up to `count` bytes.
   public func receive(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = max(0, recv(descriptor, buffer.baseAddress, count, Int32(MSG_DONTWAIT)))
@@ -75,7 +75,7 @@ public final class DescriptorEnd: RemoteEnd {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDIN_FILENO)
-    // Not to hold descriptors of tests that run at the same time.
+    // So that it does not hold descriptors of tests that run at the same time.
     clinux_close_from(&actions, STDIN_FILENO + 1)
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
     defer { for word in words { free(word) } }

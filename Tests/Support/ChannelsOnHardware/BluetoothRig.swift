@@ -6,7 +6,7 @@ import LinuxIO
 /// RFCOMM between two adapters of this machine, which are paired: the left end is the host's, on hci0, the right end the
 /// accessory's, on hci1.
 final class BluetoothRig {
-  /// An emulated processor that others use as well takes its time.
+  /// An emulated processor that other guests also use is slow.
   static let hangLimit = Duration.seconds(60)
 
   private let loop: EpollLoop
@@ -36,7 +36,7 @@ final class BluetoothRig {
 
   private init() throws {
     loop = try EpollLoop()
-    // The roles are two processes in life, so each has a connection to the bus of its own.
+    // In practice the roles are two processes, so each has its own connection to the bus.
     host = BluetoothHost(BlueZ(on: loop))
     accessory = BluetoothAccessory(.init(adapter: "hci1"), name: "the channel suite", by: BlueZ(on: loop))
   }
@@ -58,7 +58,7 @@ final class BluetoothRig {
         if left == nil, !isTrying, let device = host.blueZ.devices.first(where: { $0.adapter == "hci0" && $0.isPaired })
         {
           isTrying = true
-          // Until the accessory is registered its service is not found.
+          // The accessory's service cannot be found until the accessory is registered.
           attempt = host.connect(to: device) { result in
             isTrying = false
             switch result {

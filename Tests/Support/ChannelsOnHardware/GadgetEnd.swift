@@ -5,8 +5,8 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory as a FunctionFS gadget on this machine's one device port (dummy_hcd). What it sent and the host has not
-  /// asked for yet goes with it when it closes: that is an unplug.
+  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). When it closes, bytes that it
+  /// sent and the host has not requested yet are lost, because that is an unplug.
   static let gadget = USBRig.factory("FunctionFS gadget", traits: [.leftCloseDelivers, .canBeCut]) {
     try GadgetEnd(on: $0)
   }

@@ -5,8 +5,8 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. What it sent and the host has
-  /// not asked for yet goes with it when it closes: that is an unplug.
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. When it closes, bytes that it
+  /// sent and the host has not requested yet are lost, because that is an unplug.
   static let usbip = USBRig.factory(
     "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
   ) { try USBIPEnd(on: $0) }
@@ -17,7 +17,7 @@ extension DeathFactory {
   static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
 }
 
-/// An accessory on a USB/IP server whose one connection is a pair of sockets: its other end is the kernel's.
+/// An accessory on a USB/IP server whose only connection is a pair of sockets: the kernel has the other end.
 private final class USBIPEnd: AccessoryEnd {
   private let loop: EpollLoop
   private let server: USBIPServer
@@ -37,7 +37,7 @@ private final class USBIPEnd: AccessoryEnd {
     var pair: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw RigError("there is no pair of sockets: \(errno)") }
-    // The kernel keeps its own hold of it.
+    // The kernel keeps its own reference to it.
     defer { close(pair[1]) }
     server.accept(DescriptorChannel(taking: pair[0], as: .socket, on: loop), from: "the suite")
     let request = USBIPAnswers.importRequest(export.busID)
@@ -56,7 +56,7 @@ private final class USBIPEnd: AccessoryEnd {
     port = try controller.attach(pair[1], offer)
   }
 
-  /// What comes behind the answer is the kernel's, so no byte more is read.
+  /// What follows the answer belongs to the kernel, so not one byte more is read.
   private static func readOn(_ socket: Int32, _ answer: inout [UInt8]) throws -> USBIPOffer? {
     while case let missing = USBIPAnswers.importSize(answer) - answer.count, missing > 0 {
       var piece = [UInt8](repeating: 0, count: missing)

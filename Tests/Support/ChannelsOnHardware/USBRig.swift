@@ -3,11 +3,11 @@ import AccessoryUSB
 import ChannelSuite
 import LinuxIO
 
-/// How a simulated accessory comes to be on this machine's USB, and how it goes.
+/// How a simulated accessory appears on this machine's USB, and how it disappears.
 protocol AccessoryEnd: AnyObject {
-  /// Shows it to the kernel. `onEvent` gets the cable of each program that begins to use it.
+  /// Shows it to the kernel. `onEvent` receives the cable of each program that begins to use it.
   func plugIn(_ onEvent: @escaping (Cable) -> Void) throws
-  /// Pulls the plug, on the host's side of it where there are two.
+  /// Pulls the plug, on the host's side if there are two.
   func pull()
   /// Leaves nothing behind.
   func tearDown()
@@ -23,11 +23,11 @@ struct RigError: Error, CustomStringConvertible {
 /// Two ends of one USB cable on one loop. The left one is the host's, through libusb; the host learns of the accessory
 /// from libudev.
 final class USBRig {
-  /// How long one check may take: an emulated processor that others use as well takes its time.
+  /// How long one check may take, because an emulated processor that other guests also use is slow.
   static let hangLimit = Duration.seconds(60)
-  /// How long leaving nothing behind may take after it.
+  /// How long cleaning up after the check may take.
   static let tearDownLimit = Duration.seconds(20)
-  /// How soon an accessory that has been used hears of it.
+  /// How soon an accessory that is being used must notice it.
   private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop
@@ -57,8 +57,8 @@ final class USBRig {
     ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
   }
 
-  /// A factory for `DeathSuite`. The channel is the host's; the accessory closes it or is unplugged, which look the same to the
-  /// host, and in both cases unread bytes are lost.
+  /// A factory for `DeathSuite`. The channel is the host's; the accessory closes it or is unplugged, which look the
+  /// same to the host, and in both cases unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -103,9 +103,10 @@ final class USBRig {
 
   /// Opens the accessory, and returns the host's end and the accessory's.
   ///
-  /// A gadget hears of a program when the program has read its probes. Opening reads only until the accessory has been silent
-  /// for 10 ms, and on a busy machine the probes may be ready later than that. A real host then reads on; here many checks begin
-  /// with an end that is not started and reads nothing, so the device is opened again until the accessory was in time.
+  /// A gadget notices a program when the program has read its probes. Opening reads only until the accessory has been
+  /// silent for 10 ms, and on a busy machine the probes may be ready later than that. A real host would continue
+  /// reading; here many checks begin with an end that is not started and reads nothing, so the device is opened again
+  /// until the accessory was in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {
       cable = nil
@@ -126,7 +127,7 @@ final class USBRig {
     }
   }
 
-  /// An accessory that has its configuration: before it has, no interface can be claimed.
+  /// An accessory that is configured: before that, no interface can be claimed.
   private var usable: USBAccessory? {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
@@ -142,7 +143,7 @@ final class USBRig {
     }
   }
 
-  /// The device is given back and gone before the next check begins.
+  /// The device is released and gone before the next check begins.
   private func tearDown() {
     let end = loop.now + Self.tearDownLimit
     func settle(until condition: () -> Bool) {
@@ -155,8 +156,8 @@ final class USBRig {
     devices.stop()
   }
 
-  /// How often an accessory was too late to hear of a program that opened it.
+  /// How often an accessory noticed too late that a program had opened it.
   private(set) nonisolated(unsafe) static var openedAgain = 0
-  /// Whether a check has left something behind, so that a check after it would fail for that alone.
+  /// Whether a check has left something behind, which would make the following check fail.
   private(set) nonisolated(unsafe) static var isStuck = false
 }

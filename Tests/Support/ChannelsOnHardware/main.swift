@@ -1,5 +1,5 @@
-// Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane: the same checks as in `swift test`, with
-// the host at one end (libusb, or a socket of RFCOMM) and a simulated accessory at the other.
+// Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane: the same checks as in `swift
+// test`, with the host at one end (libusb, or an RFCOMM socket) and a simulated accessory at the other.
 //
 //   ChannelsOnHardware usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
 //   ChannelsOnHardware gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
@@ -13,7 +13,7 @@ let media: [String: (ChannelFactory, DeathFactory)] = [
   "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
-/// Written at once: a check may hang or trap, and what ran before it should be known.
+/// Written immediately: a check may hang or trap, and what ran before it should be known.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)
@@ -35,9 +35,9 @@ guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
 }
-/// What ends a check that hangs where no limit of its loop reaches, such as in a call that blocks.
+/// Ends a check that hangs where no limit of its loop applies, such as in a blocking call.
 enum Watchdog {
-  /// Longer than a check and what it leaves behind may take.
+  /// More time than a check and its clean-up may take.
   static let limit: UInt32 = 120
   /// What to write then. Set while no alarm is set.
   nonisolated(unsafe) private static var verdict: [UInt8] = []
@@ -52,7 +52,7 @@ enum Watchdog {
   }
 }
 
-/// A guest's time is limited, and what fails by running into limits takes long.
+/// A guest's time is limited, and failures that run into limits take long.
 let mostFailures = 3
 var (ran, failures) = (0, 0)
 for example in cases where failures < mostFailures && !USBRig.isStuck {

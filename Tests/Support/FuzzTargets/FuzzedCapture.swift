@@ -2,7 +2,7 @@ import AccessoryCaptures
 
 /// What the capture fuzzer does with its bytes: a file of each format.
 public enum FuzzedCapture {
-  /// Decodes `bytes` in the form that the first byte chooses, whole and in parts; traps when these differ.
+  /// Decodes `bytes` in the format that the first byte chooses, whole and in parts; traps if the results differ.
   public static func play(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
     let forms = CaptureForm.allCases
@@ -10,8 +10,8 @@ public enum FuzzedCapture {
     let file = Array(bytes.dropFirst())
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
-    // What a text is not is found at its first wrong line, whichever that is in parts.
-    // Without a form, it is detected by what there is of a pipe.
+    // The first wrong line decides that a text is not a capture, and in parts that may be another line. Without a given
+    // format, it is detected from what the pipe contains so far.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }

@@ -2,9 +2,9 @@ import AccessoryControl
 import AccessoryCore
 import LinuxIO
 
-/// What the control fuzzer does with its bytes: lines of a client, then time, then the end of the connection.
+/// What the control fuzzer does with its bytes: a client's lines, then time, then the end of the connection.
 public enum FuzzedControl {
-  /// Plays `bytes` to a server; traps when something that must not happen does.
+  /// Sends `bytes` to a server; traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
     let loop = VirtualLoop(seed: 1)
     let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -26,7 +26,7 @@ public enum FuzzedControl {
     _ = try? loop.advance(by: .seconds(10))
   }
 
-  /// Objects for requests to name.
+  /// Objects that requests can name.
   private static let prelude = [
     "\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}", "\"method\":\"app.launch\"",
     "\"method\":\"world.create\",\"params\":{\"time\":\"virtual\"}",

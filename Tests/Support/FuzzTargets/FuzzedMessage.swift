@@ -1,6 +1,6 @@
 import IAP2
 
-/// What the message fuzzer does with its bytes: a message number, then parameters, through every reader there is.
+/// What the message fuzzer does with its bytes: a message number, then parameters, through every reader.
 public enum FuzzedMessage {
   /// Reads `bytes` as a control message in every way.
   public static func play(_ bytes: [UInt8]) {
@@ -11,7 +11,7 @@ public enum FuzzedMessage {
     let reading = IdentificationReading(message)
     let verdict = IdentificationJudge().judge(reading)
     if verdict.isAccepted {
-      // What was accepted must survive being said again.
+      // What was accepted must survive being sent again.
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }

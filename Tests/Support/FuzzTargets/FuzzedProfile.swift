@@ -14,7 +14,7 @@ public enum FuzzedProfile {
     _ = try? ScriptTemplate(text)
   }
 
-  /// What matches as a whole is found, and found no matter how it is cut.
+  /// What matches as a whole is also found by a search, however it is split.
   private static func play(_ pattern: BytePattern, _ bytes: [UInt8]) {
     var (whole, halves) = (PatternSearch(pattern), PatternSearch(pattern))
     whole.take(bytes.span.bytes)

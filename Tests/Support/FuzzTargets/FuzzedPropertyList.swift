@@ -1,8 +1,8 @@
 import AccessoryProfiles
 
-/// What the fuzzer of property lists does with its bytes: an Info.plist, and changes of a sound binary one.
+/// What the property list fuzzer does with its bytes: an Info.plist, and changes to a valid binary one.
 public enum FuzzedPropertyList {
-  /// Reads `bytes` as a file, and as changes: each two bytes of place and one of what stands there then.
+  /// Reads `bytes` as a file, and as changes: two bytes for each place and one for its new value.
   public static func play(_ bytes: [UInt8]) {
     read(bytes)
     var changed = sound

@@ -1,11 +1,11 @@
 import IAP2
 
-/// What the wire fuzzer does with its bytes: an accessory and a device, each hearing a stranger.
+/// What the wire fuzzer does with its bytes: an accessory and a device, each receiving from a stranger.
 ///
-/// Raw bytes rarely get past a checksum, so the input is a program: each step is a byte that says what follows, and
-/// packets get right checksums and, if they like, the numbers that the peer waits for.
+/// Raw bytes rarely get past a checksum, so the input is a program: each step begins with a byte that says what
+/// follows, and packets get correct checksums and, if they choose, the numbers that the peer expects.
 public enum FuzzedWire {
-  /// Plays `bytes` to both roles; traps when something that must not happen does.
+  /// Plays `bytes` to both roles; traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
     var accessory = AccessoryPeer(identification: identification)
     play(bytes, to: &accessory) { peer, event in
@@ -67,7 +67,7 @@ public enum FuzzedWire {
     precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
-  /// A control message by number where the step says so, else the bytes as they are.
+  /// A control message by number if the step says so, otherwise the raw bytes.
   private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
     guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
     return ControlMessage(
@@ -88,7 +88,7 @@ public enum FuzzedWire {
     peer.receive(bytes.span.bytes, now: now)
   }
 
-  /// Drains the peer, and learns the number that it waits to see acknowledged.
+  /// Drains the peer, and learns the number that it expects to be acknowledged.
   private static func settle<Role: PeerRole>(
     _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8,
     _ answer: (inout Peer<Role>, PeerEvent) -> Void

@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// A process of the soak: started with its output in a file, read line by line, ended by its number alone.
+/// A process of the soak: started with its output in a file, read line by line, and ended only by its process ID.
 ///
-/// The file stays until the soak is over, so that what a process said can be looked at however it ended.
+/// The file stays until the soak has ended, so that a process's output can be examined however the process ended.
 final class Child {
   /// How it ended.
   enum Ending: Equatable, CustomStringConvertible {
@@ -20,13 +20,13 @@ final class Child {
 
   let name: String
   let pid: pid_t
-  /// nil while it runs.
+  /// nil while the process is running.
   private(set) var ending: Ending?
   /// The signal that the soak sent it, if any.
   private(set) var sent: Int32?
   private let lines: LineFile
 
-  /// Starts `program`; its stdout goes to a file of that name, its stderr to one beside it.
+  /// Starts `program`; its stdout goes to a file with that name, its stderr to one next to it.
   init(_ name: String, _ program: String, _ words: [String], environment: [String: String], in folder: String) throws {
     self.name = name
     let path = "\(folder)/\(name).jsonl"
@@ -48,7 +48,7 @@ final class Child {
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// The lines that it has written since this was last asked.
+  /// The lines that it has written since the last call.
   func newLines() -> [String] { lines.read() }
 
   func send(_ signal: Int32) {
@@ -63,7 +63,7 @@ final class Child {
     _ = hasEnded(options: 0)
   }
 
-  /// Whether it has ended; asked often, and does not wait.
+  /// Whether it has ended; called often, and does not wait.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {
@@ -75,7 +75,7 @@ final class Child {
   }
 }
 
-/// Reads a file that another process writes, whole lines only.
+/// Reads a file that another process writes, complete lines only.
 final class LineFile {
   private let descriptor: Int32
   private var rest: [UInt8] = []
@@ -101,7 +101,7 @@ final class LineFile {
   }
 }
 
-/// Why the soak itself cannot go on.
+/// Why the soak itself cannot continue.
 struct SoakError: Error, CustomStringConvertible {
   let description: String
 

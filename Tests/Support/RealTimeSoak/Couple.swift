@@ -1,6 +1,6 @@
 import Glibc
 
-/// An accessory and a host in two processes, one of which is killed again and again.
+/// An accessory and a host in two processes, one of which is killed repeatedly.
 ///
 /// ```
 ///   host is the victim       accessory ─────────────────────────────────────────▶ lives
@@ -9,32 +9,32 @@ import Glibc
 ///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
 /// ```
 ///
-/// Whenever a host is gone, the accessory must say within some seconds why each of its sessions was over, and must have
-/// read at least what the host last said was acknowledged.
+/// Whenever a host has gone, the accessory must report within some seconds why each of its sessions ended, and must
+/// have read at least what the host last reported as acknowledged.
 final class Couple {
-  /// Who is killed, and what the load is.
+  /// Which process is killed, and what the load is.
   enum Kind: String, CaseIterable {
     /// Hosts are killed; every byte comes back and is compared.
     case echo = "host, echo"
-    /// Hosts are killed; the accessory checks what it reads, and what was acknowledged is held against it.
+    /// Hosts are killed; the accessory checks what it reads, which is compared with what was acknowledged.
     case sink = "host, sink"
-    /// Accessories are killed; the host goes on when another is there.
+    /// Accessories are killed; the host continues when another one appears.
     case accessory = "accessory"
   }
 
   /// What goes on.
   private enum Phase {
-    /// The accessory is to plug in.
+    /// The accessory should plug in.
     case plugging(since: Double)
-    /// Both are at work until the victim is killed; nil: the host comes to its own end.
+    /// Both are working until the victim is killed; nil means that the host ends by itself.
     case working(kill: Double?)
-    /// The victim is gone, and the other end is to say so.
+    /// The victim has gone, and the other end should report it.
     case accounting(since: Double)
-    /// A while passes until the victim is replaced.
+    /// A pause before the victim is replaced.
     case resting(until: Double)
-    /// The soak is over, and everybody is asked to end.
+    /// The soak has ended, and all processes are asked to end.
     case leaving
-    /// Something went so wrong that there is nothing to go on with.
+    /// Something went so wrong that the couple cannot continue.
     case broken
   }
 
@@ -54,11 +54,11 @@ final class Couple {
   private var accessoryFacts = Facts()
   private var host: Child?
   private var hostFacts = Facts()
-  /// What the accessory had said when the present host began.
+  /// What the accessory had reported when the current host started.
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits, which may strike what is no packet as well.
+  /// Whether a host's faults have flipped bits, which may also affect bytes that are not packets.
   private var flipsBits = false
 
   /// What all couples share.
@@ -66,7 +66,7 @@ final class Couple {
     let easim: String
     let folder: String
     let seed: UInt64
-    /// How long a process may run when the soak itself was killed and cannot end it.
+    /// How long a process may run if the soak itself was killed and cannot end it.
     let limit: String
   }
 
@@ -110,11 +110,11 @@ final class Couple {
       return
     }
     var words = ["burst"] + place.address + ["--timeout", "60s", "--rate", kind == .accessory ? "5" : "8"]
-    // Faults and kills hold bursts up; whether they come in time is not what is tested.
+    // Faults and kills delay bursts; whether they are on time is not tested here.
     words.append("--allow-overdue")
     switch kind {
     case .echo: words += ["--for", setting.limit]
-    // A multiple of 256, so that the counting bytes count on from burst to burst.
+    // A multiple of 256, so that the counting bytes continue from burst to burst.
     case .sink: words += ["--for", setting.limit, "--verify", "none"]
     case .accessory: words += ["--for", setting.limit, "--reconnect", "--allow-lost"]
     }
@@ -125,7 +125,7 @@ final class Couple {
 
   // MARK: Every moment
 
-  /// Takes what both have said, and does what is due.
+  /// Takes what both have reported, and does what is due.
   func tick(now: Double) throws {
     for line in accessory?.newLines() ?? [] { accessoryFacts.take(line) }
     for line in host?.newLines() ?? [] { hostFacts.take(line) }
@@ -144,12 +144,12 @@ final class Couple {
     }
   }
 
-  /// What they complain of, but for what this soak has done on purpose.
+  /// What they report as wrong, except for what this soak did on purpose.
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
       // Counted as `lost`.
       if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
-      // The accessory had not had the time to see that the one before was killed; this one tries again.
+      // The accessory had not had time to notice that the previous host was killed, so this one tries again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false
       }
@@ -179,7 +179,7 @@ final class Couple {
 
   private func timeOfDeath(_ now: Double) -> Double? {
     if kind == .accessory { return now + chances.seconds(4...15) }
-    // Also while it connects, authenticates and opens.
+    // Also while it connects, authenticates and opens sessions.
     return isLoadTest ? now + (chances.percent(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
   }
 
@@ -202,7 +202,7 @@ final class Couple {
   }
 
   private func accounting(_ since: Double, _ now: Double) {
-    // What it had just begun to say counts as well.
+    // An incomplete last line counts as well.
     guard now - since > 0.5 else { return }
     if accessoryFacts.opened > accessoryFacts.closed {
       if now - since > Self.patience {
@@ -238,14 +238,15 @@ final class Couple {
     }
   }
 
-  /// Looks at what the process holds that lives as long as the soak.
+  /// Records what the process that lives as long as the soak holds.
   func sample(now: Double) {
     if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding, at: now) }
   }
 
   // MARK: The end
 
-  /// Asks the host to end, as Ctrl-C does. An accessory that is away comes back first: there is none without.
+  /// Asks the host to end, as Ctrl-C does. An accessory that is away comes back first, because a host cannot end
+  /// properly without one.
   func askHostToLeave() {
     guard !isBroken else { return }
     if case .working = phase { host?.send(SIGINT) } else if kind == .accessory { host?.send(SIGINT) }
@@ -261,7 +262,7 @@ final class Couple {
 
   var hasNobody: Bool { hasNoHost && (accessory?.hasEnded() ?? true) }
 
-  /// The last accounts, after both processes have ended. A process that does not end is killed, which is reported.
+  /// The final accounts, after both processes have ended. A process that does not end is killed, which is reported.
   func conclude() {
     for child in [host, accessory].compactMap(\.self) where !child.hasEnded() {
       tally.wrongs.append("\(child.name) did not end when it was asked to")
@@ -272,7 +273,7 @@ final class Couple {
     takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      // A load test that is asked to end has not done what its plan asks for, and says so.
+      // A load test that is asked to end has not completed its plan, and reports that.
       let wasStopped = hostFacts.last.contains("stopped by Ctrl-C") && host.ending == .exit(1)
       if host.ending != .exit(0), !wasStopped {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")
@@ -290,7 +291,7 @@ final class Couple {
 }
 
 extension Couple.Kind {
-  /// A letter for names of files.
+  /// A letter for file names.
   var letter: String {
     switch self {
     case .echo: "e"

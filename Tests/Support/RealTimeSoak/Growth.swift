@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// What a process holds at a moment.
+/// What a process holds at one moment.
 struct Holding: Equatable {
   /// Resident memory, in KiB.
   var memory: Int
@@ -14,7 +14,7 @@ struct Holding: Equatable {
     self.descriptors = descriptors
   }
 
-  /// Reads it off /proc; nil when the process is gone.
+  /// Read from /proc; nil if the process is gone.
   init?(of pid: pid_t) {
     let fields = SmallFile.read("/proc/\(pid)/statm")?.split(separator: UInt8(ascii: " ")) ?? []
     guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)),
@@ -24,15 +24,15 @@ struct Holding: Equatable {
   }
 }
 
-/// Whether a process that lives long holds more and more.
+/// Whether a long-lived process holds more and more.
 ///
-/// The first third of its samples is left out: caches fill, and buffers grow to what the load needs. What counts is the
-/// median of the last third beside that of the middle one, so that a burst at the wrong moment counts for nothing; and
-/// of descriptors the most at a time, since they are counted exactly.
+/// The first third of its samples is ignored: caches fill, and buffers grow to what the load needs. The median of the
+/// last third is compared with that of the middle one, so that a burst at the wrong moment does not matter; for
+/// descriptors, the maxima are compared, because they are counted exactly.
 struct Growth: Equatable {
-  /// More KiB than this from one third to the next are growth.
+  /// An increase of more KiB than this from one third to the next counts as growth.
   static let memoryTolerance = 768
-  /// More descriptors than these, too.
+  /// So does an increase of more descriptors than this.
   static let descriptorTolerance = 2
   /// Fewer samples prove nothing.
   static let fewest = 30
@@ -48,15 +48,15 @@ struct Growth: Equatable {
     return samples[(number * size)..<(number == 2 ? samples.count : (number + 1) * size)].map(\.holding)
   }
 
-  /// KiB at the median of the middle and of the last third.
+  /// KiB at the median of the middle third and of the last third.
   var memory: (before: Int, after: Int) { (Self.median(third(1).map(\.memory)), Self.median(third(2).map(\.memory))) }
 
-  /// The most descriptors in the middle and in the last third.
+  /// The maximum number of descriptors in the middle third and in the last third.
   var descriptors: (before: Int, after: Int) {
     (third(1).map(\.descriptors).max() ?? 0, third(2).map(\.descriptors).max() ?? 0)
   }
 
-  /// KiB an hour, by least squares over all but the first third.
+  /// KiB per hour, by least squares over all but the first third.
   var slope: Double {
     let points = samples.dropFirst(samples.count / 3).map { ($0.time, Double($0.holding.memory)) }
     guard points.count > 1 else { return 0 }
@@ -67,7 +67,7 @@ struct Growth: Equatable {
     return points.map { ($0.0 - meanX) * ($0.1 - meanY) }.reduce(0, +) / spread * 3_600
   }
 
-  /// What grows; nil when nothing does, or when there is too little to say.
+  /// What grows; nil if nothing does, or if there are too few samples to tell.
   var complaint: String? {
     guard samples.count >= Self.fewest else { return nil }
     let (memory, descriptors) = (memory, descriptors)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// What two processes meet over.
+/// Where two processes meet.
 enum Medium: String, CaseIterable {
   case unix, tcp, pty, local
 }
 
-/// Where a couple meets: what its accessory is given with `--on`, and its host as an address.
+/// Where a couple meets: what its accessory gets as `--on`, and its host as an address.
 struct MeetingPlace {
   let on: [String]
   let address: [String]

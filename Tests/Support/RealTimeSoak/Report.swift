@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What is said at the end: a table for people, an object for programs.
+/// What is reported at the end: a table for people, an object for programs.
 struct Report {
   struct Row {
     let name: String

@@ -4,7 +4,7 @@ import TestSupport
 
 /// All couples of a soak, for as long as it lasts.
 final class Soaker {
-  /// What is asked for.
+  /// The settings.
   struct Options: Equatable {
     var minutes = 0.0
     var seed: UInt64 = 1
@@ -22,7 +22,7 @@ final class Soaker {
   init(_ options: Options) throws {
     self.options = options
     folder.isKept = true
-    // Repeats come soon, so that a lost packet holds nothing up for long.
+    // Retransmissions come soon, so that a lost packet holds nothing up for long.
     for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
       folder.write(
         """
@@ -37,7 +37,7 @@ final class Soaker {
     }
   }
 
-  /// Runs until the time is over or `isStopped` says so, and says how it went.
+  /// Runs until time is up or `isStopped` returns true, and returns the result.
   func run(isStopped: () -> Bool, progress: (String) -> Void) throws -> Report {
     let end = begin + options.minutes * 60
     var nextSample = begin
@@ -54,12 +54,12 @@ final class Soaker {
     leave()
     let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
     let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
-    // What went wrong is worth looking at.
+    // Failures are worth examining.
     folder.isKept = options.keeps || !report.passed
     return report
   }
 
-  /// Where there is what every process said, when that stays.
+  /// Where the output of every process is, if it is kept.
   var keptFolder: String? { folder.isKept ? folder.path : nil }
 
   private func line(_ now: Double) -> String {
@@ -68,7 +68,7 @@ final class Soaker {
     return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
   }
 
-  /// Hosts first, as users do who unplug nothing while it works.
+  /// Hosts first, like users who unplug nothing while it is in use.
   private func leave() {
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }

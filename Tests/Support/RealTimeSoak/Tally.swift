@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a couple has come to.
+/// The results of a couple.
 struct Tally {
   var bursts = 0
   var bytes = 0
@@ -8,15 +8,15 @@ struct Tally {
   var sessions = 0
   var kills = 0
   var reconnections = 0
-  /// Bursts that were under way when the accessory was killed, and not acknowledged.
+  /// Bursts that were in progress when the accessory was killed, and were not acknowledged.
   var lost = 0
-  /// Bytes that hosts were told had arrived, and of which the accessory can still be asked.
+  /// Bytes that were acknowledged to hosts, and about which the accessory can still be asked.
   var acknowledged = 0
-  /// Those of them that had not.
+  /// How many of them had not arrived.
   var missing = 0
   /// Everything that must not happen, each once.
   var wrongs: [String] = []
-  /// How processes ended and what they said last, and how often.
+  /// How processes ended and what they last reported, and how often.
   private(set) var ends: [String: Int] = [:]
 
   mutating func add(_ facts: Facts) {
@@ -32,11 +32,11 @@ struct Tally {
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
     let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
     ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
-    // Killed before it could say a word is a reason of its own.
+    // A process that was killed before it printed anything counts as a separate reason.
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// A text without its numbers, so that ends of one kind are counted together.
+  /// A text without its numbers, so that similar ends are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {
@@ -52,7 +52,7 @@ struct Tally {
 }
 
 extension Facts {
-  /// What went wrong since this was last asked.
+  /// What went wrong since the last call.
   mutating func takeWrongs() -> [String] {
     defer { clearWrongs() }
     return wrongs

@@ -1,5 +1,5 @@
-// Soaks easim in real time: two processes at a time, as users run them, one of which is killed again and again.
-// Scripts/soak builds it and runs it.
+// Soaks easim in real time: two processes at a time, as users run them, one of which is killed repeatedly. Scripts/soak
+// builds and runs this.
 
 import Glibc
 
@@ -44,7 +44,7 @@ func complain(_ text: String) {
 }
 
 nonisolated(unsafe) var wasStopped: sig_atomic_t = 0
-// Whoever starts this may have blocked them, and that is inherited.
+// The program that starts this one may have blocked them, and that is inherited.
 var heard = sigset_t()
 sigemptyset(&heard)
 for number in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the build put things: beside the tests that are running.
+/// Where the build put its products: next to the running tests.
 public enum BuiltProducts {
   /// The tests that are running.
   public static let tests: String = {
@@ -9,13 +9,13 @@ public enum BuiltProducts {
     return String(cString: path)
   }()
 
-  /// The folder of all of them.
+  /// The folder that contains all of them.
   public static let folder = String(tests.reversed().drop { $0 != "/" }.dropFirst().reversed())
 
   /// The program under test.
   public static let easim = program("easim")
 
-  /// A program of that name. The test target declares it, so that it is built first.
+  /// The program with that name. The test target declares it, so that it is built first.
   public static func program(_ name: String) -> String {
     let path = "\(folder)/\(name)"
     precondition(access(path, X_OK) == 0, "\(name) is not beside the tests that are running, in \(folder)")

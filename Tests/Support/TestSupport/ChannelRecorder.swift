@@ -4,7 +4,7 @@ import AccessoryCore
 public final class ChannelRecorder: ChannelHandler {
   /// Everything that came.
   public private(set) var bytes: [UInt8] = []
-  /// How long each reception was.
+  /// The length of each reception.
   public private(set) var receptions: [Int] = []
   /// How often there was room.
   public private(set) var writableCalls = 0
@@ -17,7 +17,7 @@ public final class ChannelRecorder: ChannelHandler {
   /// Called with every event of its kind.
   public var onEnd: (() -> Void)?
 
-  /// For a channel that is started with it.
+  /// For a channel that is started with this handler.
   public init() {}
 
   /// The same as text.
@@ -52,7 +52,7 @@ extension Channel {
   @discardableResult
   public func send(_ text: String) -> Int { send(Array(text.utf8)) }
 
-  /// Starts with a handler of its own.
+  /// Starts with a separate handler.
   public func startRecording() -> ChannelRecorder {
     let recorder = ChannelRecorder()
     start(recorder)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A generated text that is committed, such as golden error texts, a schema or a table in a document.
+/// A committed text that is generated, such as golden error texts, a schema or a table in a document.
 ///
-/// A test compares the committed text with what the code says today. To accept what the code says, run
-/// `EASIM_REWRITE=1 Scripts/test -- --filter NameOfTheTest` and read `git diff`.
+/// A test compares the committed text with what the code generates now. To accept the new text, run `EASIM_REWRITE=1
+/// Scripts/test -- --filter NameOfTheTest` and read `git diff`.
 ///
 /// ```swift
 /// #expect(try CommittedText.difference("docs/faults.md", from: table) == nil)
@@ -12,7 +12,7 @@ public enum CommittedText {
   /// Whether differing files are rewritten.
   public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
 
-  /// The first line in which the file differs from `text`, and how to accept it; nil when they are equal. With
+  /// The first line in which the file differs from `text`, and how to accept it; nil if they are equal. With
   /// `EASIM_REWRITE=1` the file is rewritten instead.
   public static func difference(_ path: String, from text: String) throws -> String? {
     let committed = (try? Repository.text(path)) ?? ""

@@ -1,19 +1,19 @@
 import AccessoryFormats
 
-/// Variants of a text whose numbers are extreme: what arithmetic on numbers from files is tested with.
+/// Variants of a text with extreme numbers, to test arithmetic on numbers from files.
 public enum ExtremeNumbers {
-  /// Around the borders of all kinds of numbers, and things that are written as numbers and are none.
+  /// Around the limits of all numeric types, and things that look like numbers but are not.
   public static let spellings = [
     "0", "-1", "1", "255", "65536", "4294967295", "4294967296", "9007199254740993", "72057594037927936",
     "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551616", "1e308", "-1e308",
     "1e-320", "1e999", "0x7fffffffffffffff", "NaN", "Infinity",
   ]
 
-  /// A text with one number or several replaced, and what was done to it.
+  /// A text with one or more numbers replaced, and a description of the change.
   public struct Variant: Sendable, CustomStringConvertible {
     /// The whole text.
     public let text: String
-    /// The numbers that were put in, with their places.
+    /// The inserted numbers, with their places.
     public let description: String
   }
 
@@ -26,8 +26,8 @@ public enum ExtremeNumbers {
     }
   }
 
-  /// `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same `seed` gives
-  /// the same texts.
+  /// `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same `seed`
+  /// gives the same texts.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)
@@ -60,7 +60,7 @@ public enum ExtremeNumbers {
         continue
       }
       var end = index
-      // Of 1.5 both parts are one number, and of 0x12 the digits of both.
+      // Both parts of 1.5 are one number, and so are all digits of 0x12.
       while isDigit(end) || end < bytes.count && bytes[end] == 0x2E && isDigit(end + 1) { end += 1 }
       if end == index + 1, bytes[index] == 0x30, end < bytes.count, bytes[end] | 0x20 == 0x78 {
         end += 1

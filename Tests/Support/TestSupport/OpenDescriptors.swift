@@ -1,8 +1,8 @@
 import Foundation
 
-/// What this process has open.
+/// This process's open descriptors.
 public enum OpenDescriptors {
-  /// Where each leads, by its number: `socket:[4711]`.
+  /// Where each one leads, by number: `socket:[4711]`.
   public static var targets: [String: String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.reduce(into: [:]) { targets, name in

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Paths are relative to its root: `Sources/IAP2/Link/Link.swift`.
 public enum Repository {
-  /// Where it is on this machine.
+  /// The path of the repository on this machine.
   public static let root: String = {
     var url = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { url.deleteLastPathComponent() }

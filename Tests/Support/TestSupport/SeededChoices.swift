@@ -11,7 +11,7 @@ extension SeededRandom {
   /// A byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// The same text with so many mistakes at most: wrong, missing and doubled bytes, and `tokens` in wrong places.
+  /// The same text with up to this many mistakes: wrong, missing and duplicated bytes, and `tokens` in wrong places.
   public mutating func damaged(_ bytes: [UInt8], atMost most: Int, inserting tokens: [String]) -> [UInt8] {
     var bytes = bytes
     for _ in 0...below(most) where !bytes.isEmpty {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Starts a process with nothing of the test's own: no open files, no blocked signals, a bare environment.
+/// Starts a process that inherits nothing from the test: no open files, no blocked signals, a minimal environment.
 public struct Spawn {
   /// Why a program could not be started.
   public struct Failure: Error, CustomStringConvertible {
@@ -11,8 +11,8 @@ public struct Spawn {
   /// The process.
   public let pid: pid_t
 
-  /// Starts the program at `path`, which writes to the descriptors `out` and `err` and reads the file `input`: nothing, unless
-  /// it is given.
+  /// Starts the program at `path`, which writes to the descriptors `out` and `err` and reads the file `input`: nothing
+  /// by default.
   public init(
     _ path: String, _ words: [String], environment: [String: String], input: String = "/dev/null", out: Int32,
     err: Int32
@@ -43,13 +43,13 @@ public struct Spawn {
     self.pid = pid
   }
 
-  /// The user's own profiles, local directory and colours must not reach a test; a sanitizer's settings must.
+  /// The user's own profiles, local directory and colours must not affect a test; a sanitizer's settings must.
   private static var environment: [String: String] {
     var out = ["HOME": "/nonexistent", "EASIM_LOCAL": "/nonexistent/local", "LC_ALL": "C.UTF-8"]
     for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
       if let value = getenv(name) { out[name] = String(cString: value) }
     }
-    // The tests themselves run without; the last word counts.
+    // The tests themselves run without these; the last word counts.
     if let options = out["ASAN_OPTIONS"] { out["ASAN_OPTIONS"] = "\(options):detect_leaks=1" }
     return out
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value of JSON as Foundation reads it: a reader that shares nothing with the writer under test.
+/// A JSON value as Foundation reads it: a reader that shares nothing with the writer under test.
 public enum StrictJSON: Equatable, Sendable {
   /// `null`.
   case null
@@ -15,12 +15,12 @@ public enum StrictJSON: Equatable, Sendable {
   /// An object.
   case object([String: StrictJSON])
 
-  /// Reads one value; text that is no JSON, or more than one value, is an error.
+  /// Reads one value; text that is not JSON, or that has more than one value, is an error.
   public init(reading text: String) throws {
     self = try JSONDecoder().decode(StrictJSON.self, from: Data(text.utf8))
   }
 
-  /// A member of an object; nil when there is none.
+  /// A member of an object; nil if there is none.
   public subscript(key: String) -> StrictJSON? {
     if case .object(let members) = self { members[key] } else { nil }
   }
@@ -42,7 +42,7 @@ public enum StrictJSON: Equatable, Sendable {
 }
 
 extension StrictJSON: Decodable {
-  /// Tries one type after the other; the decoder is strict about each.
+  /// Tries one type after another; the decoder is strict about each.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {

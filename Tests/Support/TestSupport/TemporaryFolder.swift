@@ -1,17 +1,17 @@
 import Foundation
 
-/// A folder of a test's own, gone with everything in it when the last reference is.
+/// A separate folder for a test, deleted with everything in it when the last reference is gone.
 ///
 /// ```swift
 /// let folder = TemporaryFolder()
 /// let plist = folder.write("<plist/>", to: "Info.plist")
 /// ```
 ///
-/// Without a place to write no test can tell anything, so what the system refuses here ends the run with a sentence.
+/// Without a place to write, no test can show anything, so an error here ends the run with a message.
 public final class TemporaryFolder {
-  /// Where it is. Short, so that the path of a socket in it is none too long.
+  /// The path, which is short, so that the path of a socket in it is not too long.
   public let path: String
-  /// Whether it is kept when the last reference is gone, to be examined.
+  /// Whether it is kept after the last reference is gone, to be examined.
   public var isKept = false
 
   /// Creates the folder, which only this user can read.
@@ -25,33 +25,33 @@ public final class TemporaryFolder {
     if !isKept { try? FileManager.default.removeItem(atPath: path) }
   }
 
-  // MARK: What is in it
+  // MARK: Reading its contents
 
-  /// The path of something in it.
+  /// The path of something in the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Whether there is something of that name, be it a link that leads nowhere.
+  /// Whether something with that name exists, even a link that leads nowhere.
   public func has(_ name: String) -> Bool {
     (try? FileManager.default.attributesOfItem(atPath: file(name))) != nil
   }
 
-  /// What is in it, sorted.
+  /// The sorted contents.
   public var names: [String] { names("") }
 
-  /// What is in a folder in it, sorted; nothing when there is none.
+  /// The sorted contents of a subfolder; empty if there is none.
   public func names(_ folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
   }
 
-  /// The bytes of a file; nil when there is none.
+  /// The bytes of a file; nil if there is none.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: file(name)).map { Array($0) }
   }
 
-  // MARK: Putting something into it
+  // MARK: Adding to it
 
-  /// Makes a program in it. A process that another test started meanwhile may still hold the file open for writing, and
-  /// then the system refuses to run it; a lease for reading is refused just as long.
+  /// Creates a program in the folder. A process that another test started meanwhile may still have the file open for
+  /// writing, and then the system refuses to run it; a lease for reading is refused for just as long.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)
@@ -61,27 +61,27 @@ public final class TemporaryFolder {
     close(descriptor)
   }
 
-  /// Makes a folder in it, and those on the way there.
+  /// Creates a subfolder, and those on the way there.
   public func makeFolder(_ name: String, mode: Int = 0o700) {
     demand("make \(file(name))") {
       try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
-      // Apart from making it, because then the process's own mask would count.
+      // Separate from creating it, because then the process's own mask would count.
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(name))
     }
   }
 
-  /// Writes a file, in place of what was there, and returns its path.
+  /// Writes a file, replacing any existing one, and returns its path.
   @discardableResult
   public func write(_ bytes: [UInt8], to name: String) -> String {
     demand("write \(file(name))") { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
     return file(name)
   }
 
-  /// Writes a text, in place of what was there, and returns its path.
+  /// Writes a text, replacing any existing file, and returns its path.
   @discardableResult
   public func write(_ text: some StringProtocol, to name: String) -> String { write(Array(text.utf8), to: name) }
 
-  /// Makes a link in it.
+  /// Creates a link in the folder.
   public func link(_ name: String, to target: String) {
     demand("link \(file(name))") {
       try FileManager.default.createSymbolicLink(atPath: file(name), withDestinationPath: target)

@@ -3,18 +3,18 @@ import Testing
 
 /// Runs each test of a suite on a thread that belongs to it until it ends; a few of them run at a time.
 ///
-/// Swift's own pool has one thread for each processor. A test that waits there for a program, a descriptor or another
-/// thread holds one of two, and an async test that has begun then waits for a thread at each `await`.
+/// Swift's own pool has one thread for each processor. A test that blocks there, waiting for a program, a descriptor or
+/// another thread, holds one of two threads, and an async test that has begun then waits for a thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {
   /// For the tests of a suite, not for the suite.
   public let isRecursive = true
   fileprivate var isLong = false
 
-  /// Runs the test on a thread of its own.
+  /// Runs the test on a separate thread.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // The suite's own trait gives way to that of the test.
+    // A test's trait takes precedence over the suite's.
     if !isLong, test.traits.contains(where: { ($0 as? Waits)?.isLong == true }) { return try await function() }
     let lane = Lane(isLong: isLong)
     defer { lane.end() }
@@ -26,11 +26,11 @@ extension Trait where Self == Waits {
   /// For suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// For tests that last a minute and do little in it: they start before the others, and the run does not end with them.
+  /// For tests that last a minute but do little: they start before the others, so that the run does not end with them.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Makes a call that blocks, in an async test that would otherwise hold a thread of the pool: on a thread of its own.
+/// Makes a blocking call in an async test, on a separate thread, because it would otherwise hold a thread of the pool.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -68,7 +68,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Nil when the test is over. What comes later gets a thread again.
+  /// nil after the test has ended. Later work gets a thread again.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }
@@ -78,7 +78,8 @@ private final class Lane: TaskExecutor {
   }
 }
 
-/// The threads of all such tests of the process. More of them, and programs that measure real time disturb each other.
+/// The maximum number of threads for such tests in this process. With more, programs that measure real time would
+/// disturb each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)
 

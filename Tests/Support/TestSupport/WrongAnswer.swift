@@ -1,8 +1,8 @@
-/// Wrong answers of an accessory that should echo, each with the kind that a verifier must call it by.
+/// Wrong answers of an accessory that should echo, each with the kind that a verifier must report.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
   /// What is wrong with it.
   public let description: String
-  /// What it must be called: `lost`, `stale` …
+  /// The kind that must be reported: `lost`, `stale` …
   public let kind: String
   /// What is sent back for a request of at least 160 bytes; `before` is the request before it, of the same length, and
   /// `other` are bytes that belong elsewhere.
@@ -16,7 +16,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     self.answer = answer
   }
 
-  /// What can be wrong with one answer alone.
+  /// What can be wrong with a single answer.
   public static let single: [WrongAnswer] = [
     WrongAnswer("EADemo's pattern, whatever was asked", "foreign") { request, _, _ in
       (0..<request.count).map { UInt8(truncatingIfNeeded: $0) }
@@ -39,7 +39,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
     WrongAnswer("the whole answer twice", "repeated") { request, _, _ in request + request },
     WrongAnswer("without its beginning", "lost") { request, _, _ in
-      // So many bytes that the answer is as long as it must be: a ring that was written over.
+      // Enough bytes to make the answer as long as it must be: a ring buffer that was overwritten.
       Array(request[48...])
     },
     WrongAnswer("without 48 bytes of its middle", "lost") { request, _, _ in Array(request[..<32] + request[80...]) },
@@ -65,7 +65,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// What can be wrong with an answer after others.
+  /// What can be wrong with an answer that follows others.
   public static let later: [WrongAnswer] = [
     WrongAnswer("the answer to the request before", "stale") { _, before, _ in before },
     WrongAnswer("the answer to the request before, and then its own", "repeated") { request, before, _ in

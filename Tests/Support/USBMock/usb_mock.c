@@ -1,5 +1,5 @@
-// A USB device that is none: umockdev gives a program a /sys and a /dev of its own, and this answers what libusb asks
-// of the kernel there.
+// A simulated USB device: umockdev gives a program its own /sys and /dev, and this answers what libusb asks of the
+// kernel there.
 //
 //   umockdev-wrapper usb_mock [options] -- program arguments…
 //
@@ -25,8 +25,8 @@
 //   --twice             each arrival is announced twice
 //   --report            stderr says at the end what was asked of it at once, and what is left
 //
-// As the kernel, it takes transfers only for the endpoints of an alternate setting that was chosen, of an interface that was
-// claimed. Ends with the exit code of the program, and with 73 when a transfer of whole packets has no empty one behind it.
+// Like the kernel, it accepts transfers only for the endpoints of a selected alternate setting of a claimed interface.
+// Ends with the exit code of the program, and with 73 if a transfer of full packets is not followed by an empty one.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glib-unix.h>
@@ -121,7 +121,7 @@ static gpointer readCable(gpointer number) {
   return NULL;
 }
 
-// The accessory behind the socket sees a claim as a cable that is plugged in.
+// The accessory behind the socket sees a claim as a cable being plugged in.
 static void plugCable(void) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
   if (!socketPath || cable >= 0) return;
@@ -350,7 +350,7 @@ static gboolean plug(gpointer unused) {
     g_autofree char *root = umockdev_testbed_get_root_dir(bed);
     g_autofree char *path = g_strconcat(root, NODE, NULL);
     chmod(path, 0);
-    // Or an ordinary user would see nothing at all.
+    // Otherwise an ordinary user would see nothing at all.
     chmod(root, 0755);
   }
   if (unplugAfter) g_timeout_add((guint)unplugAfter, unplug, NULL);
@@ -358,7 +358,7 @@ static gboolean plug(gpointer unused) {
   return FALSE;
 }
 
-// Plugs in what is on the bus of USB/IP as soon as it is.
+// Plugs in the device on the USB/IP bus as soon as it is there.
 static gboolean takesFromBus(gpointer unused) {
   if (!takeFromBus()) return TRUE;
   umockdev_testbed_detach_ioctl(bed, NODE, NULL);
@@ -379,7 +379,7 @@ static void ended(GPid pid, int status, gpointer unused) {
   g_main_loop_quit(loop);
 }
 
-// The program decides what it does at a SIGTERM; the mock is there until its end.
+// The program decides what it does on SIGTERM; the mock stays until the program ends.
 static gboolean passOn(gpointer pid) {
   kill(GPOINTER_TO_INT(pid), SIGTERM);
   return G_SOURCE_CONTINUE;

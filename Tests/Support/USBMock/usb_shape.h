@@ -1,4 +1,4 @@
-// What the mock says it is, and which part of it may be used now.
+// What the mock describes itself as, and which part of it may be used now.
 #include <glib.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ static void configure(guint8 value) {
   memset(claimed, 0, sizeof claimed);
 }
 
-// With an address, the size of the packets of that endpoint where it can be used now; without one, whether the configuration
-// that was chosen has such an alternate setting. 0 is neither.
+// With an address, the packet size of that endpoint if it can be used now; without one, whether the selected
+// configuration has such an alternate setting. 0 means no.
 static guint find(guint8 interface, guint8 alternate, guint8 address) {
   gboolean isChosen = FALSE, isThere = FALSE;
   for (guint at = 18; at + 1 < shape->len && shape->data[at] && at + shape->data[at] <= shape->len; at += shape->data[at]) {

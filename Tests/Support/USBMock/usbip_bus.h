@@ -1,5 +1,5 @@
-// The mock as a host controller of USB/IP's kind: what is asked of the device is asked of 'easim run --on usbip:', on the
-// device with the bus id 1-1. Everything here is called with the lock held, unless it says otherwise.
+// The mock as a host controller for USB/IP: requests to the device go to 'easim run --on usbip:', to the device with
+// the bus ID 1-1. Everything here is called with the lock held, unless stated otherwise.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -64,7 +64,7 @@ static int takeBack(gulong address) {
   return EINVAL;
 }
 
-// A request without data, waited for; an errno.
+// A request without data that waits for its answer; returns an errno.
 static int control(guint8 type, guint8 number, guint16 value, guint16 index) {
   guint8 setup[8] = {type, number, (guint8)value, value >> 8, (guint8)index, index >> 8, 0, 0};
   if (bus < 0) return gone ? ENODEV : 0;
@@ -100,7 +100,7 @@ static gboolean hear(int file) {
     if (request) {
       g_autofree guint8 *data = g_malloc(count + 1);
       gboolean carries = request->reads && count;
-      // It is on its way: nobody else reads here.
+      // It is on its way, and no other thread reads here.
       if (carries && !readWhole(file, data, count)) status = -EPROTO;
       else if (carries) umockdev_ioctl_data_update(request->buffer, request->offset, data, count);
       complete(request, status, count);
@@ -122,7 +122,7 @@ static gpointer hearBus(gpointer number) {
   return NULL;
 }
 
-// Takes the device, once it is there. Called without the lock.
+// Imports the device once it is there. Called without the lock.
 static gboolean takeFromBus(void) {
   struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons((guint16)busPort)};
   guint8 request[40] = {0x01, 0x11, 0x80, 0x03, [8] = '1', '-', '1'}, answer[8], record[312];

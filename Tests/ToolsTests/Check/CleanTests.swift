@@ -4,7 +4,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// What must not be found, and what must: quirks.
+/// What must not be reported, and what must: quirks.
 @Suite struct CleanTests {
   @Test(arguments: [
     "echo", "lawk-view", "sensor", "sink", "camera", "older-auth", "multi", "scripted", "car", "charger", "dock",
@@ -47,15 +47,15 @@ import Testing
     let skipped = report.results.compactMap { result in
       if case .skipped = result.outcome { result.rule.number } else { nil }
     }
-    // Without acknowledgements, a long wait, a second protocol, and components that an echo has none of.
+    // Without acknowledgements, a long wait, a second protocol, and components that an echo accessory does not have.
     #expect(skipped == [311, 405, 708, 1001, 1002, 1003, 1004, 1005, 1006])
   }
 
-  /// Which cases find which quirk.
+  /// Which cases detect which quirk.
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),
-    // The device role refuses: nothing that an accessory does.
+    // The device role refuses, so nothing that the accessory does matters.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
     ("authentication,slow", [503, 508]), ("identification,never", [601]), ("identification,slow", [602]),
     ("session,refuse", [701, 711]), ("session,ignore", [702, 711]), ("session,silent", [711]),

@@ -6,10 +6,10 @@ import Testing
 
 /// Attacks on our own accessory, and on one that does not survive.
 @Suite struct HostileTests {
-  /// So many in all; `EASIM_ATTACKS=10000` makes more.
+  /// The total number; `EASIM_ATTACKS=10000` makes more.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
-  /// Each profile with seeds of its own: plain, with files and answers, without acknowledgements, with power.
+  /// Each profile with its own seeds: plain, with files and answers, without acknowledgements, with power.
   @Test(arguments: [(UInt64(1), "echo"), (20_000, "dock"), (40_000, "car"), (60_000, "charger")])
   func ourAccessorySurvives(_ seed: UInt64, _ profile: String) throws {
     let rig = try CheckRig(profile)
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func anAccessoryThatDoesNotSurviveIsFoundWithAShortAttack() throws {
-    // It hangs for good when EA01 has parameters that it cannot read.
+    // It hangs forever when EA01 has parameters that it cannot read.
     final class Hung: @unchecked Sendable { var isHung = false }
     let hung = Hung()
     let mutant = Mutant(
@@ -34,13 +34,13 @@ import Testing
     rig.settings.stepLimit = .seconds(5)
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
-    // It never comes back, so that the attack cannot be made shorter, and no other follows.
+    // It never comes back, so the attack cannot be shortened, and no other follows.
     #expect(report.failures.count == 1)
     #expect(report.failures.first?.text.contains("did not become ready") ?? false)
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // It leaves one attachment out after each lie about EA01, and then works again.
+    // After each malformed EA01 it skips one attachment, and then works again.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()
     let mutant = Mutant(
@@ -58,7 +58,7 @@ import Testing
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 1)
     let failure = try #require(report.failures.first)
-    // Its beginning, EA01, and at most one step that keeps this accessory from working again at once.
+    // The beginning, EA01, and at most one step that keeps this accessory from working again immediately.
     #expect(failure.steps.count <= 3, "\(failure.steps)")
     #expect(failure.steps.contains { $0.contains("EA01") })
   }

@@ -3,12 +3,12 @@ import IAP2
 
 /// An accessory that is broken in one way: what it sends, and what reaches it, packet by packet.
 struct Mutant: Sendable {
-  /// One packet, or a detection sequence, on its way.
+  /// One packet, or a detection sequence, in transit.
   struct Packet {
     var bytes: [UInt8]
-    /// Nil for a detection sequence, and for what is no packet.
+    /// nil for a detection sequence, and for bytes that are not a packet.
     var header: PacketHeader?
-    /// How many packets went the same way before it on this cable.
+    /// How many packets went in the same direction before it on this cable.
     var number: Int
 
     var payload: [UInt8] {
@@ -27,7 +27,7 @@ struct Mutant: Sendable {
       return UInt16(payload[4]) << 8 | UInt16(payload[5])
     }
 
-    /// The same packet with a message that nobody knows.
+    /// The same packet with an unknown message.
     var unknownMessage: [UInt8] {
       var payload = payload
       (payload[4], payload[5]) = (0x77, 0x77)
@@ -43,7 +43,7 @@ struct Mutant: Sendable {
       return PacketWriter.packet(other, payload: payload)
     }
 
-    /// The same packet with bytes of its header changed and its checksum made right.
+    /// The same packet with some header bytes changed and its checksum corrected.
     func with(header change: (inout [UInt8]) -> Void) -> [UInt8] {
       var bytes = bytes
       change(&bytes)
@@ -53,12 +53,12 @@ struct Mutant: Sendable {
     }
   }
 
-  /// What the wire sees of a packet that the accessory sends.
+  /// What the wire carries for a packet that the accessory sends.
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
-  /// What the accessory sees of a packet that is sent to it.
+  /// What the accessory receives for a packet that is sent to it.
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
-  /// What the accessory sees of bytes that arrive together, where packets are not looked at.
+  /// What the accessory receives for bytes that arrive together, without looking at packets.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
   /// What a mutant remembers on one cable.
@@ -126,7 +126,7 @@ final class MutantChannel: Channel, ChannelHandler {
     return Mutant.Packet(bytes: bytes, header: nil, number: number)
   }
 
-  /// Cuts what passes into packets; anything else passes as it is.
+  /// Cuts the stream into packets; anything else passes unchanged.
   private static func pieces(_ bytes: [UInt8], _ scanner: inout PacketScanner) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     var offset = 0

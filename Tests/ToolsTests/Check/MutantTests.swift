@@ -3,7 +3,7 @@ import AccessoryCore
 import IAP2
 import Testing
 
-/// Accessories that are broken in one way each, and the cases that find it.
+/// Accessories that are broken in one way each, and the cases that detect it.
 @Suite struct MutantTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
@@ -36,7 +36,7 @@ import Testing
     Mutant(sends: change)
   }
 
-  /// Changes packets that `fits` wants.
+  /// Changes packets that `fits` selects.
   private static func rewriting(
     _ fits: @escaping @Sendable (Packet) -> Bool, _ change: @escaping @Sendable (Packet) -> [UInt8]
   ) -> Mutant {
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// A response that is kept over all cables.
+  /// A response that is reused on all cables.
   private final class Canned: @unchecked Sendable { var response: [UInt8]? }
   private static let canned = Canned()
 
@@ -250,7 +250,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // What it drops as too early is lost to the link, too, when AA05 comes late.
+      // What it drops as too early is also lost to the link when AA05 comes late.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }

@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryFormats
 import Testing
 
-/// Clients that have subscribed to events are notified of what other clients change.
+/// Clients that have subscribed to events are notified of other clients' changes.
 @Suite struct ChangeTests {
   private func watched() throws -> (watcher: DeskClient, actor: DeskClient) {
     let desk = ControlDesk()
@@ -23,7 +23,7 @@ import Testing
     #expect(changes[0]["result"]?["accessories"]?.withoutPositions == .array([.text("a1")]))
     #expect(changes[1]["result"]?["faults"]?.withoutPositions == .array([.text("f1")]))
     #expect(changes[2]["params"]?["to"]?.word == "latency,delay=7ms")
-    // Of a whole state, the ids.
+    // Only the ids of a whole state.
     #expect(
       changes[2]["result"]?.withoutPositions == JSON5Value.object([.init("fault", .text("f1"))]).withoutPositions)
   }
@@ -60,7 +60,7 @@ import Testing
     #expect(change["result"]?["app"]?.word == "p1")
   }
 
-  /// What was missed is in the list of notices, in order with all others, and waits can be for it.
+  /// Missed notices are in the list of notices, in order with all others, and waits can refer to them.
   @Test func changesAreListedAndWaitedFor() throws {
     let client = ControlDesk().client()
     _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")

@@ -24,7 +24,7 @@ final class ControlDesk {
 final class DeskClient {
   let desk: ControlDesk
   let client: RPCLines
-  /// What came, a tree for each line.
+  /// What arrived, one tree per line.
   private(set) var lines: [JSON5Value] = []
   private var nextID = 0
 
@@ -37,7 +37,7 @@ final class DeskClient {
     client.receive(Array(text.utf8).span.bytes)
   }
 
-  /// Takes everything that waits to be sent.
+  /// Takes everything that is waiting to be sent.
   func drain() throws {
     var bytes: [UInt8] = []
     client.send { span in
@@ -60,7 +60,7 @@ final class DeskClient {
     return lines.first { $0["id"]?.content == .number(JSON5Number(Int64(id))) }
   }
 
-  /// Asks, lets the loop run for at most a minute of its time, and returns the answer.
+  /// Sends a request, lets the loop run for up to a minute of its time, and returns the answer.
   func call(_ method: String, _ params: String = "{}") throws -> JSON5Value {
     let id = ask(method, params)
     try desk.loop.run(until: { (try? self.answer(id)) ?? nil != nil }, limit: .seconds(60))

@@ -4,8 +4,8 @@ import AccessoryWorlds
 import TestSupport
 import Testing
 
-/// docs/control-reference.md is made from the methods, and its examples from a run of them, in order; docs/control.md has
-/// the errors and the silent methods. `EASIM_REWRITE=1` rewrites both.
+/// docs/control-reference.md is generated from the methods, and its examples from running them in order;
+/// docs/control.md contains the errors and the silent methods. `EASIM_REWRITE=1` rewrites both.
 @Suite(.serialized) struct ControlPageTests {
   @Test func theDocumentIsWhatTheMethodsSay() throws {
     let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
@@ -17,7 +17,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// The table of what can happen in a world says which actions are methods.
+  /// The table of what can happen in a world defines which actions are methods.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Every method that changes something makes a notice, and no other does.
+  /// Every method that changes something sends a notice, and no other does.
   @Test func whatChangesSomethingIsNoticed() throws {
     let client = ControlDesk().client()
     let watcher = client.desk.client()
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  /// Runs every example in the order of the document, with what it needs before it.
+  /// Runs every example in the order of the document, after whatever it requires.
   private func play(_ client: DeskClient) throws -> [String: String] {
     var results: [String: String] = [:]
     for method in ControlMethods.all {

@@ -121,7 +121,7 @@ import Testing
     try desk.advance(.seconds(1))
     #expect(try other.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
     #expect(try other.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
-    // The other app goes on.
+    // The other app continues.
     _ = try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
   }
 
@@ -146,7 +146,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // To the next app it is a session of another app.
+    // To the next app it is another app's session.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
@@ -210,7 +210,7 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     _ = try client.result("events.unsubscribe")
-    // Any number is a number of a notice, or beyond the last one.
+    // Any number is either the number of a notice or greater than the last one.
     _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
     _ = try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))

@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryCore
 import Testing
 
-/// What is no request, or no right one.
+/// Lines that are not requests, or not valid ones.
 @Suite struct RequestTests {
   private func kind(of line: String) throws -> String? {
     let client = ControlDesk().client()
@@ -114,7 +114,7 @@ import Testing
     for _ in 0..<200 where client.client.wantsToRead { client.receive(String(repeating: request, count: 100)) }
     #expect(!client.client.wantsToRead)
     #expect(client.client.unsentCount < 3 << 20)
-    // Another client does not notice, and this one goes on when it reads.
+    // Another client does not notice, and this one continues when it reads.
     #expect(try desk.client().result("world.list")["worlds"] != nil)
     try client.drain()
     try desk.advance(.zero)

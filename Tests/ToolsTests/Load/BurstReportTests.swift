@@ -29,7 +29,7 @@ import Testing
     #expect(report.reconnections == 1)
     #expect(report.service.total > 0)
     let again = try Self.read(report.json.text)
-    // Whether sessions were open is for the run alone.
+    // Only the run itself knows whether sessions were open.
     for index in report.sites.indices { report.sites[index].hadSessions = false }
     report.measured = .nanoseconds(report.measured.wholeNanoseconds)
     #expect(again == report)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// Every member in turn is taken out or replaced by something that it cannot be.
+  /// Every member in turn is removed or replaced by an impossible value.
   @Test func aSpoiledReportIsAnErrorAndNeverATrap() throws {
     let text = try Self.report().json.text
     for (whole, spoiled) in [
@@ -177,7 +177,7 @@ import Testing
     let cells = report.map.cells
     #expect(cells.reduce(0) { $0 + $1[2] } == report.completed)
     #expect(html.split(separator: "data-cell=").count - 1 == 2 * cells.count)
-    // Nothing is fetched from anywhere, and nothing runs.
+    // The page fetches nothing and runs nothing.
     for part in ["http", "src=", "<script", "url(", "@import"] { #expect(!html.contains(part), "\(part)") }
     #expect(!html.contains("nan") && !html.contains("inf "))
   }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Whole runs on a simulated accessory, in virtual time.
+/// Complete runs on a simulated accessory, in virtual time.
 @Suite struct BurstRunnerTests {
   static func plan(_ change: (inout BurstPlan) -> Void = { _ in }) -> BurstPlan {
     var plan = BurstPlan()
@@ -34,7 +34,7 @@ import Testing
     #expect(report.errors.isEmpty)
     #expect(report.latency.total == 20)
     #expect(report.service.total == 0)
-    // A millisecond there and one back, and what the window of the link costs.
+    // A millisecond in each direction, plus the cost of the link's window.
     #expect(report.latency.minimum.map { $0 >= 2_000_000 } == true)
     #expect(report.series.slices.reduce(0) { $0 + $1.bursts } == 20)
     let site = try #require(report.sites.first)
@@ -61,7 +61,7 @@ import Testing
     #expect(abs(report.burstsPerSecond - 10) < 0.7)
   }
 
-  /// The reason for fixed rates: a device that hangs for two seconds held up twenty bursts, not one.
+  /// The reason for fixed rates: a device that hangs for two seconds delays twenty bursts, not one.
   @Test func aStallIsSeenByEveryBurstThatItHeldUp() throws {
     let rig = try LoadRig(
       Self.plan {
@@ -71,7 +71,8 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // From the time they should start, the twenty waited for up to two seconds; and one burst itself took long.
+    // Counted from when they should have started, the twenty waited for up to two seconds, and one burst itself took
+    // long.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)
@@ -88,7 +89,7 @@ import Testing
     let report = try rig.finish()
     #expect(rig.runner.outcome == .done)
     #expect(abs(report.bytesPerSecond - Double(rate)) <= Double(rate) / 100)
-    // And in each second, not on average alone.
+    // In each second, not only on average.
     let perSecond = Int(Duration.seconds(1) / report.series.length)
     for start in stride(from: 0, to: 59 * perSecond, by: perSecond) {
       let bytes = report.series.slices[start..<start + perSecond].reduce(0) { $0 + $1.bytes }
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test func aClosedLoopGoesAsFastAsASlowLine() throws {
-    // To a sink: an echo's bytes would hold the acknowledgements up.
+    // To a sink, because an echo's bytes would delay the acknowledgements.
     let rig = try LoadRig(
       Self.plan {
         $0.inFlight = 2
@@ -128,7 +129,7 @@ import Testing
       let report = try rig.finish()
       #expect(rig.runner.outcome == .done)
       #expect(report.completed == 20)
-      // A cable of a millisecond each way: nothing counts before it is there.
+      // With a cable of a millisecond in each direction, nothing counts before it has arrived.
       #expect(report.latency.minimum.map { $0 >= 1_000_000 } == true)
       #expect(!rig.world.events.contains { if case .sessionOpen(let id, _) = $0.kind { id != 0 } else { false } })
     }
@@ -209,7 +210,7 @@ import Testing
     #expect(report.sites.first?.link.establishments == 4)
   }
 
-  /// Nothing was verified, so nothing passed: what docs/load.md says of `--reconnect`.
+  /// Nothing was verified, so nothing passed, as docs/load.md says of `--reconnect`.
   @Test func reconnectingFailsWhenEveryBurstIsLost() throws {
     let closing = ClosureBehavior { _, session, _ in session.close() }
     let rig = try LoadRig(
@@ -273,7 +274,7 @@ import Testing
       let site = runner.addSite("number \(number)")
       _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
       let accessory = world.add(try ProfileLibrary().profile("echo"))
-      // The second one comes later, and is waited for.
+      // The second one comes later, and the run waits for it.
       if number == 0 { try accessory.plugIn() } else { loop.schedule(after: .seconds(2)) { try? accessory.plugIn() } }
     }
     runner.start()

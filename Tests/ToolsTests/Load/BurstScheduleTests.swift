@@ -65,7 +65,7 @@ import Testing
         $0.extent = .time(.seconds(20))
       })
     func count(_ from: Double, _ to: Double) -> Int { dues.filter { $0 >= from && $0 < to }.count }
-    // In the second k of ten, the rate is on average (k - ½) tenths of the whole.
+    // In second k of ten, the rate is on average (k - ½) tenths of the whole.
     for second in 0..<10 { #expect(abs(count(Double(second), Double(second + 1)) - (second * 10 + 5)) <= 1) }
     #expect(abs(count(10, 20) - 1_000) <= 1)
     #expect(zip(dues, dues.dropFirst()).allSatisfy { $0 < $1 })
@@ -133,8 +133,7 @@ import Testing
       })
     schedule.begin(now: .origin)
     guard case .begin = schedule.next(lane: 0, of: 1, now: .origin) else { return #expect(Bool(false)) }
-    // The device hangs: no session asks for a second burst.
-    // The last tenth of a second is not counted.
+    // The device hangs: no session asks for a second burst. The last tenth of a second is not counted.
     #expect(schedule.overdue(at: Self.at(1.05)) == 9)
     #expect(schedule.overdue(at: Self.at(60)) == 18)
     guard case .begin(let ticket) = schedule.next(lane: 0, of: 1, now: Self.at(1.5)) else {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Every output that can say that a load test passed, and every way not to pass: each output says so of each.
+/// Every output that can report that a load test passed, and every way not to pass: each output reports each of them.
 @Suite struct BurstVerdictTableTests {
   /// A way not to pass.
   enum Flaw: String, CaseIterable, Sendable {
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// The outputs, each as whether it says that the run passed.
+  /// The outputs, each with whether it reports that the run passed.
   static let outputs: [(name: String, passes: @Sendable (BurstReport) -> Bool)] = [
     ("text", { !$0.text.contains("failed") }),
     ("JSON passed", { $0.json.text.contains("\"passed\":true,\"verdict\"") }),

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct HistogramTests {
-  /// Values of every size, with the small ones as often as the large.
+  /// Values of every size, with small ones as often as large ones.
   static func values(_ count: Int, seed: UInt64) -> [Int] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in Int(random.next() >> 2) >> Int.random(in: 0...61, using: &random) }
@@ -67,7 +67,7 @@ import Testing
     #expect(merged == Self.histogram(left + right))
     var other = Self.histogram(right)
     other.merge(Self.histogram(left))
-    // One list of counts may be longer, with zeros at its end only.
+    // One list of counts may be longer, but only with zeros at its end.
     #expect(other.steps == merged.steps)
     var same = merged
     same.merge(Histogram())

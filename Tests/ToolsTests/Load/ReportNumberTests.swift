@@ -7,9 +7,10 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Numbers of a report's file, however large: an error that names the file, or a report that can be shown and added up.
+/// Numbers in a report file, however large: either an error that names the file, or a report that can be shown and
+/// added up.
 @Suite struct ReportNumberTests {
-  /// Everything that a report is used for.
+  /// Every use of a report.
   private func use(_ report: BurstReport) throws {
     #expect(!report.text.isEmpty)
     #expect(report.html.hasSuffix("</html>\n"))
@@ -43,7 +44,7 @@ import Testing
     return counts
   }
 
-  /// A report with every number that there is, and few of each.
+  /// A report with every possible number, and a few of each kind.
   private var small: BurstReport {
     var report = BurstReport(BurstPlan())
     (report.measured, report.completed, report.begun) = (.seconds(1), 2, 3)
@@ -67,7 +68,7 @@ import Testing
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
     #expect(one.read > 100 && one.refused > 100, "\(one)")
-    // Large numbers that are allowed alone, so that their sums are tested.
+    // Large numbers that are allowed individually, so that their sums are tested.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
     _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }
@@ -83,7 +84,7 @@ import Testing
     var sum = half
     #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(half) }
     #expect(sum == half)
-    // Of each report one is the run itself.
+    // In each report, one is the run itself.
     try sum.add(report(counting: CountSum.most / 2 - 2))
     #expect(sum.counted == CountSum.most)
     _ = try BurstReport(json: Array(sum.json.text.utf8), file: "r.json")

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Bursts over the slow lines that `--fault` knows by name: they come through at the rate of the line, and nothing is sent
-/// again that is only late.
+/// Bursts over the slow lines that `--fault` knows by name: they get through at the rate of the line, and nothing is
+/// retransmitted that is merely late.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
     let rig = try LoadRig(
@@ -23,7 +23,7 @@ import Testing
     let report = try report("bluetooth", inFlight: inFlight)
     #expect(report.link.retransmissions == 0)
     #expect(report.link.duplicates == 0)
-    // The rate of the line, less what headers, the echo's way back and the waits between single bursts cost.
+    // The rate of the line, minus the cost of headers, the echo's return and the waits between single bursts.
     #expect(report.bytesPerSecond > (inFlight == 1 ? 3_000 : 6_000))
   }
 
@@ -33,7 +33,7 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Why an end has to know its line: what an Apple device announces fills it for longer than the timeout.
+  /// Why an end must know its line: what an Apple device announces would fill it for longer than the timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)

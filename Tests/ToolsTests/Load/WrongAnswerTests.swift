@@ -5,11 +5,11 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Load tests on accessories that echo wrongly, in virtual time: what the run fails with.
+/// Load tests on accessories that echo incorrectly, in virtual time: how the run fails.
 @Suite struct WrongAnswerTests {
   static let size = 320
 
-  /// Echoes bursts, all but the third of each session, which gets `wrong`.
+  /// Echoes bursts, except for the third of each session, which is answered with `wrong`.
   static func accessory(
     _ wrong: WrongAnswer, other: [UInt8] = UniqueStream(seed: 99, session: 0).bytes(0..<size)
   )
@@ -52,7 +52,7 @@ import Testing
     try rig.tearDown()
   }
 
-  /// Until the next answer comes, the rest may be late instead of lost.
+  /// Until the next answer arrives, the rest may be late instead of lost.
   @Test func anAnswerWithoutItsTailTimesOutAndSaysHowMuchCame() throws {
     let short = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))
@@ -85,7 +85,8 @@ import Testing
     #expect(text.contains("foreign: ") && text.contains("they are of session "), "\(text)")
   }
 
-  /// The same seed gives the same bytes and another one others, so the answers of an earlier run are found out.
+  /// The same seed gives the same bytes and another seed different ones, so that answers of an earlier run are
+  /// detected.
   @Test(arguments: [(7, true), (8, false)] as [(UInt64, Bool)])
   func theAnswersOfAnEarlierRunAreForeignUnlessItsSeedWasTheSame(
     seed: UInt64, passes: Bool

@@ -5,7 +5,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A session in which the numbers of packets go round four hundred times, through the whole house.
+/// A session in which packet numbers wrap four hundred times, through the complete stack.
 @Suite struct LongSessionTests {
   @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
     var plan = SoakPlan(seed: 1)

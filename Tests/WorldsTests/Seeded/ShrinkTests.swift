@@ -6,11 +6,12 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A failing world becomes a small one that fails for the same reason, and the file of it does so, too.
+/// A failing world becomes a small one that fails for the same reason, and so does its file.
 ///
-/// The defect is planted by a rule that is stricter than the house's: a corner that worlds may reach is forbidden.
+/// The failure is caused by a rule that is stricter than the built-in ones: a corner that worlds may reach is
+/// forbidden.
 @Suite struct ShrinkTests {
-  /// A world full of things that have nothing to do with its one reset of a link.
+  /// A world full of things that are unrelated to its one reset of a link.
   private var crowded: SoakPlan {
     var plan = SoakPlan(seed: 5)
     plan.accessories = [plan.accessories[0], SoakPlan(seed: 6).accessories[0]]
@@ -75,7 +76,7 @@ import Testing
     #expect(again.hash == shrinker.outcome.hash)
   }
 
-  /// What chance decides is found again with another seed, where leaving something out has moved it.
+  /// A failure that depends on random choices is found again with another seed if removing something has moved it.
   @Test(arguments: [
     (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {

@@ -48,7 +48,7 @@ import Testing
       parts.append(try Self.read(part.json.text))
     }
     var sum = parts.removeFirst()
-    // Half of them are added up on their own: a merge of a merge.
+    // Half of them are added up separately: a merge of merges.
     var half: SoakReport?
     for (number, part) in parts.enumerated() {
       if number % 2 == 0 { try sum.add(part) } else if half == nil { half = part } else { try half?.add(part) }

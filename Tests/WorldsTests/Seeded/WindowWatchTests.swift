@@ -7,7 +7,8 @@ import Testing
 
 /// The watch on the cable reports each mistake that it exists for, and nothing else.
 @Suite struct WindowWatchTests {
-  /// One end of a link that is up: its SYN had number 10, the other's 50; the other takes two packets of 40 bytes.
+  /// One end of a link that is up: its SYN had number 10, the other's 50; the other end accepts two packets of 40
+  /// bytes.
   private func linkThatIsUp(at end: Cable.End = .accessory) -> WindowWatch {
     var watch = WindowWatch(end: end)
     let own = LinkParameters().encoded

@@ -7,11 +7,11 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Soaked sessions with an accessory that echoes wrongly: the rule `bytes` is broken, with the kind of mistake.
+/// Soaked sessions with an accessory that echoes incorrectly: the rule `bytes` is broken, with the kind of mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 
-  /// Echoes in pieces of `size` bytes, all but the second, which becomes `wrong`.
+  /// Echoes in pieces of `size` bytes, except for the second, which becomes `wrong`.
   private static func accessory(_ wrong: WrongAnswer) -> ClosureBehavior {
     var pieces: [[UInt8]] = [[]]
     return ClosureBehavior { bytes, session, _ in
@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func aWrongEchoIsCalledWhatItIs(wrong: WrongAnswer) throws {
     let violations = try Self.violations(Self.accessory(wrong)).filter { $0.rule == .bytes }
     let text = violations.map(\.text).joined(separator: "; ")
-    // There are no bursts in a stream, so bytes of an earlier one count as repeated.
+    // A stream has no bursts, so bytes of an earlier one count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && text.contains(": corrupted: ")
     #expect(text.contains(": \(kind): ") || isInPlace, "\(wrong): \(text)")

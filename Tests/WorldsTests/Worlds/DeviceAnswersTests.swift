@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// What a device tells accessories and answers by itself, and the profiles of accessories that exist in kind, each driven
-/// by the host, seen from both ends.
+/// What a device tells accessories and answers by itself, and profiles of kinds of accessories that exist, each driven
+/// by the host and seen from both ends.
 @Suite struct DeviceAnswersTests {
   /// A world with one accessory that has run for a while.
   private final class Play {

@@ -6,9 +6,9 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Nothing of a cable is left once both its ends have let go, whatever the accessory was about to do.
+/// Nothing of a cable remains once both ends have been released, whatever the accessory was about to do.
 @Suite struct LeakTests {
-  /// Opens a session with whatever appears.
+  /// Opens a session with every accessory that appears.
   final class Opener: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
       for name in accessory.protocols { _ = try? app.openSession(with: accessory, protocolName: name) }

@@ -7,7 +7,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Control messages as events of both ends, and what an accessory did not declare.
+/// Control messages as events at both ends, and messages that an accessory did not declare.
 @Suite struct MessageEventTests {
   private func messages(_ tellsMessages: Bool) throws -> [TimelineEvent] {
     let loop = VirtualLoop(seed: 1)

@@ -69,7 +69,7 @@ final class NativeTransportRig: AppHandler {
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }
 
-/// The app's end of a session: keeps what comes, and how it ended.
+/// The app's end of a session: records what arrives, and how the session ended.
 final class Stream: SessionHandler {
   let session: Session
   private(set) var received: [UInt8] = []

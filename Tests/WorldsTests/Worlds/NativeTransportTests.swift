@@ -175,7 +175,7 @@ import Testing
       written += asleep.write(Self.tenK)
       try rig.pass(.milliseconds(10))
     }
-    // Two inboxes, two directions, and an echo that waits: then nothing more is taken.
+    // Two inboxes, two directions, and an echo that waits: then nothing more is accepted.
     #expect((200_000...2_000_000).contains(written))
     let taken = written
     #expect(asleep.write(Self.tenK) == 0)
@@ -252,7 +252,7 @@ import Testing
   }
 
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
-    // During the first half of a flicker there are no protocols, whatever the descriptors say.
+    // During the first half of a flicker there are no protocols, whatever the descriptors declare.
     let loop = VirtualLoop(seed: 1)
     let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let camera = try port.plugCamera()

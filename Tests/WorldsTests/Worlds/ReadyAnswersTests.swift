@@ -9,15 +9,15 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Every message that the device sends by itself, seen by both ends: sent to an accessory that declares it, and not sent
-/// to one that does not.
+/// Every message that the device sends by itself, seen by both ends: sent to an accessory that declares it, and not
+/// sent to one that does not.
 @Suite struct ReadyAnswersTests {
-  /// What one accessory declares and does, and what must be on the cable beside identification and authentication.
+  /// What one accessory declares and does, and what must be on the cable besides identification and authentication.
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
     /// The messages that the accessory sends.
     var sends: [String] = []
-    /// The messages of the device that this row is about.
+    /// The device's messages that this row is about.
     let receives: [String]
     /// The rules of the accessory.
     var rules: [String] = []
@@ -122,7 +122,7 @@ import Testing
       fromAccessory: ["5000 StartNowPlayingUpdates media-item-fields={title=yes} playback-fields={app=yes}"]),
   ]
 
-  /// The events of a world with an accessory as in `row`; it declares to receive the messages only if it is asked to.
+  /// The events of a world with an accessory as in `row`; it declares that it receives the messages only on request.
   private func events(_ row: Row, declares: Bool) throws -> [TimelineEvent] {
     func list(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
     let text = """
@@ -175,7 +175,7 @@ import Testing
     #expect(lines(try events(row, declares: false), .device, .sent) == [])
   }
 
-  /// The table has every ready-made rule of the device.
+  /// The table contains every built-in rule of the device.
   @Test func noReadyMadeMessageIsMissingInTheTable() {
     let tested = Self.rows.flatMap(\.fromDevice).map { String($0.prefix(4)) }
     let all = DeviceProfile().messageRules.map { Hex.number($0.message.rawValue) }

@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What a device says of an accessory that it cannot use, and when; and what `--auth` changes.
+/// What a device reports about an accessory that it cannot use, and when; and the effect of `--auth`.
 @Suite struct RefusalTests {
   /// The events of an accessory with this quirk.
   private func play(
@@ -72,7 +72,7 @@ import Testing
     #expect(connects(events))
   }
 
-  /// What a wrong speed makes of the accessory's bytes.
+  /// What the accessory's bytes become at the wrong line speed.
   @Test func noiseIsToldBeforeTheCableIsGivenUp() throws {
     let loop = VirtualLoop(seed: 1)
     var events: [TimelineEvent] = []

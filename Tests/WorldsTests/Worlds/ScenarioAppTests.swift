@@ -7,7 +7,7 @@ import Testing
 
 /// The effects of an app's steps, and the comparison of its events with the expected ones.
 @Suite struct ScenarioAppTests {
-  /// Plays steps and keys of a scenario with one echoing accessory and gives what the timeline says of the app.
+  /// Plays steps and keys of a scenario with one echoing accessory and returns what the timeline shows about the app.
   func play(_ steps: String, _ keys: String = "", expect: String = "") throws -> (player: ScenarioPlayer, app: [String])
   {
     let text = """
@@ -49,7 +49,7 @@ import Testing
       plugIn + "{ at: '1s', app: '\(word)' }, { at: '2s', app: 'launch' }, { at: '3s', app: 'look', sees: ['one'] },"
         + "{ at: '4s', app: 'openSession' }")
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
-    // The new process has verified one payload; that of the old one is gone with it.
+    // The new process has verified one payload; the old process's count is gone.
     #expect(player.client.report.verified == 1)
     #expect(player.client.report.isServing)
   }
@@ -122,7 +122,7 @@ import Testing
     let (player, app) = try play(steps)
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
     #expect(player.client.report.verified == 2)
-    // A second one takes the place of the first.
+    // A second one replaces the first.
     #expect(try play(plugIn + "{ at: '1s', app: 'openSession' }").app == app)
   }
 

@@ -41,7 +41,7 @@ import Testing
     #expect(Self.linked(source) == linked)
   }
 
-  /// A heading, what happens, how an app survives it, and where it is known from.
+  /// A heading, what happens, how an app survives it, and the source.
   private func entry(_ scenario: Scenario) -> String {
     let about = scenario.about
     var facts = "Reproduces \(about.reproduces.map(FieldNumber.described).joined(separator: ", "))."

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// What a scenario's file says, and every complaint that it can earn, word for word.
+/// The contents of a scenario file, and every error in it, word for word.
 @Suite struct ScenarioReaderTests {
   func read(_ text: String) throws(SourceProblems) -> Scenario {
     try Scenario(
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// A whole scenario; steps stand on line 2 from column 8 on, other keys on line 3.
+  /// A complete scenario; steps are on line 2 from column 8 on, other keys on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )
@@ -211,7 +211,7 @@ import Testing
 
   @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioIsReadBackAsItWasWritten(name: String) throws {
     var scenario = try ScenarioLibrary().scenario(name)
-    // A profile that stands in the file is called as its accessory is.
+    // A profile written inside the file has the same name as its accessory.
     for index in scenario.accessories.indices {
       scenario.accessories[index].profile.name = scenario.accessories[index].name
     }

@@ -93,7 +93,7 @@ import Testing
     #expect(crash)
   }
 
-  /// The rules, and not the number of attempts, refuse the session until the accessory is plugged in again.
+  /// The rules, not the number of attempts, refuse the session until the accessory is plugged in again.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
     let player = try play("two-apps-and-neither-connects", RobustClient.self)
     let refused = player.world.events.filter { $0.json.contains("another app has an open session") }
@@ -116,7 +116,7 @@ import Testing
   @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
     let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).about.reproduces })
     let failures = (1...35).map { "W\($0)" }
-    // F7 is that something does not happen, F10 has no report.
+    // F7 means that something does not happen; there is no report of F10.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
     #expect(Set(failures + variants).subtracting(reproduced) == [])
   }

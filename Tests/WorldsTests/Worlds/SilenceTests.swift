@@ -9,8 +9,8 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// What silence does in every phase of both roles: where one end waits for the other, the cable is closed or the silence
-/// reported within a limit; elsewhere an end may be silent for as long as it likes.
+/// The effect of silence in every phase of both roles: if one end waits for the other, the cable is closed or the
+/// silence is reported within a limit; otherwise an end may be silent for as long as it likes.
 @Suite struct SilenceTests {
   /// Which end waits.
   enum End: String, CaseIterable {
@@ -18,11 +18,11 @@ import Testing
     case device
   }
 
-  /// What becomes of the silence.
+  /// The consequence of the silence.
   enum Outcome {
     /// The cable is closed.
     case closed
-    /// It is reported, and the cable stays: a real device does not unplug an accessory either.
+    /// The silence is reported, and the cable stays: a real device does not unplug an accessory either.
     case reported
     /// Nothing.
     case nothing
@@ -34,7 +34,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Every phase of either end. A device is never `stopped`: it listens again.
+  /// Every phase of either end. A device is never `stopped`, because it listens again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// Both ends of a cable outside of a world, where silence counts, and which can be cut without notice.
+  /// Both ends of a cable outside a world, where silence counts, and which can be cut without notice.
   final class Rig {
     let loop = VirtualLoop()
     let device: Device
@@ -62,7 +62,7 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of the line: cut off, neither hears of the other, not even that it closes.
+    /// Both ends of the line: when cut off, neither notices the other, not even that it closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// A rig with one end in the phase of the example.
+  /// A rig with one end in the example's phase.
   func rig(for example: Example) throws -> Rig {
     switch (example.phase, example.end) {
     case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
@@ -121,10 +121,10 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // Bytes on their way while nothing is waited for arrive: silence begins on an idle line.
+    // Bytes that are in transit while nothing is expected arrive: silence begins on an idle line.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
-    // Twice the longest limit, and the time in which a link gives up.
+    // Twice the longest limit, and the time after which a link gives up.
     try rig.loop.advance(by: HandshakeTimeouts.usual * 20 + .seconds(120))
     switch outcome {
     case .closed:
@@ -220,7 +220,7 @@ import Testing
     #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
   }
 
-  /// As commands ask for it: a link that never came up is then a refusal.
+  /// As commands request it: a link that never came up is then a refusal.
   @Test func aDeviceCanLimitFixedEndsToo() throws {
     let rig = try Rig(isDedicated: true) { settings in
       settings.handshakeTimeouts.detection = .seconds(2)
@@ -277,7 +277,7 @@ extension SilenceTests.Rig.Log {
   }
 }
 
-/// The owner of a device's connection that has no use for a certificate.
+/// The owner of a device's connection that does not use certificates.
 private final class MuteOwner: ConnectionOwner {
   private(set) var hasCertificate = false
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// The table of what can happen in a world, and what is made from it.
+/// The table of what can happen in a world, and what is derived from it.
 @Suite struct WorldActionTests {
   private let names = ScenarioNames(accessories: ["glasses"])
 
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func eachActionIsReadAsItIsWritten() throws {
-    // Messages have keys that must be given: `ScenarioReaderTests` reads them.
+    // Messages have required keys: `ScenarioReaderTests` reads them.
     for kind in WorldAction.kinds() where !kind.name.hasSuffix(".message") {
       let action = kind.action("glasses")
       let problems = ProblemCollector()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// A row for scenarios is a word of their steps, and its step is read as the action.
+  /// A row for scenarios is a word in their steps, and its step is read as that action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// What all tools have in common goes to the accessory, the device or the app that it names, and nowhere else.
+  /// What all tools share reaches the accessory, the device or the app that it names, and nothing else.
   @Test func eachActionReachesWhatItIsAbout() throws {
     let loop = VirtualLoop(seed: 1)
     let world = World(on: loop)

@@ -101,7 +101,7 @@ import Testing
     #expect(rig.queue.log == ["read 4 of 512"])
   }
 
-  // MARK: Beginning anew, and ending
+  // MARK: Starting over, and ending
 
   @Test func aSecondConfigurationEndsTheCableAndDropsWhatWasOfTheFirst() throws {
     try rig.carry()
@@ -247,7 +247,7 @@ final class GadgetRig {
     try loop.advance(by: .seconds(1))
   }
 
-  /// To where a host reads, and nothing has been sent.
+  /// The direction that a host reads, in which nothing has been sent.
   func carry() throws {
     endpoints.begin(packetSize: 512)
     queue.endWrite()
@@ -257,7 +257,7 @@ final class GadgetRig {
   }
 }
 
-/// Transfers that end when a test says so.
+/// Transfers that complete when a test requests it.
 final class ScriptedQueue: TransferQueue {
   weak var handler: (any TransferHandler)?
   var log: [String] = []

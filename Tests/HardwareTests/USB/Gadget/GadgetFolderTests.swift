@@ -37,13 +37,13 @@ import Testing
     #expect(GadgetLayout.tooLong(shape) == [])
   }
 
-  /// The folders that configfs makes with a gadget, which the tree does not make by itself.
+  /// The folders that configfs creates with a gadget, and which the tree does not create by itself.
   func make(_ layout: GadgetLayout) throws -> [String] {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
     return try tree.gadget("g").make(
       GadgetLayout(
         steps: steps.filter { step in
-          // A file that is not there cannot be written, here as there; these the kernel would have made.
+          // A file that does not exist cannot be written, here as there; the kernel would have created these.
           if case .file = step { false } else { true }
         }))
   }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// What a machine needs to be a device, each lack by its name and with its remedy; and what dead processes leave.
+/// What a machine needs in order to be a device, each missing part with its name and its remedy; and what dead
+/// processes leave behind.
 @Suite struct GadgetSystemTests {
   // MARK: Controllers
 
@@ -83,7 +84,7 @@ import Testing
     #expect(GadgetError.notRoot.description == "making a gadget needs root: run it with sudo")
   }
 
-  /// A module is loaded only where the running kernel has it; elsewhere the command would fail.
+  /// A module is loaded only if the running kernel has it; otherwise the command would fail.
   @Test func aModuleIsLoadedOnlyWhereTheKernelHasIt() {
     let place = TemporaryFolder()
     let without = "use a kernel with CONFIG_USBIP_VHCI_HCD: this one has no module vhci-hcd"

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import AccessoryUSB
 
-/// A test's own folder in place of configfs and the list of controllers.
+/// A separate folder for a test, in place of configfs and the list of controllers.
 final class GadgetTree {
   private let folder = TemporaryFolder()
   private(set) var system = GadgetSystem()
@@ -24,20 +24,21 @@ final class GadgetTree {
   func read(_ place: String) -> String? { folder.bytes(place).map { String(decoding: $0, as: UTF8.self) } }
   func has(_ place: String) -> Bool { folder.has(place) }
 
-  /// A gadget's folder with the files that configfs would make by itself.
+  /// A gadget's folder with the files that configfs would create by itself.
   func makeGadget(_ name: String, controller: String = "") {
     makeFolder("config/usb_gadget/\(name)")
     write(controller + "\n", to: "config/usb_gadget/\(name)/UDC")
   }
 
-  /// A gadget as the program has it. Folders go as in configfs: with their files, and not with anything else in them.
+  /// A gadget as the program sees it. Folders are removed as in configfs: with their files, but not with anything else
+  /// in them.
   func gadget(_ name: String) -> GadgetFolder { open(SystemFolder(path: "\(path)/config/usb_gadget/\(name)")) }
 
   func open(_ folder: SystemFolder) -> GadgetFolder {
     GadgetFolder(folder) { path in
       let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
       let folder = SystemFolder(path: path)
-      // Those that configfs makes by itself go by themselves too.
+      // What configfs creates by itself, it also removes by itself.
       let own = ["strings", "configs", "functions"]
       for name in entries where own.contains(name) && folder[name].names.isEmpty { rmdir(folder[name].path) }
       for name in entries where !folder.isFolder(name) && !folder.isLink(name) { unlink("\(path)/\(name)") }

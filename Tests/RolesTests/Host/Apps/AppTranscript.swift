@@ -5,8 +5,8 @@ import Testing
 
 @testable import AccessoryHost
 
-/// An app's machine, driven by a transcript: each line that begins with `>` is done, and what follows from it is
-/// written below it. A transcript that comes out as it went in is right.
+/// An app's machine, driven by a transcript: each line that begins with `>` is performed, and its consequences are
+/// written below it. A transcript that comes out unchanged is correct.
 ///
 /// ```
 /// > publish 7 com.a
@@ -38,7 +38,7 @@ struct AppTranscript {
     machine = AppMachine(settings)
   }
 
-  /// Plays the lines with `>` and gives the whole transcript as it came out.
+  /// Plays the lines with `>` and returns the whole resulting transcript.
   mutating func play(_ transcript: String) -> String {
     var lines: [String] = []
     for line in transcript.split(separator: "\n") where line.hasPrefix(">") {

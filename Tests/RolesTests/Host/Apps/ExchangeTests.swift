@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccessoryHost
 
-/// One payload sent to an accessory, as by `easim send`, and the verdict on the answer.
+/// One payload sent to an accessory, as in `easim send`, and the verdict on the answer.
 @Suite struct ExchangeTests {
   /// Opens a session as soon as there is a protocol, and sends.
   private final class App: AppHandler {
@@ -72,7 +72,7 @@ import Testing
     #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
   }
 
-  /// Bytes of a pattern say nothing about their place, so the first difference is all that is known.
+  /// Bytes of a pattern do not encode their place, so only the first difference is known.
   @Test func theFirstWrongByteOfAPatternIsNamed() throws {
     let behavior = ClosureBehavior { bytes, session, _ in
       var answer = bytes.withUnsafeBytes { Array($0) }

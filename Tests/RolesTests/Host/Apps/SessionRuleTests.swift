@@ -98,7 +98,7 @@ import Testing
       """, from: AppTranscript { $0.rules.settlingTime = .seconds(5) })
   }
 
-  // MARK: How long a session lives that the app has let go of
+  // MARK: How long a session lives that the app has released
 
   /// Plays steps (`+i` opens the input stream, `-i` closes it, `release`) and returns the one at which the pipe
   /// ended.
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Some clients keep the streams alone, others the session alone.
+    // Some clients keep only the streams, others only the session.
     ("release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
     ("-i -i -o release", .heldOrOpen, "release"), ("release", .held, "release"), ("release -i -o", .held, "release"),
     ("-i -o release", .held, "release"),

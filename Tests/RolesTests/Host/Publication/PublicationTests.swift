@@ -5,7 +5,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// The machine alone: what apps see and when, for each policy and each cause of a flicker.
+/// Only the machine: what apps see and when, for each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test func aReadyAccessoryAppearsOnceAndWhole() {
     var scene = Scene()
@@ -118,8 +118,8 @@ import Testing
   }
 }
 
-/// One attachment, and the notifications that apps get of it: "550 + 2 [com.a, com.b]", in milliseconds and with
-/// numbers from 1.
+/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]", in milliseconds and with numbers
+/// from 1.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
@@ -164,7 +164,7 @@ private struct Scene {
     }
   }
 
-  /// Each number appears once and disappears once, in order, and none is used again.
+  /// Each number appears once and disappears once, in order, and none is reused.
   func checkPairs() throws {
     var open: String?
     var used: Set<String> = []

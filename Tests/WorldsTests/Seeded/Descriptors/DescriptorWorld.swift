@@ -12,16 +12,16 @@ import TestSupport
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A seeded world on real descriptors: an accessory at a unix socket, a TCP port or a USB/IP server, a host with its apps,
-/// and hostile peers before and beside it, all on one loop in real time.
+/// A seeded world on real descriptors: an accessory on a unix socket, a TCP port or a USB/IP server, a host with its
+/// apps, and hostile peers before and beside it, all on one loop in real time.
 ///
 /// ```
 ///   hostile peers ──▶ the host connects, again and again, until it gets in ──first session──▶ more hostile peers
 ///     ──all planned is written──▶ settle ──all delivered──▶ unplug ──quiet──▶ judged
 /// ```
 ///
-/// The rules are those of the soak, with one that is stricter: as nothing is lost on these media, no link goes down before
-/// the end. No time is measured; the limits only end what hangs.
+/// The rules are those of the soak, and one is stricter: because these media lose nothing, no link goes down before the
+/// end. No time is measured; the limits only end what hangs.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix
@@ -29,7 +29,7 @@ final class DescriptorWorld {
     case usbip
   }
 
-  /// What happened in a world, for who wants to know that it happened at all.
+  /// What happened in a world, for tests that check that it happened at all.
   struct Facts {
     var media: Set<Medium> = []
     var hostile: Set<HostilePeer.Kind> = []
@@ -68,8 +68,8 @@ final class DescriptorWorld {
     self.random = random
   }
 
-  /// The seed's plan without what belongs to virtual time (faults, quirks, long pauses), and with links that outlast a
-  /// machine that is busy with other things.
+  /// The seed's plan without what depends on virtual time (faults, quirks, long pauses), and with links that survive on
+  /// a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
@@ -149,7 +149,7 @@ final class DescriptorWorld {
     try accessory.plugIn()
   }
 
-  /// Where the accessory is, with the port that the system chose.
+  /// The accessory's address, with the port that the system chose.
   private var address: Address {
     get throws { try Address(parsing: String(port?.place.prefix { $0 != "," } ?? "")) }
   }
@@ -201,7 +201,7 @@ final class DescriptorWorld {
       record, on: loop)
   }
 
-  /// A host that tries again while another has the device.
+  /// A host that tries again while another host has the device.
   private func dialUSBIP(_ address: Address) {
     guard !isEnding, case .usbip(let host, let port) = address else { return }
     dialing = Transports.connect(to: .tcp(host: host, port: port), on: loop) { [unowned self] result in

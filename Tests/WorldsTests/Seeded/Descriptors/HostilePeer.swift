@@ -2,30 +2,30 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// A socket whose owner means no good: it connects where an accessory is, and then does one of the things below.
+/// A socket with a hostile owner: it connects to an accessory, and then does one of the things below.
 final class HostilePeer {
   /// What it does.
   enum Kind: CaseIterable {
-    /// Sends bytes that are no packets, and stays.
+    /// Sends bytes that are not packets, and stays.
     case garbage
-    /// Sends the beginning of something right, and says that nothing more will come.
+    /// Sends the beginning of something valid, and announces that nothing more will follow.
     case halfClose
     /// Sends a little and resets the connection.
     case reset
-    /// Says nothing and stays.
+    /// Sends nothing and stays.
     case silence
     /// Sends as much as it can and reads nothing.
     case flood
   }
 
-  /// Whom it talks to.
+  /// The address that it attacks.
   enum Language {
     case iAP2
     case usbip
   }
 
   let kind: Kind
-  /// Whether its connection is over.
+  /// Whether the peer's connection has ended.
   private(set) var isOver = false
   private var descriptor: Int32
   private var random: SeededRandom
@@ -34,7 +34,7 @@ final class HostilePeer {
   private let language: Language
   private var toFlood = 2 << 20
 
-  /// Connects at once; nil when nothing listens there.
+  /// Connects immediately; nil if nothing listens there.
   init?(_ kind: Kind, to address: Address, speaking language: Language, seed: UInt64, on loop: any EventLoop) {
     guard let connected = Self.connect(to: address) else { return nil }
     descriptor = connected
@@ -91,7 +91,7 @@ final class HostilePeer {
 
   private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
 
-  /// What a peer of good will begins with.
+  /// What a benign peer begins with.
   private var opening: [UInt8] {
     switch language {
     case .iAP2: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00]

@@ -4,7 +4,7 @@ import AccessoryCore
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
   private static let bulkOut: UInt32 = 2
-  /// How long a transfer may be, and how many are under way in each direction.
+  /// How long a transfer may be, and how many are in flight in each direction.
   private static let longest = 16_384
   private static let mostTransfers = 3
 
@@ -24,7 +24,7 @@ final class USBIPHost: Channel, ChannelHandler {
   private var senderWaits = false
   private var unread: [[UInt8]] = []
 
-  /// Takes the device of that name, once it is started.
+  /// Imports the device with that name, once it is started.
   init(_ wire: any Channel, busID: String, on loop: any EventLoop) {
     self.wire = wire
     self.busID = busID
@@ -84,7 +84,7 @@ final class USBIPHost: Channel, ChannelHandler {
     output.removeFirst(wire.send(output.span.bytes))
   }
 
-  /// Takes one answer out of what has come; false when none is whole.
+  /// Removes one answer from the received bytes; false if none is complete.
   private func takeAnswer() -> Bool {
     guard isImported else {
       guard input.count >= 8 else { return false }
