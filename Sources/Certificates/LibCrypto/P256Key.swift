@@ -84,7 +84,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
 /// A P-256 signature in its two forms: on the wire, the two numbers one after the other; in certificates and libcrypto,
 /// DER.
 struct P256Signature: Equatable {
-  /// r and then s, 32 bytes each: exactly 64.
+  /// The numbers r and s, 32 bytes each: 64 bytes in total.
   let raw: [UInt8]
 
   init(raw: [UInt8]) {

@@ -11,7 +11,7 @@ package enum GadgetError: Error, Equatable, Sendable {
   case severalControllers([String])
   /// Another gadget is using the controller.
   case taken(String, by: Holder)
-  /// configfs is not in this kernel.
+  /// This kernel has no configfs.
   case noConfigFS
   case notMounted(String)
   /// The kernel's gadget support is not loaded.
