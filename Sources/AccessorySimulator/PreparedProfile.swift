@@ -74,7 +74,7 @@ final class PreparedProfile {
   }
 }
 
-// The contents of a profile in the terms of the wire.
+// A profile's contents in the form in which iAP2 sends them.
 
 extension Profile {
   /// The accessory's identification; without its protocols during the first half of a flicker. If the cable has no

@@ -13,7 +13,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   /// The error as an object.
   public let _nsError: NSError
 
-  /// An error from its object.
+  /// Creates the Swift error for an error object.
   public init(_nsError error: NSError) { _nsError = error }
 
   /// The domain of these errors.

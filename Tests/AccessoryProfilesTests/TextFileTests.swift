@@ -20,6 +20,16 @@ import Testing
     } catch { return error.reason }
   }
 
+  @Test func aNameIsTakenForAFileWithItsEnding() throws {
+    let name = folder.file("meter")
+    #expect(TextFile.hint(forFileNamed: name) == "")
+    try Data().write(to: URL(fileURLWithPath: "\(name).json5"))
+    #expect(TextFile.hint(forFileNamed: name).hasPrefix("; to use the file \(name).json5, write "))
+    try Data().write(to: URL(fileURLWithPath: name))
+    #expect(TextFile.hint(forFileNamed: name).hasPrefix("; to use the file with that name, write "))
+    #expect(TextFile.hint(forFileNamed: "") == "")
+  }
+
   private func makePipe(_ name: String) { #expect(mkfifo(folder.file(name), 0o600) == 0) }
 
   @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {

@@ -125,6 +125,7 @@ import Testing
     ("report show a b", "show takes one report"),
     ("report show /nonexistent/r.json", "/nonexistent/r.json: No such file or directory"),
     ("scenario run /tmp/", "/tmp/ cannot be read: Is a directory"),
+    ("scenario run flicker --client sound", "--client sound: unknown client: it is now called RobustClient"),
     ("scenario run Package.swift", "; to use the file with that name, write ./Package.swift"),
     ("completion", "bash|zsh|fish is missing"),
     ("completion tcsh", "expected bash, zsh, fish"),

@@ -186,7 +186,7 @@ import Testing
       while !isAsleep { sched_yield() }
     }
 
-    /// As in the kernel: a loop that is still running would see the signal without being woken.
+    /// Whether the kernel says that the thread sleeps; a running loop would see the signal without being woken.
     private var isAsleep: Bool {
       guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
         return true

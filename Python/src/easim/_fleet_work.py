@@ -84,7 +84,7 @@ def burst(job: dict[str, Any]) -> dict[str, Any]:
     """Run a load test, and return its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "burst.json"
-        # Every exit code except that of wrong usage comes with a report; otherwise the job is lost.
+        # With each of these exit codes easim writes a report; after any other the job fails.
         done = _run(
             job, ["burst", *job["addresses"], *job["arguments"], "--report", str(path)], codes=(0, 1, 3, 4, 5, 6)
         )

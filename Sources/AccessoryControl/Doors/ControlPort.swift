@@ -123,7 +123,7 @@ public final class ControlPort {
     case .session(let ticket):
       // Not answered: what follows on this connection are a session's bytes.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
-        return warnOnce("refused \(newcomer.peer): its ticket is no ticket of a session, or was used")
+        return warnOnce("refused \(newcomer.peer): its ticket belongs to no session or was already used")
       }
       port.begin(newcomer.release(), newcomer.rest)
     case .requests: serve(newcomer)

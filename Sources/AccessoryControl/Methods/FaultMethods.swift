@@ -18,7 +18,10 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.change",
-      "Replace a fault with another. Bytes that it holds are passed on at its pace; the new one affects later bytes.",
+      """
+      Replace a fault with another. Bytes that it has already taken are still passed on at its pace; the new one \
+      affects later bytes.
+      """,
       FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
     ) { call, params in
@@ -38,8 +41,8 @@ extension ControlMethods {
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
     },
     ControlMethod(
-      "fault.remove", "Remove a fault. Bytes that it holds are passed on at its pace.", OneID.fault, Nothing.result,
-      errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
+      "fault.remove", "Remove a fault. Bytes that it has already taken are still passed on at its pace.", OneID.fault,
+      Nothing.result, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, params in
       let fault = try call.server.faults.find(params.id)
       try fault.accessory.remove(fault)

@@ -31,9 +31,8 @@ extension ControlMethods {
       let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
       let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : params.client
       guard let client = ScenarioClients.named(wanted) else {
-        let names = ["naive", ScenarioClients.robust.name] + ScenarioClients.naive.map(\.name)
         throw RPCError(
-          .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
+          .params, "client: unknown client '\(Excerpt.of(wanted))'\(ScenarioClients.hint(forUnknown: wanted))")
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
       job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)

@@ -94,7 +94,7 @@ extension ControlMethods {
     if let app = session.app { _ = try app.running() }
     if session.port != nil {
       throw RPCError(
-        .state, "a connection of its own carries the bytes of the session '\(id)'", advice: "read and write there")
+        .state, "a separate connection carries the bytes of the session '\(id)'", advice: "read and write there")
     }
     return session
   }

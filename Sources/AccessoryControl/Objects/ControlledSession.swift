@@ -151,6 +151,6 @@ struct SessionState: Equatable, Sendable {
       "unacknowledged", \.unacknowledged, .integer(0...Int.max),
       "bytes written that the other end has not acknowledged",
       isRequired: true)
-    Field("port", \.hasPort, .boolean, "whether a connection of its own carries its bytes", isRequired: true)
+    Field("port", \.hasPort, .boolean, "whether a separate connection carries its bytes", isRequired: true)
   }
 }

@@ -109,7 +109,7 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early: bytes that it holds are passed on at its pace, and it affects no others.
+  /// Ends the fault early: bytes that it has already taken are still passed on at its pace, and it affects no others.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen

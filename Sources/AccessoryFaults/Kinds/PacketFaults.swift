@@ -80,7 +80,7 @@ extension Fault {
 
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// The part that is changed.
+    /// The part of the packet in which a bit is flipped.
     public var part = Part.payload
     /// Whether the checksum is corrected afterwards.
     public var mendsSum = false
@@ -90,7 +90,7 @@ extension Fault {
 
     static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("part", \.part, .choice, "where the bit is")
+      Field("part", \.part, .choice, "the part of the packet in which a bit is flipped")
       Field(
         "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
         "whether the checksum is left wrong or corrected")

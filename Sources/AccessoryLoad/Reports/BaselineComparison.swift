@@ -76,7 +76,7 @@ public struct BaselineComparison: Equatable, Sendable {
     return object
   }
 
-  /// The lines as comments.
+  /// The comparison's lines, each as a comment that begins with `#`.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
   /// One line for each figure.

@@ -72,11 +72,15 @@ package enum TextFile {
     }
   }
 
-  /// A hint for a user whose argument was taken for a name although a file with this name exists; otherwise empty.
+  /// A hint for a user whose argument was taken for a name although a file with this name, or with this name and
+  /// `.json5`, exists; otherwise empty.
   package static func hint(forFileNamed word: String) -> String {
-    var status = stat()
-    guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
-    return "; to use the file with that name, write \("./\(word)".shellWord)"
+    for (file, subject) in [(word, "file with that name"), ("\(word).json5", "file \(word).json5")] {
+      var status = stat()
+      guard !word.isEmpty, stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { continue }
+      return "; to use the \(subject), write \("./\(file)".shellWord)"
+    }
+    return ""
   }
 
   /// The path without links and detours; the path itself if the system cannot resolve it.

@@ -10,7 +10,7 @@ public enum Behavior: Equatable, Sendable {
   case echo
   /// Counts and discards what it receives; optionally checks that it is what `easim burst` or EADemo sends.
   case sink(check: Bool)
-  /// Talks by itself.
+  /// Sends data without being asked.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)

@@ -30,7 +30,7 @@ package struct ActionKind: Sendable {
 }
 
 extension [ActionKind] {
-  /// The same rows in an order that an older list had: first these, then the others.
+  /// The same rows in another order: those with these names first, then the others.
   package func starting(with names: [String]) -> [ActionKind] {
     names.compactMap { name in first { $0.name == name } } + filter { !names.contains($0.name) }
   }

@@ -91,7 +91,7 @@ public struct FileReceiver: Sendable {
     transfer.bytes += data
     let count = transfer.bytes.count
     guard count <= transfer.size, !isLast || count == transfer.size else {
-      return [.send([id, 0x02]), .failed(id, "\(count) bytes came, and its setup says \(transfer.size)")]
+      return [.send([id, 0x02]), .failed(id, "received \(count) bytes, but its setup announced \(transfer.size)")]
     }
     if isLast { return [.send([id, 0x05]), .received(id, type: transfer.type, transfer.bytes)] }
     transfers[id] = transfer

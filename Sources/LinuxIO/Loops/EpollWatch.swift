@@ -5,9 +5,9 @@ import Glibc
 final class EpollWatch: DescriptorWatch {
   /// The way in which the descriptor is watched.
   enum Means {
-    /// By epoll, under this token.
+    /// epoll reports its events with this token.
     case epoll(token: WatchTable.Token)
-    /// By polling, because epoll refuses the descriptor.
+    /// It is polled, because epoll refuses it.
     case polling
   }
 

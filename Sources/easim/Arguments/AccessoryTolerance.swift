@@ -23,7 +23,7 @@ struct AccessoryTolerance: Sendable {
     settings.peer.judge = identification == .lenient ? .lenient : .strict
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // The missing answer should end the command, rather than its own time limit a moment earlier.
+    // A shorter limit than the command's own, so that the command ends with an error about the missing answer.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))

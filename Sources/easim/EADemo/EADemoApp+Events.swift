@@ -15,7 +15,7 @@ extension EADemoApp {
     case reading(ReplyCollector, ReplyRule)
     /// The session to have ended.
     case closing
-    /// The instruction on the line.
+    /// What an instruction of the script waits for.
     case asked(EADemoWait)
   }
 

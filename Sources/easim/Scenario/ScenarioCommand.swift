@@ -92,8 +92,7 @@ struct ScenarioOptions: CommandOptions {
   fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
     let wanted = clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
-    let names = ["naive", ScenarioClients.robust.name] + ScenarioClients.naive.map(\.name)
-    throw UsageError("--client \(wanted): unknown client\(Suggestion.hint(for: wanted, in: names))")
+    throw UsageError("--client \(wanted): unknown client\(ScenarioClients.hint(forUnknown: wanted))")
   }
 }
 

@@ -88,8 +88,8 @@ extension Address {
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
-      'easim run lawk-view' in another terminal plugs a simulated accessory in; a process with another EASIM_LOCAL, \
-      XDG_RUNTIME_DIR or TMPDIR has another local directory
+      to plug a simulated accessory in, run 'easim run lawk-view' in another terminal; a process with another \
+      EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR has another local directory
       """
   }
 

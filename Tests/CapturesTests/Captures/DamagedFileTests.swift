@@ -88,7 +88,7 @@ import Testing
 @Suite struct GunzipTests {
   static let text: [UInt8] =
     (0..<400).map { UInt8($0 * $0 / 7 % 23 + 65) } + Array(repeatElement(Array("easim ".utf8), count: 2_000).joined())
-  /// With its own codes, and a name.
+  /// ``text`` compressed with dynamic Huffman codes; the header contains a file name.
   static let dynamic = [
     "1f8b0808000000000000612e74787400edce3b92c2301045d1adcc565a3f644b6e618996638209262062ff5563aad80301f70527bcf5",
     "44c4f990f25a5b3797561d926a978b5adc2ce9b1f4d85c3dca2c47150d7b9e5b18c58f1aad2ddeae2539dbb5e4e865da6df473e36653",

@@ -37,10 +37,12 @@ import Testing
     #expect(receive(&receiver, "8102") == [.failed(0x81, "the sender cancelled it")])
     _ = receive(&receiver, "8104 0000000000000004")
     #expect(
-      receive(&receiver, "81c0 01") == [.send([0x81, 0x02]), .failed(0x81, "1 bytes came, and its setup says 4")])
+      receive(&receiver, "81c0 01")
+        == [.send([0x81, 0x02]), .failed(0x81, "received 1 bytes, but its setup announced 4")])
     _ = receive(&receiver, "8104 0000000000000002")
     #expect(
-      receive(&receiver, "8180 010203") == [.send([0x81, 0x02]), .failed(0x81, "3 bytes came, and its setup says 2")])
+      receive(&receiver, "8180 010203")
+        == [.send([0x81, 0x02]), .failed(0x81, "received 3 bytes, but its setup announced 2")])
     _ = receive(&receiver, "8104 0000000000000002")
     #expect(receiver.stop() == [.failed(0x81, "the link went down")])
   }

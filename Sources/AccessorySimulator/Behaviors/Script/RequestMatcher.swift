@@ -213,7 +213,7 @@ struct FrameScanner {
     return nil
   }
 
-  /// One more byte arrived before the length is known.
+  /// Handles a byte that arrived while the length of the frame is still unknown.
   private mutating func seek() -> RequestMatcher.Request? {
     let header = frame.header
     if buffer.count <= header.count {

@@ -245,6 +245,12 @@ public enum ScenarioClients {
     TakesOneReadForAReply.self, TrustsASilentSession.self,
   ]
 
+  /// What follows "unknown client": the new name of a renamed client, a similar name or all names.
+  public static func hint(forUnknown name: String) -> String {
+    if name == "sound" { return ": it is now called \(robust.name)" }
+    return Suggestion.hint(for: name, in: ["naive", robust.name] + naive.map(\.name))
+  }
+
   /// The client with this name.
   public static func named(_ name: String) -> ScenarioClient.Type? {
     ([robust] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type

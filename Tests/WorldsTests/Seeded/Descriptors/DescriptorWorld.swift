@@ -29,7 +29,7 @@ final class DescriptorWorld {
     case usbip
   }
 
-  /// What happened in a world, for tests that check that it happened at all.
+  /// What happened in a world; tests use it to check that each kind of event occurs in some world.
   struct Facts {
     var media: Set<Medium> = []
     var hostile: Set<HostilePeer.Kind> = []
