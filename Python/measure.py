@@ -1,7 +1,10 @@
-"""Measure the figures of docs/python.md: Scripts/python measure."""
+"""Measure the figures of docs/python.md and docs/remote-apps.md: Scripts/python measure."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import socket
 import statistics
 import subprocess
@@ -9,6 +12,7 @@ import sys
 import time
 
 import easim
+from easim._program import find
 
 PAYLOAD = bytes(i & 0xFF for i in range(10_000))
 
@@ -76,8 +80,81 @@ def virtual(server: easim.Server) -> float:
         return time.perf_counter() - began
 
 
+def round_trip(connection: socket.socket) -> float:
+    """One byte to the accessory and back, in seconds."""
+    began = time.perf_counter()
+    connection.sendall(b"x")
+    connection.recv(1)
+    return time.perf_counter() - began
+
+
+def round_trips(idle: int, pause: float, count: int = 100) -> tuple[float, float]:
+    """Medians of a session's first round trip, and of later ones, over the port of ``easim serve --remote``.
+
+    The first begins when the connection has sent its ticket. Of the idle connections up to 900 are for requests, and
+    the others for sessions. Before each round trip there is the same pause.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    token = "a-token-for-measuring"
+    process = subprocess.Popen(
+        [str(find()), "serve", "--remote", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "EASIM_TOKEN": token},
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    place = ("127.0.0.1", int(line.rpartition("#")[0].rpartition(":")[2]))
+
+    def connect(first: str) -> socket.socket:
+        made = socket.create_connection(place)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.sendall(first.encode() + b"\n")
+        return made
+
+    def wait() -> None:
+        if pause:
+            time.sleep(pause)
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(process.wait)
+        stack.callback(process.terminate)
+        server = stack.enter_context(easim.Server(remote=line))
+        for _ in range(min(idle, 900)):
+            stack.enter_context(connect(f"control {token}"))
+        world = stack.enter_context(server.world())
+        app = world.app()
+        while (missing := idle - 900 - len(app.accessories())) > 0:
+            for lamp in world.add_several(min(missing, 1_000), "echo"):
+                lamp.plug()
+                app.wait_for("connect")
+                stack.enter_context(app.open("com.example.echo", accessory=lamp).detach())
+        lamp = world.add("echo")
+        lamp.plug()
+        app.wait_for("connect")
+        first, later = [], []
+        for _ in range(count):
+            session = server.call("app.open", app=app.id, protocol="com.example.echo", accessory=lamp.id)["session"]
+            with connect(server.call("session.port", session=session)["firstLine"]) as made:
+                wait()
+                first.append(round_trip(made))
+                for _ in range(5):
+                    wait()
+                    later.append(round_trip(made))
+            server.call("session.close", session=session)
+        return statistics.median(first), statistics.median(later)
+
+
 def main() -> None:
     """Print the figures."""
+    for idle in (0, 2_000):
+        for pause in (0.0, 0.01):
+            one, others = round_trips(idle, pause)
+            print(
+                f"remote port beside {idle} idle connections, {pause * 1e3:.0f} ms before each round trip: "
+                f"first {one * 1e6:.0f} µs, later {others * 1e6:.0f} µs, ratio {one / others:.2f}"
+            )
     with easim.Server() as server:
         first = fixture(server)
         later = sorted(fixture(server) for _ in range(50))

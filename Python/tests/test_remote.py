@@ -152,6 +152,23 @@ def test_a_connection_that_dribbles_its_line_is_closed(server: Server) -> None:
     assert time.monotonic() < end
 
 
+def test_a_ticket_is_taken_once(server: Server) -> None:
+    with easim.Server(remote=server.line) as client, client.world() as world:
+        lamp, app = world.add("echo"), world.app()
+        lamp.plug()
+        app.wait_for("connect")
+        session = client.call("app.open", app=app.id, protocol="com.example.echo")["session"]
+        line = client.call("session.port", session=session)["firstLine"].encode() + b"\n"
+        # Cut in two, and with the first bytes of the session right behind it.
+        with server.dial(line[:20]) as made:
+            made.sendall(line[20:] + b"hello")
+            assert made.recv(5, socket.MSG_WAITALL) == b"hello"
+            with server.dial(line + b"hello") as again, contextlib.suppress(ConnectionError):
+                assert again.recv(1) == b""
+            made.sendall(b"still here")
+            assert made.recv(10, socket.MSG_WAITALL) == b"still here"
+
+
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
     # Controls that end their input, and sessions whose client sends no more bytes.
     with easim.Server(remote=server.line) as client, client.world() as world:

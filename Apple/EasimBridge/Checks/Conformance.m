@@ -1,184 +1,7 @@
 // The behaviors of docs/external-accessory.md that do not need Apple's run loop, played through the bridge. A process plays
 // one behavior: `Conformance NAME`. Without a name it prints all names.
 
-#import <ExternalAccessory/ExternalAccessory.h>
-#import <Foundation/Foundation.h>
-
-#import "EasimWorld.h"
-
-static NSString *const echo = @"com.example.echo";
-static int failures;
-
-#define CHECK(condition) check((condition), #condition, __LINE__)
-#define WAIT(condition)                                                       \
-  do {                                                                        \
-    NSDate *limit = [NSDate dateWithTimeIntervalSinceNow:10];                 \
-    while (!(condition) && [limit timeIntervalSinceNow] > 0) spin();          \
-    check((condition), #condition, __LINE__);                                 \
-  } while (0)
-
-static void check(BOOL holds, const char *what, int line) {
-  if (holds) return;
-  failures++;
-  printf("line %d: not so: %s\n", line, what);
-}
-
-static void spin(void) {
-  @autoreleasepool {
-    [[NSRunLoop currentRunLoop] runMode:NSDefaultRunLoopMode beforeDate:[NSDate dateWithTimeIntervalSinceNow:0.01]];
-  }
-}
-
-/// Observes notifications, and is the delegate of accessories and streams.
-@interface Watch : NSObject <EAAccessoryDelegate, NSStreamDelegate> {
- @public
-  NSMutableArray *_notes, *_seen;
-  NSMutableString *_input, *_output;
-  NSMutableData *_read;
-  NSUInteger _readSize, _delegateCalls;
-  BOOL _listAgreed, _allOnMain, _reads;
-}
-@end
-
-static EAAccessoryManager *manager(void) { return [EAAccessoryManager sharedAccessoryManager]; }
-
-@implementation Watch
-
-- (id)init {
-  if (!(self = [super init])) return nil;
-  _notes = [[NSMutableArray alloc] init];
-  _seen = [[NSMutableArray alloc] init];
-  _input = [[NSMutableString alloc] init];
-  _output = [[NSMutableString alloc] init];
-  _read = [[NSMutableData alloc] init];
-  _listAgreed = _allOnMain = _reads = YES;
-  _readSize = 4096;
-  NSNotificationCenter *center = [NSNotificationCenter defaultCenter];
-  [center addObserver:self selector:@selector(note:) name:EAAccessoryDidConnectNotification object:nil];
-  [center addObserver:self selector:@selector(note:) name:EAAccessoryDidDisconnectNotification object:nil];
-  return self;
-}
-
-- (void)note:(NSNotification *)notification {
-  EAAccessory *accessory = [[notification userInfo] objectForKey:EAAccessoryKey];
-  BOOL isConnect = [[notification name] isEqualToString:EAAccessoryDidConnectNotification];
-  [_notes addObject:notification];
-  [_seen addObject:[NSString stringWithFormat:@"%@%lu", isConnect ? @"+" : @"-",
-                                              (unsigned long)[[accessory protocolStrings] count]]];
-  if ([[manager() connectedAccessories] containsObject:accessory] != isConnect) _listAgreed = NO;
-  if (![NSThread isMainThread]) _allOnMain = NO;
-}
-
-- (NSString *)seen { return [_seen componentsJoinedByString:@" "]; }
-
-- (EAAccessory *)noted:(NSUInteger)index {
-  return [[[_notes objectAtIndex:index] userInfo] objectForKey:EAAccessoryKey];
-}
-
-- (void)accessoryDidDisconnect:(EAAccessory *)accessory { _delegateCalls++; }
-
-- (void)stream:(NSStream *)stream handleEvent:(NSStreamEvent)event {
-  const char letters[] = "obs!e";
-  int index = 0;
-  while (index < 4 && event != (NSStreamEvent)(1 << index)) index++;
-  NSMutableString *events = [stream isKindOfClass:[NSInputStream class]] ? _input : _output;
-  [events appendFormat:@"%c", letters[index]];
-  if (event != NSStreamEventHasBytesAvailable || !_reads) return;
-  uint8_t buffer[4096];
-  NSInteger count = [(NSInputStream *)stream read:buffer maxLength:_readSize];
-  if (count > 0) [_read appendBytes:buffer length:(NSUInteger)count];
-}
-
-- (void)schedule:(EASession *)session {
-  for (NSStream *stream in [NSArray arrayWithObjects:[session inputStream], [session outputStream], nil]) {
-    [stream setDelegate:self];
-    [stream scheduleInRunLoop:[NSRunLoop currentRunLoop] forMode:NSDefaultRunLoopMode];
-    [stream open];
-  }
-}
-
-- (void)forget { [[NSNotificationCenter defaultCenter] removeObserver:self]; }
-
-@end
-
-/// What each behavior starts with.
-static EasimWorld *world;
-static Watch *watch;
-static EasimPlug *plug;
-
-static BOOL isWhole(EasimPlug *one) {
-  for (NSDictionary *state in [[world call:@"accessory.list" with:[NSDictionary dictionary]] objectForKey:@"accessories"]) {
-    if ([[state objectForKey:@"accessory"] isEqualToString:[one name]]) return [[state objectForKey:@"whole"] boolValue];
-  }
-  return NO;
-}
-
-/// Waits until the device has made the accessory known to apps.
-static void waitUntilPublished(void) {
-  NSDictionary *wait = [NSDictionary dictionaryWithObjectsAndKeys:@"connect", @"event", @"device", @"side", [plug name],
-                                                                  @"accessory", [NSNumber numberWithInt:0], @"after", nil];
-  CHECK([[[world call:@"time.runUntil" with:wait] objectForKey:@"reached"] boolValue]);
-}
-
-@interface Mark : NSObject {
- @public
-  BOOL _isReached;
-}
-@end
-@implementation Mark
-- (void)reach { _isReached = YES; }
-@end
-
-/// Waits until everything that the server has sent to the app is handled.
-static void settle(void) {
-  [manager() registerForLocalNotifications];
-  [manager() unregisterForLocalNotifications];
-  Mark *mark = [[Mark alloc] init];
-  [mark performSelectorOnMainThread:@selector(reach) withObject:nil waitUntilDone:NO];
-  WAIT(mark->_isReached);
-}
-
-static EAAccessory *first(void) {
-  NSArray *all = [manager() connectedAccessories];
-  return [all count] ? [all objectAtIndex:0] : nil;
-}
-
-/// Registers, plugs an echo accessory in and waits for its connect.
-static EAAccessory *plugged(void) {
-  [manager() registerForLocalNotifications];
-  plug = [world add:@"echo"];
-  [plug plugIn];
-  WAIT([watch->_notes count] == 1);
-  return first();
-}
-
-static EASession *openWith(EAAccessory *accessory) {
-  EASession *session = [[EASession alloc] initWithAccessory:accessory forProtocol:echo];
-  CHECK(session != nil);
-  [watch schedule:session];
-  WAIT([watch->_input hasPrefix:@"o"] && [watch->_output hasPrefix:@"os"]);
-  return session;
-}
-
-static void closeStreams(EASession *session) {
-  [[session inputStream] close];
-  [[session outputStream] close];
-}
-
-static NSInteger put(EASession *session, const char *text) {
-  return [[session outputStream] write:(const uint8_t *)text maxLength:strlen(text)];
-}
-
-static BOOL hasRead(const char *text) {
-  return [watch->_read isEqualToData:[NSData dataWithBytes:text length:strlen(text)]];
-}
-
-static void pullAndWait(void) {
-  [plug pull];
-  WAIT([[watch seen] hasSuffix:@"-1"]);
-}
-
-#define BEHAVIOR(name) static void name(void)
+#import "Watch.h"
 
 // MARK: Registration
 
@@ -442,145 +265,7 @@ BEHAVIOR(e14TheSessionNamesItsAccessoryAndProtocol) {
 
 // MARK: Streams
 
-BEHAVIOR(t1DelegateOpenAndScheduleInAnyOrder) {
-  EASession *session = [[EASession alloc] initWithAccessory:plugged() forProtocol:echo];
-  for (NSStream *stream in [NSArray arrayWithObjects:[session inputStream], [session outputStream], nil]) {
-    [stream open];
-    [stream scheduleInRunLoop:[NSRunLoop currentRunLoop] forMode:NSDefaultRunLoopMode];
-    [stream setDelegate:watch];
-  }
-  WAIT([watch->_input isEqualToString:@"o"] && [watch->_output isEqualToString:@"os"]);
-}
-
-BEHAVIOR(t3AndT6OpenOnceAndSpaceOnlyAfterAWrite) {
-  EASession *session = openWith(plugged());
-  settle();
-  CHECK([watch->_input isEqualToString:@"o"] && [watch->_output isEqualToString:@"os"]);
-  put(session, "x");
-  WAIT([watch->_output isEqualToString:@"oss"]);
-}
-
-BEHAVIOR(t4BytesAreToldAgainWhileSomeAreLeft) {
-  watch->_readSize = 1;
-  put(openWith(plugged()), "seven77");
-  WAIT(hasRead("seven77"));
-  CHECK([watch->_input isEqualToString:@"obbbbbbb"]);
-}
-
-BEHAVIOR(t5AStreamCanBePolledWithoutDelegateAndSchedule) {
-  EASession *session = [[EASession alloc] initWithAccessory:plugged() forProtocol:echo];
-  [[session inputStream] open];
-  [[session outputStream] open];
-  WAIT([[session outputStream] hasSpaceAvailable]);
-  CHECK(put(session, "polled") == 6);
-  WAIT([[session inputStream] hasBytesAvailable]);
-  uint8_t buffer[16];
-  CHECK([[session inputStream] read:buffer maxLength:16] == 6);
-  CHECK([[session inputStream] read:buffer maxLength:16] == 0);
-  CHECK([[session inputStream] streamStatus] == NSStreamStatusOpen);
-  pullAndWait();
-  WAIT([[session inputStream] read:buffer maxLength:16] == 0 &&
-       [[session inputStream] streamStatus] == NSStreamStatusAtEnd);
-}
-
-/// Writes as much as there is room for, and checks that a full stream takes nothing.
-static NSUInteger fill(EASession *session) {
-  static uint8_t block[32768];
-  NSUInteger sum = 0;
-  NSInteger count;
-  [plug stall];
-  for (int round = 0; round < 10000; round++) {
-    count = [[session outputStream] write:block maxLength:sizeof block];
-    if (count > 0) sum += (NSUInteger)count;
-    if (count == 0 && ![[session outputStream] hasSpaceAvailable]) {
-      // The server may still take some.
-      for (int turn = 0; turn < 20; turn++) spin();
-      if (![[session outputStream] hasSpaceAvailable]) break;
-    }
-  }
-  return sum;
-}
-
-BEHAVIOR(t7AndT8AndT18AWriteTakesWhatThereIsRoomFor) {
-  EASession *session = openWith(plugged());
-  NSUInteger written = fill(session);
-  CHECK(![[session outputStream] hasSpaceAvailable]);
-  CHECK(put(session, "no room") == 0);
-  CHECK([[session outputStream] streamStatus] == NSStreamStatusOpen);
-  [plug flow];
-  WAIT([watch->_read length] == written);
-  WAIT([[session outputStream] hasSpaceAvailable]);
-  CHECK(put(session, "room") == 4);
-}
-
-BEHAVIOR(t9AWriteAfterTheEndIsABrokenPipe) {
-  EASession *session = openWith(plugged());
-  pullAndWait();
-  WAIT(put(session, "too late") == -1);
-  CHECK([[[session outputStream] streamError] code] == EPIPE);
-  CHECK([[session outputStream] streamStatus] == NSStreamStatusError);
-}
-
-BEHAVIOR(t10TheEndComesOnBothStreamsAfterWhatHadArrived) {
-  EASession *session = openWith(plugged());
-  watch->_reads = NO;
-  put(session, "arrived");
-  WAIT([watch->_input hasSuffix:@"b"]);
-  pullAndWait();
-  CHECK(![watch->_input hasSuffix:@"e"]);
-  uint8_t buffer[16];
-  CHECK([[session inputStream] read:buffer maxLength:16] == 7);
-  WAIT([watch->_input hasSuffix:@"e"] && [watch->_output hasSuffix:@"e"]);
-}
-
-BEHAVIOR(t13ReadIsZeroAtTheEnd) {
-  EASession *session = openWith(plugged());
-  pullAndWait();
-  WAIT([watch->_input hasSuffix:@"e"]);
-  uint8_t buffer[16];
-  CHECK([[session inputStream] read:buffer maxLength:16] == 0);
-  CHECK([[session inputStream] streamStatus] == NSStreamStatusAtEnd);
-}
-
-BEHAVIOR(t14NothingIsToldAfterCloseAndClosingTwiceIsHarmless) {
-  EASession *session = openWith(plugged());
-  closeStreams(session);
-  closeStreams(session);
-  NSString *before = [watch->_input stringByAppendingString:watch->_output];
-  pullAndWait();
-  settle();
-  CHECK([[watch->_input stringByAppendingString:watch->_output] isEqualToString:before]);
-  CHECK([[session inputStream] streamStatus] == NSStreamStatusClosed);
-}
-
-BEHAVIOR(t19EveryByteOfTheBatchesOfTheFieldArrives) {
-  EASession *session = openWith(plugged());
-  for (NSString *size in [@"128 10240 32768 65536" componentsSeparatedByString:@" "]) {
-    NSMutableData *data = [NSMutableData dataWithLength:(NSUInteger)[size integerValue]];
-    for (NSUInteger index = 0; index < [data length]; index++) ((uint8_t *)[data mutableBytes])[index] = (uint8_t)(index * 7);
-    [watch->_read setLength:0];
-    NSUInteger sent = 0;
-    while (sent < [data length]) {
-      NSInteger count = [[session outputStream] write:(const uint8_t *)[data bytes] + sent maxLength:[data length] - sent];
-      if (count < 0) break;
-      sent += (NSUInteger)count;
-      if (count == 0) spin();
-    }
-    WAIT([watch->_read isEqualToData:data]);
-  }
-}
-
-BEHAVIOR(t22AndT23TheStreamsAreTheSameObjectsAndTheirOwnDelegates) {
-  EASession *session = [[EASession alloc] initWithAccessory:plugged() forProtocol:echo];
-  NSInputStream *input = [session inputStream];
-  CHECK(input == [session inputStream] && [session outputStream] == [session outputStream]);
-  CHECK((id)[input delegate] == (id)input);
-  NSUInteger count = [watch retainCount];
-  [input setDelegate:watch];
-  CHECK([watch retainCount] == count && (id)[input delegate] == (id)watch);
-  [input setDelegate:nil];
-  CHECK((id)[input delegate] == (id)input);
-}
+#include "Streams.inc"
 
 // MARK: The picker
 
@@ -641,6 +326,42 @@ BEHAVIOR(p3EachWayOfFailingHasItsError) {
   [world choose:nil or:@"failed"];
   pick();
   CHECK(pickerCode == EABluetoothAccessoryPickerResultFailed);
+}
+
+// MARK: The test case
+
+@interface Case : EasimTestCase {
+ @public
+  NSMutableDictionary *_attached;
+}
+@end
+@implementation Case
+- (void)addAttachment:(XCTAttachment *)attachment {
+  if (!_attached) _attached = [[NSMutableDictionary alloc] init];
+  [_attached setObject:[attachment description] forKey:[attachment name]];
+}
+@end
+
+static Case *playCase(NSUInteger failures) {
+  Case *one = [[Case alloc] init];
+  [one setUp];
+  [watch->_notes removeAllObjects];
+  [[[one world] add:@"echo"] plugIn];
+  WAIT([watch->_notes count] == 1);
+  one.testRun->_totalFailureCount = failures;
+  [one tearDown];
+  WAIT([watch->_notes count] == 2);
+  return one;
+}
+
+BEHAVIOR(aTestThatFailsKeepsTheTimelineAndTheMisuses) {
+  [manager() unregisterForLocalNotifications];
+  [manager() registerForLocalNotifications];
+  CHECK(playCase(0)->_attached == nil);
+  Case *failed = playCase(1);
+  CHECK([[failed->_attached objectForKey:@"easim timeline"] rangeOfString:@"com.example.echo"].length > 0);
+  CHECK([[failed->_attached objectForKey:@"easim misuses"] length] > 0);
+  CHECK([[[world call:@"accessory.list" with:[NSDictionary dictionary]] objectForKey:@"accessories"] count] == 0);
 }
 
 // ALL: made by the script from the lines above.

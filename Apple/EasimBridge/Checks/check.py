@@ -22,10 +22,10 @@ easim, out, *names = sys.argv[1:]
 class Server:
     """A server with a port."""
 
-    def __init__(self, folder, port=0):
+    def __init__(self, folder, port=0, within=()):
         self.path = f"{folder}/control.sock"
         self.process = subprocess.Popen(
-            [easim, "serve", "--control", self.path, "--remote", f"127.0.0.1:{port}"],
+            [*within, easim, "serve", "--control", self.path, "--remote", f"127.0.0.1:{port}"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "EASIM_TOKEN": TOKEN})
         self.remote = self.process.stdout.readline().strip().removeprefix("EASIM_REMOTE=")
         self.port = int(self.remote.partition("#")[0].rpartition(":")[2])
@@ -191,6 +191,51 @@ def port_closed(server):
         late.end()
 
 
+# A network namespace with nothing but its own loopback, as in a container.
+CONTAINER = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+
+# What 'docker run -p' does: a listener outside, whose connections go on inside.
+PUBLISHER = """
+import socket, sys, threading
+def copy(one, other):
+    while data := one.recv(65536):
+        other.sendall(data)
+    other.shutdown(socket.SHUT_WR)
+listener = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    outside, _ = listener.accept()
+    inside = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    for pair in ((outside, inside), (inside, outside)):
+        threading.Thread(target=copy, args=pair, daemon=True).start()
+"""
+
+
+def one_published_port_of_a_container(_):
+    if subprocess.run([*CONTAINER, "true"], capture_output=True, check=False).returncode != 0:
+        return print("demo_one_published_port_of_a_container: skipped, no network namespace can be made here")
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(folder, within=CONTAINER)
+        publisher = subprocess.Popen(
+            ["nsenter", "--target", str(server.process.pid), "--user", "--net", "--preserve-credentials", sys.executable,
+             "-c", PUBLISHER, str(listener.fileno()), str(server.port)], pass_fds=[listener.fileno()])
+        try:
+            demo = Demo(f"127.0.0.1:{listener.getsockname()[1]}#{TOKEN}")
+            demo.wait("No Accessories Connected")
+            echo = server.add(profile="echo", quirks=["flicker"])
+            server.call("accessory.plug", accessory=echo)
+            demo.wait("connect Echo []", "disconnect Echo", "connect Echo [com.example.echo]")
+            demo.say("open com.example.echo")
+            demo.wait("input open", "output open")
+            echo_10k(demo)
+            server.call("accessory.pull", accessory=echo)
+            demo.wait("input end", "output end", "disconnect Echo")
+            demo.quit()
+        finally:
+            publisher.kill()
+            publisher.wait(PATIENCE)
+            server.end()
+
+
 def without_the_variable(server):
     server.call("accessory.plug", accessory=server.add(profile="echo"))
     demo = Demo(None)
@@ -215,7 +260,7 @@ def demo(play):
 
 every = subprocess.run([f"{out}/EADemo.app/Conformance"], capture_output=True, text=True, check=True).stdout.split()
 demos = [list_flicker_open_echo_pull_reopen, two_accessories, server_killed_and_restarted, wrong_token, port_closed,
-         without_the_variable]
+         one_published_port_of_a_container, without_the_variable]
 works = {name: (behavior, name) for name in every} | {f"demo_{play.__name__}": (demo, play) for play in demos}
 if unknown := [name for name in names if name not in works]:
     raise SystemExit(f"there is no {unknown[0]}; there are: {' '.join(works)}")

@@ -50,9 +50,9 @@ extension ControlMethods {
         if case .failed(let error) = end { return answer(.failure(error)) }
         guard let choice, app.view != nil else { return finish(.cancelled) }
         guard let id = choice.accessory else { return finish(choice.outcome) }
-        guard let chosen = try? call.server.accessories.find(id), params.accessories?.contains(id) ?? true else {
-          return finish(.notFound)
-        }
+        guard let chosen = try? call.server.accessories.find(id), chosen.world === world,
+          params.accessories?.contains(id) ?? true
+        else { return finish(.notFound) }
         if chosen.isPlugged { return finish(.alreadyConnected) }
         let serial = chosen.profile.identity.serialNumber
         app.picker.chosenSerial = serial

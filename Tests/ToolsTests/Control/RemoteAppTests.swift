@@ -202,6 +202,38 @@ import Testing
     #expect(try client.kind("fault.remove", "{\"fault\":\"f1\"}") == "gone")
   }
 
+  @Test func aChoiceInThePickerConnectsAndIsAnsweredAfterTheNotification() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    let picker = client.ask("app.showPicker", "{\"app\":\"p1\"}")
+    #expect(try client.kind("app.showPicker", "{\"app\":\"p1\"}") == "state")
+    #expect(try client.kind("app.choose", "{\"app\":\"p1\",\"accessory\":\"a9\"}") == "unknown")
+    #expect(try client.answer(picker) == nil)
+    _ = try client.result("app.choose", "{\"app\":\"p1\",\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(5))
+    #expect(try client.answer(picker)?["result"]?["outcome"]?.word == "chosen")
+    let selected = client.lines.firstIndex { $0["params"]?["selected"]?.content == .boolean(true) }
+    let answered = client.lines.firstIndex { $0["result"]?["outcome"] != nil }
+    #expect(try #require(selected) < #require(answered))
+  }
+
+  /// The choice comes before the picker is shown, as tests do it.
+  @Test(arguments: [
+    ("\"accessory\":\"a1\"", "alreadyConnected"), ("\"accessory\":\"a2\"", "notFound"),
+    ("\"accessory\":\"a3\"", "notFound"), ("\"outcome\":\"notFound\"", "notFound"),
+    ("\"outcome\":\"failed\"", "failed"),
+    ("\"outcome\":\"cancelled\"", "cancelled"),
+  ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    // One that the app's filter rejects, and one that another world has.
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
+    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
+    _ = try client.result("app.choose", "{\"app\":\"p1\",\(choice)}")
+    let result = try client.result("app.showPicker", "{\"app\":\"p1\",\"accessories\":[\"a1\",\"a3\"]}")
+    #expect(result["outcome"]?.word == outcome)
+  }
+
   @Test func eventsAreTheLinesOfJSON() throws {
     let client = try desk("{\"profile\":\"echo\"}")
     _ = try client.result("events.subscribe")

@@ -19,6 +19,10 @@ NSString *const EABluetoothAccessoryPickerErrorDomain = @"EABluetoothAccessoryPi
 @end
 
 @implementation EAAccessoryManager
+// GNUstep's classes for NSLog are made here, on the main thread: a class that two threads make at once can stop both.
++ (void)initialize {
+  [[NSCalendarDate calendarDate] descriptionWithCalendarFormat:@"%Y-%m-%d %H:%M:%S.%F"];
+}
 + (EAAccessoryManager *)sharedAccessoryManager {
   static EAAccessoryManager *manager;
   if (!manager) manager = [self alloc];

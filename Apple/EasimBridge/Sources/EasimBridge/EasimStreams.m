@@ -116,7 +116,7 @@
 }
 
 - (void)schedule:(NSRunLoop *)loop mode:(NSString *)mode {
-  NSThread *thread = [NSThread currentThread];
+  NSThread *thread = loop == [NSRunLoop mainRunLoop] ? [NSThread mainThread] : [NSThread currentThread];
   if (thread != _thread) {
     EASIM_RELEASE(_thread);
     _thread = EASIM_RETAIN(thread);

@@ -2,25 +2,26 @@
 
 #import "EasimTestCase.h"
 
-@implementation EasimTestCase {
-  EasimWorld *_testWorld;
-}
+#import "EasimPlatform.h"
 
-- (EasimWorld *)world { return _testWorld; }
+@implementation EasimTestCase
+
+- (EasimWorld *)world { return _easimWorld; }
 
 - (void)setUp {
   [super setUp];
-  _testWorld = [[EasimWorld alloc] init];
-  XCTAssertNotNil(_testWorld, @"set EASIM_REMOTE in the scheme, and start easim serve --remote");
+  _easimWorld = [[EasimWorld alloc] init];
+  XCTAssertNotNil(_easimWorld, @"set EASIM_REMOTE in the scheme, and start easim serve --remote");
 }
 
 - (void)tearDown {
-  if (self.testRun.totalFailureCount > 0 && _testWorld) {
-    [self attach:[_testWorld timeline] as:@"easim timeline"];
-    [self attach:[_testWorld misuses] as:@"easim misuses"];
+  if (self.testRun.totalFailureCount > 0 && _easimWorld) {
+    [self attach:[_easimWorld timeline] as:@"easim timeline"];
+    [self attach:[_easimWorld misuses] as:@"easim misuses"];
   }
-  [_testWorld end];
-  _testWorld = nil;
+  [_easimWorld end];
+  EASIM_RELEASE(_easimWorld);
+  _easimWorld = nil;
   [super tearDown];
 }
 

@@ -2,9 +2,6 @@
 
 #import "EasimLink.h"
 
-@interface EasimWorld () <EasimLinkDelegate>
-@end
-
 @interface EasimPlug ()
 - (instancetype)initWithName:(NSString *)name in:(EasimWorld *)world;
 @end
@@ -15,7 +12,7 @@
   if (!(self = [super init])) return nil;
   _plugs = [[NSMutableArray alloc] init];
   NSString *remote = [[[NSProcessInfo processInfo] environment] objectForKey:@"EASIM_REMOTE"];
-  EasimLink *link = [[EasimLink alloc] initWithRemote:remote delegate:self];
+  EasimLink *link = [[EasimLink alloc] initWithRemote:remote delegate:nil];
   _link = link;
   NSString *problem = link ? [link open] : @"EASIM_REMOTE is not host:port#token";
   if (problem) {
@@ -33,11 +30,6 @@
   EASIM_RELEASE(_link);
   EASIM_RELEASE(_plugs);
   EASIM_DEALLOC_SUPER;
-}
-
-- (void)link:(EasimLink *)link received:(NSDictionary *)params of:(NSString *)method {
-}
-- (void)link:(EasimLink *)link endedBecause:(NSString *)reason {
 }
 
 - (NSDictionary *)call:(NSString *)method with:(NSDictionary *)params {

@@ -3,6 +3,9 @@
 #import <EasimWorld.h>
 #import <XCTest/XCTest.h>
 
-@interface EasimTestCase : XCTestCase
+@interface EasimTestCase : XCTestCase {
+  EasimWorld *_easimWorld;
+}
+/// New in each test; the accessories that it adds are removed when the test ends.
 @property(nonatomic, readonly) EasimWorld *world;
 @end
