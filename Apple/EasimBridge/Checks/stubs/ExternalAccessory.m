@@ -21,7 +21,9 @@ NSString *const EABluetoothAccessoryPickerErrorDomain = @"EABluetoothAccessoryPi
 @implementation EAAccessoryManager
 // GNUstep's classes for NSLog are made here, on the main thread: a class that two threads make at once can stop both.
 + (void)initialize {
-  [[NSCalendarDate calendarDate] descriptionWithCalendarFormat:@"%Y-%m-%d %H:%M:%S.%F"];
+  @autoreleasepool {
+    [[NSCalendarDate calendarDate] descriptionWithCalendarFormat:@"%Y-%m-%d %H:%M:%S.%F"];
+  }
 }
 + (EAAccessoryManager *)sharedAccessoryManager {
   static EAAccessoryManager *manager;
