@@ -15,6 +15,13 @@ import Testing
     #expect(lane.out == "")
   }
 
+  /// A name that is wrong is said before the lanes before it have run for an hour.
+  @Test func aLaneThatIsUnknownIsNamedBeforeAnyRuns() throws {
+    let ci = try run(".ci/run", "lint", "lnt")
+    #expect(ci.ending == .exit(2) && ci.out == "")
+    #expect(ci.err.hasPrefix(".ci/run: there is no lane lnt; the lanes are: tests documents "), "\(ci.err)")
+  }
+
   @Test(.enabled(if: access("/usr/bin/python3", X_OK) == 0, "the guest's script needs python3"))
   func aMachineWithoutQEMUSaysWhatToInstall() throws {
     let place = TemporaryFolder()
