@@ -327,8 +327,8 @@ import Testing
 
   @Test func aDeviceIsTrustedBeforeItIsPaired() throws {
     let lab = try BluetoothLab()
-    lab.blueZ.onScan = {
-      _ = try? lab.blueZ.addDevice("hci0", address, paired: false, services: [AccessoryService.accessory])
+    lab.blueZ.onScan = { blueZ in
+      _ = try? blueZ.addDevice("hci0", address, paired: false, services: [AccessoryService.accessory])
     }
     let log = Log()
     let pairing = pairing(lab, .init(device: BluetoothDeviceAddress(address)), log)
@@ -344,8 +344,8 @@ import Testing
   @Test(arguments: [true, false]) func aNumberIsCompared(_ isRight: Bool) throws {
     let lab = try BluetoothLab()
     let path = try lab.blueZ.addDevice("hci0", address, paired: false, services: [])
-    lab.blueZ.onPair = { device, finish in
-      lab.blueZ.ask("RequestConfirmation", [.objectPath(device), .uint32(1_234)]) { answer in
+    lab.blueZ.onPair = { blueZ, device, finish in
+      blueZ.ask("RequestConfirmation", [.objectPath(device), .uint32(1_234)]) { answer in
         if case .success = answer { finish(true) } else { finish(false) }
       }
     }
@@ -365,8 +365,8 @@ import Testing
     let lab = try BluetoothLab()
     try lab.blueZ.addDevice("hci0", address, paired: false, services: [])
     var given: String?
-    lab.blueZ.onPair = { device, finish in
-      lab.blueZ.ask("RequestPinCode", [.objectPath(device)]) { answer in
+    lab.blueZ.onPair = { blueZ, device, finish in
+      blueZ.ask("RequestPinCode", [.objectPath(device)]) { answer in
         given = (try? answer.get())?.first?.text
         finish(true)
       }
@@ -382,9 +382,9 @@ import Testing
 
   @Test func withoutAnAddressWhateverIsFoundIsShown() throws {
     let lab = try BluetoothLab()
-    lab.blueZ.onScan = {
-      _ = try? lab.blueZ.addDevice("hci0", "00:AA:01:00:00:05", paired: false, services: [])
-      _ = try? lab.blueZ.addDevice("hci1", "00:AA:01:00:00:06", paired: false, services: [])
+    lab.blueZ.onScan = { blueZ in
+      _ = try? blueZ.addDevice("hci0", "00:AA:01:00:00:05", paired: false, services: [])
+      _ = try? blueZ.addDevice("hci1", "00:AA:01:00:00:06", paired: false, services: [])
     }
     let log = Log()
     let pairing = pairing(lab, .init(adapter: "hci0"), log)
@@ -414,5 +414,20 @@ import Testing
     lab.run(until: { log.events.count == 2 })
     #expect(log.events.last == "failed: \(BluetoothError.outOfRange)")
     _ = pairing
+  }
+}
+
+/// What a test leaves behind: nothing.
+@Suite(.waits) struct BluetoothLabTests {
+  @Test func theBusOfALabEndsWithIt() throws {
+    func use() throws -> pid_t {
+      let lab = try BluetoothLab()
+      lab.blueZ.onScan = { blueZ in
+        _ = try? blueZ.addDevice("hci0", "00:AA:01:00:00:05", paired: false, services: [])
+      }
+      lab.blueZ.onPair = { $2(true) }
+      return try #require(lab.busProcess)
+    }
+    #expect(kill(try use(), 0) == -1 && errno == ESRCH)
   }
 }

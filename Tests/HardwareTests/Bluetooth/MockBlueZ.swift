@@ -26,10 +26,11 @@ final class MockBlueZ {
   var failures: [String: (name: String, message: String)] = [:]
   /// Methods that get no answer.
   var silences: Set<String> = []
+  // Both get the mock, because one that held its lab would keep it, and the bus's process with it, for ever.
   /// Called when a device is to be paired; without it, pairing succeeds.
-  var onPair: ((_ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
+  var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
   /// Called when a scan starts.
-  var onScan: (() -> Void)?
+  var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
   /// - Parameter replaces: takes the name from another mock, like a daemon that starts before the old one has exited.
@@ -189,7 +190,7 @@ final class MockBlueZ {
       set(call.path, call.arguments[1].text ?? "", value)
     case "StartDiscovery":
       call.answer()
-      onScan?()
+      onScan?(self)
     case "Pair":
       let finish = { [unowned self] (isPaired: Bool) in
         if isPaired {
@@ -199,7 +200,7 @@ final class MockBlueZ {
           call.fail("org.bluez.Error.AuthenticationRejected", "")
         }
       }
-      if let onPair { onPair(call.path, finish) } else { finish(true) }
+      if let onPair { onPair(self, call.path, finish) } else { finish(true) }
     case "RemoveDevice":
       call.answer()
       removeDevice(call.arguments.first?.text ?? "")

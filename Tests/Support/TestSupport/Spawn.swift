@@ -23,6 +23,12 @@ public struct Spawn {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
+    // What libraries open, and the pipe of whoever waits for the end of the tests, is not always closed on exec.
+    if let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
+      let closeFrom = unsafeBitCast(
+        symbol, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
+      _ = closeFrom(&actions, STDERR_FILENO + 1)
+    }
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
