@@ -79,6 +79,16 @@ import Testing
     let send = try easim("send", "--10k").wait()
     #expect(send.ending == .exit(2))
     #expect(send.err.contains("2 accessories are connected, choose one:"))
+    for (name, beginning) in [
+      ("com.nope", "com.nope. There are:\n"),
+      ("com.lawaken.iap1", "com.lawaken.iap1, did you mean 'com.lawaken.iap2'? There"),
+    ] {
+      let unfit = try easim("send", "--10k", "--protocol", name).wait()
+      #expect(unfit.ending == .exit(2))
+      #expect(unfit.err.hasPrefix("easim: no accessory offers \(beginning)"), "\(unfit.err)")
+    }
+    let long = try easim("send", "--10k", "--protocol", String(repeating: "x", count: 100_000)).wait()
+    #expect(long.ending == .exit(2) && long.err.utf8.count < 4_000)
     run.send(SIGINT)
     _ = try run.wait()
   }

@@ -44,6 +44,7 @@ final class AccessoryTarget {
     }
     // Several are remembered, of which perhaps one is there.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
+    let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
     case .one(let accessory): return accessory.identity
     case .nothing:
@@ -54,7 +55,7 @@ final class AccessoryTarget {
       // In the first half of a flicker an accessory offers nothing yet.
       let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
       let which =
-        protocolName.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
+        wanted.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
       let message = "\(list.count) accessories\(which), choose one:\n\(AccessoryList.text(list))"
       throw CommandFailure(code: .usage, message: message + advice(on: list))
     case .unfit(let list):
@@ -62,7 +63,8 @@ final class AccessoryTarget {
       let near = Suggestion.nearHint(for: protocolName ?? "", in: offered)
       throw CommandFailure(
         code: .usage,
-        message: "no accessory offers \(protocolName ?? "a protocol")\(near) There are:\n\(AccessoryList.text(list))")
+        message: "no accessory offers \(wanted ?? "a protocol")\(near.isEmpty ? "." : near) There are:\n"
+          + AccessoryList.text(list))
     }
   }
 
