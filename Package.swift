@@ -221,8 +221,8 @@ let package = Package(
     tests(
       "EasimTests",
       "easim EADemoClient AccessoryControl AccessoryLoad AccessorySoak AccessoryWorlds AccessoryHost "
-        + "AccessoryProfiles AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux RealTimeSoak "
-        + "FuzzTargets TestSupport", exclude: ["ErrorTexts/Documents", "ErrorTexts/Golden"]),
+        + "AccessoryProfiles AccessoryFaults LinuxIO AccessoryRuns AccessoryCore AccessoryFormats IAP2 CLinux "
+        + "RealTimeSoak FuzzTargets TestSupport", exclude: ["ErrorTexts/Documents", "ErrorTexts/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -25,6 +25,23 @@ public struct ReportCheck: Equatable, Sendable {
   /// "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
+  /// Compares the checks that a file has under `key` with those that follow from its other keys. Their texts may be those of
+  /// another version.
+  package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
+    guard let given = object.value(key), case .array(let stored) = given.content else { return }
+    if stored.count != checks.count {
+      object.error(key, "has \(stored.count), but the other keys give \(checks.count)")
+    }
+    for (index, (entry, check)) in zip(stored, checks).enumerated() {
+      let place = object.place.key(key).element(index)
+      if let name = entry["name"], name.content != .text(check.name) {
+        place.key("name").error(name, "says \(name.summary), but the other keys give '\(check.name)'")
+      } else if let passed = entry["passed"], passed.content != .boolean(check.passed) {
+        place.key("passed").error(passed, "says \(passed.summary), but the other keys give \(check.passed)")
+      }
+    }
+  }
+
   /// As reports write it.
   package static let format = Record("check", "", Self(goal: "", passed: true, text: "")) {
     Field(derived: "name", .text, "what was checked") { $0.name }

@@ -38,6 +38,11 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
+    // Attacks plug the accessory in for themselves.
+    let judged = report.counts.passed + report.counts.failed
+    if judged > 0, report.attachments == 0 {
+      object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")
+    }
     if let hostile = report.hostile, hostile.failures.count > hostile.attacks {
       object.error("hostile", "\(hostile.failures.count) of \(hostile.attacks.counted("attack")) failed")
     }
@@ -113,6 +118,12 @@ private struct CheckEntry: Equatable {
     Field(
       "packets", \.packets, .optional(.list(of: .object(CheckProof.format), count: 0...10_000)),
       "the packets that prove it")
+  }.checked { entry, object in
+    if entry.kind == .passed, entry.reason != nil { object.error("reason", "the case passed, so it was not skipped") }
+    guard entry.kind != .failed else { return }
+    for key in ["text", "fix", "packets"] where object.value(key) != nil {
+      object.error(key, "the case has not failed")
+    }
   }
 
   init() {}

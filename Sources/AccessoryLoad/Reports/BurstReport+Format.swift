@@ -64,10 +64,9 @@ extension BurstReport: Report {
   }.checked { report, object in
     if report.counted == nil {
       object.problems.error(at: object.tree.position, "the counts of the report add up to more than \(CountSum.most)")
-    } else if report.completed != report.latency.total {
-      object.error("completed", "is \(report.completed), but there are \(report.latency.total) latencies")
-    } else if report.completed + report.warmUp + report.lost > report.begun {
-      object.error("begun", "is \(report.begun), fewer than completed or lost")
+    } else {
+      for (key, text) in report.contradictions { object.error(key, text) }
+      ReportCheck.compare(report.checks, with: object, under: "checks")
     }
   }
 

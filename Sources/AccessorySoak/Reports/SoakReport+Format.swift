@@ -42,6 +42,9 @@ extension SoakReport: Report {
       let listed = "\(report.failures.count) are listed in 'failed'"
       object.error("failures", "there are \(report.failureCount) of \(report.worlds.counted("world")), but \(listed)")
     }
+    if report.failureCount == 0, let corner = report.forbidden.first(where: { report.coverage[$0] > 0 }) {
+      object.error("failures", "is 0, but '\(corner.word)' was reached, which is forbidden")
+    }
     let seeds = report.failures.map(\.seed)
     if zip(seeds, seeds.dropFirst()).contains(where: { $0 >= $1 })
       || !seeds.allSatisfy({ $0 >= report.first && $0 - report.first < UInt64(report.seeds) })

@@ -194,5 +194,7 @@ extension ScenarioReport.Run {
     Field("summary", \.summary, .text, "what it is about", isRequired: true)
     Field("nanoseconds", \.length, .nanoseconds, "how long it took in its own time", isRequired: true)
     Field("timeline", \.timeline, .list(of: .text), "what happened, where it failed")
+  }.checked { run, object in
+    if run.passed, !run.timeline.isEmpty { object.error("timeline", "only a scenario that failed has one") }
   }
 }

@@ -26,6 +26,9 @@ struct ReplayReport: Equatable {
     var got: [UInt8]?
 
     var passed: Bool { isPlayed && offset == nil }
+
+    /// The text of a session in which nothing differed.
+    static let asRecorded = "as recorded"
   }
 
   /// The recording.
@@ -56,7 +59,7 @@ struct ReplayReport: Equatable {
       return Row(
         number: session.number, protocolName: session.protocolName, isPlayed: played != nil,
         received: played?.received ?? 0, masked: played?.masked ?? 0,
-        text: difference?.description ?? (played == nil ? unplayed : "as recorded"), offset: difference?.offset,
+        text: difference?.description ?? (played == nil ? unplayed : Row.asRecorded), offset: difference?.offset,
         packet: difference?.packet, contextOffset: difference?.contextOffset, expected: difference?.expected,
         got: difference?.got)
     }
@@ -120,6 +123,10 @@ extension ReplayReport: Report {
     Field("differences", \.strays, .list(of: .text), "differences in no session of the recording", isRequired: true)
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a replay in which nothing was compared passes")
+  }.checked { report, object in
+    if Set(report.rows.map(\.number)).count != report.rows.count {
+      object.error("sessions", "a session appears twice")
+    }
   }
 
   var shards: ShardSet { .whole }
@@ -173,7 +180,21 @@ extension ReplayReport.Row {
     Field("expected", \.expected, .optional(.digits), "the recorded bytes, in hex")
     Field("got", \.got, .optional(.digits), "the bytes that came, in hex")
   }.checked { row, object in
-    guard let offset = row.offset else { return }
+    if row.masked > row.received {
+      object.error("masked", "is \(row.masked), but \(row.received.counted("byte")) came")
+    }
+    if !row.isPlayed, row.received > 0 {
+      object.error("bytes", "is \(row.received), but the session was not played")
+    }
+    if row.passed != (row.text == asRecorded) {
+      object.error("text", "says '\(Excerpt.of(row.text))', but the session \(row.passed ? "passed" : "did not pass")")
+    }
+    guard let offset = row.offset else {
+      for key in ["packet", "contextOffset", "expected", "got"] where object.value(key) != nil {
+        object.error(key, "there is no difference to show")
+      }
+      return
+    }
     if !(0...4_096 ~= offset - (row.contextOffset ?? 0)) {
       object.error("contextOffset", "the difference is not in the bytes that are shown")
     }

@@ -145,6 +145,16 @@ import Testing
       "cases: there are 2, but a complete run of those planned has 3"
     ),
     ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: says true"),
+    ("\"attachments\":2,", "\"attachments\":0,", "attachments: is 0, but 2 cases were judged"),
+    (
+      "\"result\":\"passed\"", "\"result\":\"passed\",\"reason\":\"no\"",
+      "cases[0].reason: the case passed, so it was not skipped"
+    ),
+    ("\"result\":\"passed\"", "\"result\":\"passed\",\"text\":\"no\"", "cases[0].text: the case has not failed"),
+    (
+      "\"result\":\"passed\"", "\"result\":\"skipped\",\"reason\":\"no\",\"packets\":[]",
+      "cases[0].packets: the case has not failed"
+    ),
     (
       "\"cases\":",
       "\"hostile\":{\"attacks\":0,\"failures\":[{\"seed\":1,\"text\":\"\",\"steps\":[],\"bytes\":\"\"}]},\"cases\":",

@@ -25,9 +25,14 @@ import Testing
       case .stopped: (report.ending, report.plan.count) = ("stopped by SIGTERM", 100_000_000)
       case .short: report.plan.count = 101
       case .shortTime: (report.plan.count, report.plan.time) = (nil, .seconds(11))
-      case .nothingSent: report = Self.nothing(begun: 0)
-      case .nothingCompleted: report = Self.nothing(begun: 4)
-      case .lost: report.addError(.lost, 2, "the accessory went away")
+      case .nothingSent: report = Self.nothing
+      case .nothingCompleted:
+        report = Self.nothing
+        (report.begun, report.lost, report.allowsLost) = (4, 4, true)
+        report.addError(.lost, 4, "the accessory went away")
+      case .lost:
+        report.addError(.lost, 2, "the accessory went away")
+        (report.begun, report.lost) = (102, 2)
       case .error: report.addError(.timedOut, 1, "burst 3")
       case .mismatch: report.mismatches = [.lost: 2]
       case .unasked: report.unaskedBytes = 12
@@ -39,9 +44,9 @@ import Testing
       }
     }
 
-    private static func nothing(begun: Int) -> BurstReport {
+    private static var nothing: BurstReport {
       var report = BurstReport(BurstPlan())
-      (report.plan.count, report.begun, report.ending) = (nil, begun, "done")
+      (report.plan.count, report.sites, report.ending) = (0, [.init()], "done")
       return report
     }
   }
@@ -160,6 +165,9 @@ import Testing
     ("p99>50ms", "p99 ≤ 50 ms: 10.00 ms ✓"), ("p99>5ms", "p99 ≤ 5 ms: 10.00 ms ✗"),
     ("rate<11/s", "rate ≥ 11 bursts/s: 10.0 bursts/s ✗"), ("rate<1MB/s", "rate ≥ 1 MB/s: 100.00 kB/s ✗"),
     ("errors>0.1%", "errors ≤ 0.1 %: 0, 0.000 % ✓"), ("service.mean>1s", "service.mean ≤ 1 s: nothing was measured ✗"),
+    // What is nearly the limit has as many places as tell it from the limit.
+    ("p99>9.999ms", "p99 ≤ 9.999 ms: 10.000 ms ✗"), ("rate<10.04/s", "rate ≥ 10.04 bursts/s: 10.00 bursts/s ✗"),
+    ("rate<100.0004kB/s", "rate ≥ 100.0004 kB/s: 100.0000 kB/s ✗"),
   ]) func aGoalReadsAsPeopleReadIt(text: String, line: String) throws {
     let limit = try BurstLimit(text)
     let report = VerdictTests.report { $0.require([limit]) }
@@ -199,12 +207,27 @@ import Testing
     }
     let trend = ReportTrend([("a", VerdictTests.report()), ("b", slow)], limits: [try ChangeLimit(text)])
     #expect(trend.checks.map(\.passed) == [holds])
+    #expect(trend.text.hasSuffix("\n\(line)") && trend.html.contains("<li>\(line)</li>"))
+    #expect(trend.json.text.contains("\"passed\":\(holds),\"text\""))
     #expect(trend.checks.map(\.line) == [line])
     #expect(trend.headline.hasPrefix("worse: throughput −39 %, p50 +59 %"), "\(trend.headline)")
     var other = slow
     other.plan.faults = ["loss,chance=2%"]
     let uneven = ReportTrend([("a", VerdictTests.report()), ("b", other)], limits: [try ChangeLimit(text)])
     #expect(uneven.headline.hasPrefix("not comparable: ") && uneven.checks.map(\.passed) == [false])
+  }
+
+  @Test(arguments: [
+    (11_020_000, "p50>+10%", "p50 ≤ +10 %: +10.2 % ✗"), (11_000_001, "p50>+10%", "p50 ≤ +10 %: +10.00001 % ✗"),
+    (10_980_000, "p50>+10%", "p50 ≤ +10 %: +9.8 % ✓"), (10_999_000, "p50>+10%", "p50 ≤ +10 %: +9.99 % ✓"),
+    (11_000_000, "p50>+10%", "p50 ≤ +10 %: +10 % ✓"), (9_498_000, "p50<-5%", "p50 ≥ −5 %: −5.02 % ✗"),
+  ]) func aChangeHasAsManyPlacesAsTellItFromItsLimit(nanoseconds: Int, limit: String, line: String) throws {
+    let other = VerdictTests.report { report in
+      report.latency = Histogram()
+      report.latency.record(nanoseconds, times: 100)
+    }
+    let trend = ReportTrend([("a", VerdictTests.report()), ("b", other)], limits: [try ChangeLimit(limit)])
+    #expect(trend.checks.map(\.line) == [line])
   }
 
   @Test(arguments: [

@@ -52,7 +52,10 @@ import Testing
       report.latency.record(value)
       report.service.record(value)
     }
-    for time in [Duration.zero, .milliseconds(250)] { report.series.add(at: time) { $0.bytes += 10_000 } }
+    for time in [Duration.zero, .milliseconds(250)] {
+      report.bytes += 10_000
+      report.series.add(at: time) { ($0.bursts, $0.bytes) = (1, 10_000) }
+    }
     report.addError(.different, 1, "byte 12")
     report.mismatches = [.lost: 1]
     var site = BurstReport.Site()
@@ -75,7 +78,7 @@ import Testing
 
   private func report(counting count: Int) -> BurstReport {
     var report = BurstReport(BurstPlan())
-    report.begun = count
+    (report.begun, report.sites) = (count, [.init()])
     return report
   }
 

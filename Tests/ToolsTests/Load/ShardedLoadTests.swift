@@ -11,6 +11,8 @@ import Testing
     (report.begun, report.completed, report.ending) = (completed, completed, "done")
     report.measured = .seconds(1)
     report.latency.record(1_000_000, times: completed)
+    report.series.add(at: .zero) { $0.bursts = completed }
+    report.sites = [.init()]
     report.isShard(shard, of: plan)
     return report
   }
@@ -73,9 +75,11 @@ import Testing
     report.latency.record(1_000_000, times: 100)
     report.measured = lasting
     report.start = .init(planned: planned, began: began, clockError: 500)
-    for second in 0..<Int(lasting.inSeconds) {
-      report.series.add(at: .seconds(second)) { $0.bursts += 1 }
-      report.map.add(2_000, at: .seconds(second))
+    report.sites = [.init()]
+    let seconds = Int(lasting.inSeconds)
+    for second in 0..<seconds {
+      report.series.add(at: .seconds(second)) { ($0.bursts, $0.bytes) = (100 / seconds, 1_000_000 / seconds) }
+      for _ in 0..<100 / seconds { report.map.add(2_000, at: .seconds(second)) }
     }
     return report
   }
@@ -89,8 +93,8 @@ import Testing
     #expect(sum.measured == .seconds(12))
     #expect(abs(sum.burstsPerSecond - 200.0 / 12) < 1e-9)
     let seconds = stride(from: 0, to: 120, by: 10).map { sum.series.slices[$0].bursts }
-    #expect(seconds == [1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1])
-    #expect(sum.map.cells.reduce(0) { $0 + $1[2] } == 20)
+    #expect(seconds == [1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1].map { $0 * 10 })
+    #expect(sum.map.cells.reduce(0) { $0 + $1[2] } == 200)
     #expect(sum.start?.first == 1_000_000_000 && sum.start?.last == 1_002_000_000)
     #expect(
       sum.start?.text

@@ -12,7 +12,8 @@ import Testing
     report.measured = .seconds(10)
     (report.begun, report.completed, report.bytes) = (100, 100, 1_000_000)
     report.latency.record(10_000_000, times: 100)
-    report.ending = "done"
+    report.series.add(at: .seconds(1)) { ($0.bursts, $0.bytes) = (100, 1_000_000) }
+    (report.sites, report.ending) = ([.init()], "done")
     change(&report)
     return report
   }

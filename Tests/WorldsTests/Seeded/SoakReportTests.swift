@@ -154,6 +154,10 @@ import Testing
       "failed: a seed appears twice, is out of order, or is not part of the run"
     ),
     ("\"missing\":[]", "\"missing\":[\"link came up\"]", "missing: says"),
+    (
+      "\"first\":0", "\"forbidden\":[\"linkUp\"],\"first\":0",
+      "failures: is 0, but 'linkUp' was reached, which is forbidden"
+    ),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) async throws {
     var text = await Self.report(seeds: 4, first: 0, forbidden: []).json.text
     if new.contains("\"failed\":[") {

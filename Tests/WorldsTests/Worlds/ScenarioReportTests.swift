@@ -58,6 +58,10 @@ import Testing
     ("\"program\"", "\"planned\":[\"s0\",\"s1\",\"s2\"],\"program\"", "scenarios: there are 2, but a complete run"),
     ("\"program\"", "\"planned\":[\"s0\"],\"program\"", "scenarios: a scenario appears twice, or was not planned"),
     ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: says true"),
+    (
+      "\"nanoseconds\":1000000000", "\"nanoseconds\":1000000000,\"timeline\":[\"x\"]",
+      "scenarios[0].timeline: only a scenario that failed has one"
+    ),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) throws {
     let text = Self.report([true, true]).json.text
     let wrong = text.replacing(old, with: new)

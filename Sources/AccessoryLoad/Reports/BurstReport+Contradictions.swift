@@ -1,0 +1,74 @@
+import AccessoryCore
+import AccessoryRuns
+
+extension BurstReport {
+  /// Figures that contradict others, each under its key: what no run can have measured. Counts must add up to less than
+  /// ``CountSum/most``.
+  var contradictions: [(key: String, text: String)] {
+    var found: [(key: String, text: String)] = []
+    func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {
+      if !holds, found.last?.key != key { found.append((key, text())) }
+    }
+    require(runs > 0, "runs", "is 0, but a report is of a run")
+    require(
+      plan.count != nil || plan.time != nil, "plan",
+      "'count' and 'forNanoseconds' are missing: one says how long the run was to be")
+    require(completed == latency.total, "completed", "is \(completed), but there are \(latency.total) latencies")
+    requireBursts(require)
+    requireParts(require)
+    return found
+  }
+
+  private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
+
+  /// What holds of all bursts together.
+  private func requireBursts(_ require: Require) {
+    // Bursts of the warm-up may be lost, too: those are errors, and not in `lost`.
+    let allLost = max(lost, errors[.lost]?.count ?? 0)
+    let over = completed + warmUp + lost
+    require(over <= begun, "begun", "is \(begun), fewer than completed or lost")
+    if isDone {
+      require(
+        begun == completed + warmUp + allLost, "begun",
+        "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
+    }
+    // Added to a run of another plan, a run with a rate is in a report without one.
+    require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
+    require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
+    require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
+    let longest = Duration.nanoseconds(latency.maximum ?? 0)
+    require(longest <= measured, "measuredNanoseconds", "is shorter than the longest latency")
+  }
+
+  /// What holds of the parts that bursts are counted in: of time, of phases, of payloads, and of accessories.
+  private func requireParts(_ require: Require) {
+    func sum<Part>(_ parts: [Part], _ count: (Part) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
+    let slices = series.slices
+    require(
+      sum(slices, \.bursts) == completed, "completed",
+      "is \(completed), but the slices of time have \(sum(slices, \.bursts))")
+    require(sum(slices, \.bytes) == bytes, "bytes", "is \(bytes), but the slices of time have \(sum(slices, \.bytes))")
+    require(
+      sum(slices, \.errors) <= errorCount, "errors",
+      "are \(errorCount), but the slices of time have \(sum(slices, \.errors))")
+    // Reports of earlier versions have no sizes and no map.
+    require([0, completed].contains(sizes.total), "sizes", "there are \(sizes.total) of \(completed) bursts")
+    let mapped = sum(map.cells) { $0[2] }
+    require([0, completed].contains(mapped), "latencyMap", "has \(mapped) of \(completed) bursts")
+    require(
+      phases.allSatisfy { $0.completed == $0.latency.total } && sum(phases, \.completed) <= completed, "phases",
+      "have other counts than the run")
+    require(
+      payloads.allSatisfy { $0.completed == $0.latency.total }
+        && (payloads.isEmpty || sum(payloads, \.completed) == completed && sum(payloads, \.bytes) == bytes), "payloads",
+      "have other counts than the run")
+    let (sessions, attachments) = (sites.flatMap(\.sessions), sites.flatMap(\.attachments))
+    let isPossible =
+      sum(sessions, \.completed) <= completed && sum(attachments, \.completed) <= completed + warmUp
+      && max(sum(sessions, \.lost), sum(attachments, \.lost)) <= max(0, begun - completed - warmUp)
+    require(isPossible, "sites", "have more bursts than the run")
+  }
+
+  /// Whether every run that is in the report came to its end.
+  private var isDone: Bool { !ending.isEmpty && ending.split(separator: "; ").allSatisfy { $0 == Self.doneEnding } }
+}
