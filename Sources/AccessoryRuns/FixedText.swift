@@ -2,8 +2,15 @@ import AccessoryCore
 
 /// Numbers as reports show them.
 package enum FixedText {
-  /// A number with this many decimal places: "0.830".
-  package static func text(_ value: Double, places: Int) -> String {
+  /// A number with this many decimal places: "0.830"; with as many more as tell it from `other`, such as a limit that it just
+  /// broke.
+  package static func text(_ value: Double, places: Int, unlike other: Double? = nil) -> String {
+    let fewest = text(value, exactly: places)
+    guard let other, value != other, fewest == text(other, exactly: places), places < 12 else { return fewest }
+    return text(value, places: places + 1, unlike: other)
+  }
+
+  private static func text(_ value: Double, exactly places: Int) -> String {
     var scale = 1.0
     for _ in 0..<places { scale *= 10 }
     let scaled = (value.magnitude * scale).rounded()
@@ -29,13 +36,15 @@ package enum FixedText {
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
   /// Nanoseconds in a suitable unit: "12.5 µs", "1.25 ms", "2.000 s".
-  package static func time(_ nanoseconds: Double) -> String {
-    switch nanoseconds.magnitude {
-    case ..<1_000: "\(text(nanoseconds, places: 0)) ns"
-    case ..<1_000_000: "\(text(nanoseconds / 1e3, places: 1)) µs"
-    case ..<1_000_000_000: "\(text(nanoseconds / 1e6, places: 2)) ms"
-    default: "\(text(nanoseconds / 1e9, places: 3)) s"
-    }
+  package static func time(_ nanoseconds: Double, unlike other: Double? = nil) -> String {
+    let (unit, name, places) =
+      switch nanoseconds.magnitude {
+      case ..<1_000: (1.0, "ns", 0)
+      case ..<1_000_000: (1e3, "µs", 1)
+      case ..<1_000_000_000: (1e6, "ms", 2)
+      default: (1e9, "s", 3)
+      }
+    return "\(text(nanoseconds / unit, places: places, unlike: other.map { $0 / unit })) \(name)"
   }
 
   /// A duration as people write it: "0.412 s", "1 h 2 min 3 s".
@@ -47,12 +56,15 @@ package enum FixedText {
   }
 
   /// Bytes per second in a suitable unit: "7.50 kB/s".
-  package static func rate(_ bytesPerSecond: Double) -> String {
-    switch bytesPerSecond.magnitude {
-    case ..<1_000: "\(text(bytesPerSecond, places: 0)) B/s"
-    case ..<1_000_000: "\(text(bytesPerSecond / 1e3, places: 2)) kB/s"
-    case ..<1_000_000_000: "\(text(bytesPerSecond / 1e6, places: 2)) MB/s"
-    default: "\(text(bytesPerSecond / 1e9, places: 2)) GB/s"
-    }
+  package static func rate(_ bytesPerSecond: Double, unlike other: Double? = nil) -> String {
+    let (unit, name) =
+      switch bytesPerSecond.magnitude {
+      case ..<1_000: (1.0, "B/s")
+      case ..<1_000_000: (1e3, "kB/s")
+      case ..<1_000_000_000: (1e6, "MB/s")
+      default: (1e9, "GB/s")
+      }
+    let places = unit == 1 ? 0 : 2
+    return "\(text(bytesPerSecond / unit, places: places, unlike: other.map { $0 / unit })) \(name)"
   }
 }

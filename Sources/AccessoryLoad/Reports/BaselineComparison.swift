@@ -21,12 +21,14 @@ public struct BaselineComparison: Equatable, Sendable {
     /// Whether the figure is worse by more than the tolerance.
     public let isRegression: Bool
     let unit: ReportFigure.Unit
+    /// By which part it may become worse.
+    let tolerance: Double
 
     /// "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
     public var description: String {
-      let change = before > 0 ? (now / before - 1) * 100 : 0
-      let sign = change < 0 ? "" : "+"
-      return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
+      let change = before > 0 ? ReportTrend.change(from: before, to: now) * 100 : 0
+      let percent = FixedText.text(change, places: 1, unlike: (moreIsBetter ? -100 : 100) * tolerance)
+      return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(change < 0 ? "" : "+")\(percent) %)"
     }
 
     /// Equal if the shown values are equal.
@@ -49,10 +51,11 @@ public struct BaselineComparison: Equatable, Sendable {
       let was = before.first { $0.name == now.name }?.value ?? 0
       let moreIsBetter = now.moreIsBetter == true
       let tolerance = now.name == "errors" ? 0 : tolerance
+      let change = was > 0 ? ReportTrend.change(from: was, to: now.value) : now.value > 0 ? .infinity : 0
       return Figure(
         name: now.name, before: was, now: now.value, moreIsBetter: moreIsBetter,
-        isRegression: moreIsBetter ? now.value < was * (1 - tolerance) : now.value > was * (1 + tolerance),
-        unit: now.unit)
+        isRegression: moreIsBetter ? change < -tolerance : change > tolerance,
+        unit: now.unit, tolerance: tolerance)
     }
   }
 

@@ -169,19 +169,20 @@ extension BurstLimit {
       case .mean: value = times.mean
       default: value = Double(times.maximum ?? 0)
       }
-      text = FixedText.time(value)
+      text = FixedText.time(value, unlike: bound)
     case .bursts:
       value = report.burstsPerSecond
-      text = "\(FixedText.text(value, places: value < 10 ? 2 : 1)) bursts/s"
+      text = "\(FixedText.text(value, places: value < 10 ? 2 : 1, unlike: bound)) bursts/s"
     case .bytes:
       value = report.bytesPerSecond
-      text = FixedText.rate(value)
+      text = FixedText.rate(value, unlike: bound)
     case .count(let counted, let isShare):
       let count = counted.count(report)
       let all = max(1, report.begun - report.warmUp, count)
       let share = Double(count) / Double(all) * 100
       value = isShare ? share : Double(count)
-      text = isShare ? "\(FixedText.grouped(count)), \(FixedText.text(share, places: 3)) %" : FixedText.grouped(count)
+      let percent = FixedText.text(share, places: 3, unlike: bound)
+      text = isShare ? "\(FixedText.grouped(count)), \(percent) %" : FixedText.grouped(count)
     }
     let holds = isUpper ? value <= bound : value >= bound
     return ReportCheck(

@@ -59,7 +59,7 @@ public struct ChangeLimit: Equatable, Sendable {
       // There is no percentage change from zero: any rise is too much.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
-    let change = last / first - 1
-    return check(isUpper ? change <= bound : change >= bound, ReportTrend.percent(change))
+    let change = ReportTrend.change(from: first, to: last)
+    return check(isUpper ? change <= bound : change >= bound, ReportTrend.percent(change, unlike: bound))
   }
 }

@@ -120,15 +120,21 @@ public struct ReportTrend: WritableReport {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
       guard first > 0 else { return nil }
-      let change = last / first - 1
+      let change = Self.change(from: first, to: last)
       return abs(change) < Self.slight ? nil : "\(row.name) \(Self.percent(change))"
     }
   }
 
-  /// "+59 %", "−3.1 %".
-  static func percent(_ change: Double) -> String {
+  /// By which part a figure changed: 0.1 for a tenth more. Exact for what people write: a tenth is no more than a tenth.
+  package static func change(from first: Double, to last: Double) -> Double {
+    ((last / first - 1) * 1e12).rounded() / 1e12
+  }
+
+  /// "+59 %", "−3.1 %"; with as many places as tell it from `other`.
+  static func percent(_ change: Double, unlike other: Double? = nil) -> String {
     let size = abs(change * 100)
-    return "\(change < 0 ? "−" : "+")\(FixedText.text(size, places: size < 10 ? 1 : 0)) %"
+    let digits = FixedText.text(size, places: size < 10 ? 1 : 0, unlike: other.map { abs($0 * 100) })
+    return "\(change < 0 ? "−" : "+")\(digits) %"
   }
 
   // MARK: Forms

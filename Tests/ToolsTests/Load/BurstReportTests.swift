@@ -144,6 +144,17 @@ import Testing
     #expect(BaselineComparison(of: before, with: now, tolerance: 0).passed)
   }
 
+  @Test func aChangeHasAsManyPlacesAsTellItFromTheTolerance() {
+    var before = BurstReport(BurstPlan())
+    (before.measured, before.bytes) = (.seconds(10), 1_000_000)
+    var now = before
+    now.bytes = 899_600
+    let comparison = BaselineComparison(of: now, with: before, tolerance: 0.1)
+    #expect(!comparison.passed)
+    #expect(
+      comparison.text.contains("worse   throughput: 89.96 kB/s, was 100.00 kB/s (-10.04 %)"), "\(comparison.text)")
+  }
+
   @Test func oneErrorMoreIsARegressionWhateverIsTolerated() {
     let before = BurstReport(BurstPlan())
     var now = before
