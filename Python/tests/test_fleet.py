@@ -14,7 +14,7 @@ from typing import Any, Callable
 import pytest
 
 import easim
-from easim import _fleet, _fleet_work, fleet
+from easim import _fleet, _fleet_work, fleet, hosts
 from easim._program import find
 
 
@@ -187,6 +187,8 @@ def test_what_had_nothing_to_compare_has_not_passed() -> None:
     none = fleet.SoakReport((), 0, (), 0, {}, {})
     assert not none.passed and "nothing was checked" in str(none)
     assert not fleet.ScenariosReport(()).passed
+    assert not hosts.BurstReport(0, 0, 0.0, ()).passed
+    assert not hosts.BurstReport(3, 30, 1.0, (0.1, 0.1, 0.1), ["burst 4: the session ended"]).passed
 
 
 def test_a_part_whose_run_was_stopped_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,8 +215,10 @@ def test_load_tests_run_together_and_their_reports_are_merged(tmp_path: Path) ->
         for address in addresses:
             world.add("echo", on=address).plug()
         report = fleet.bursts(addresses, ["--count", "15"])
+        strict = fleet.bursts(addresses, ["--count", "2", "--fail-if", "p99>1ns"])
     assert report.passed and len(report.reports) == 2
     assert "30 bursts" in str(report)
+    assert not strict.passed and strict.merged["passed"] is False and "p99 ≤ 1 ns: " in str(strict)
     with pytest.raises(fleet.FleetError, match="1 of 1 load tests have no result") as raised:
         fleet.bursts([f"unix:{tmp_path}/none.sock"], ["--count", "1", "--timeout", "100ms"])
     assert raised.value.missing[0][0] == f"unix:{tmp_path}/none.sock"

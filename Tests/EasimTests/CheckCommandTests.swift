@@ -41,6 +41,14 @@ import Testing
     #expect(second.ending == .exit(0), "\(second.out)\(second.err)")
     #expect(second.out.contains("since the baseline: as before: 506 signature-right"))
     try accessory.interrupt()
+    let good = try Accessory("echo", on: .unix, in: place)
+    #expect(try easimCheck([good.address, "--only", "101,506", "--report", json]).ending == .exit(0))
+    try good.interrupt()
+    let bad = try Accessory("echo", on: .unix, in: place, "--quirk", "authentication,wrong")
+    let third = try easimCheck([bad.address, "--only", "101,506", "--baseline", json, "--json"])
+    #expect(third.ending == .exit(1), "\(third.out)\(third.err)")
+    #expect(try EventLines(third.out).events("result").map { $0["passed"] } == [.truth(false)])
+    try bad.interrupt()
   }
 
   @Test func eachLineOfJSONIsAnObject() throws {

@@ -42,6 +42,33 @@ import Testing
     }
   }
 
+  /// The result of a command that has one, where it is no success.
+  @Test(arguments: [
+    "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
+    "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",
+    "scenario run flicker --client naive", "send ADDR --text a --expect text:b", "soak --seeds 5 --forbid linkUp",
+  ])
+  func aResultThatIsNoSuccessHasNotPassed(line: String) throws {
+    let place = TemporaryFolder()
+    let accessory = try Accessory("echo", on: .unix, in: place)
+    place.write("{extends: \"echo\", version: 1, quirks: [\"session,refuse\"]}", to: "odd.json5")
+    place.write("{version: 1}", to: "odd.json")
+    // A packet with a wrong checksum of its payload.
+    place.write([0xFF, 0x5A, 0, 11, 0x40, 1, 0, 0, 0x5B, 1, 0], to: "spoiled")
+    place.makeFolder("local", mode: 0o777)
+    let words = line.replacing("ADDR", with: accessory.address).replacing("PLACE", with: place.path)
+      .split(separator: " ").map(String.init)
+    let end = try Program(
+      path: BuiltProducts.easim, words + ["--json"], environment: ["EASIM_LOCAL": place.file("local")]
+    ).wait()
+    #expect(end.ending == .exit(1) || end.ending == .exit(2), "\(end.out)\(end.err)")
+    // The doctor has a line for each thing that it examined.
+    let results = try end.outLines.map { try StrictJSON(reading: $0) }.filter { $0["passed"] != nil }
+    #expect(results.contains { $0["passed"] == .truth(false) }, "\(end.out)\(end.err)")
+    #expect(line == "doctor" || results.last?["passed"] == .truth(false), "\(end.out)")
+    try accessory.interrupt()
+  }
+
   @Test func noCommandAndNoVerbIsLeftOut() throws {
     var tried: Set<String> = []
     for line in Self.lines + Self.silent + Self.untried {

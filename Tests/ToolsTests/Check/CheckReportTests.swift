@@ -56,6 +56,10 @@ import Testing
     _ = again.compare(with: baseline, tolerance: 0)
     #expect(again.verdict.word == "failed" && again.outcome == .passed)
     #expect(again.html.contains("<h1>Passed</h1>") && again.html.contains("as before: 702 session-status"))
+    var worse = report
+    _ = worse.compare(with: first, tolerance: 0)
+    #expect(worse.outcome.word == "failed" && worse.html.contains("<h1>Failed</h1>"))
+    #expect(worse.html.contains("new: 702 session-status") && worse.junit.contains("failures=\"1\""))
   }
 
   /// The shards of a check; each is written and read back.

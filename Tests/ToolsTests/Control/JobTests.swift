@@ -39,7 +39,10 @@ import Testing
     _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"bursts\":1000000,\"rate\":10}")
     try client.desk.advance(.seconds(3))
     #expect(try client.result("job.cancel", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
-    #expect(try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word.isEmpty == false)
+    #expect(try report(of: "j1", as: "json", client).contains("\"passed\":false,\"verdict\":\"stopped\""))
+    #expect(try report(of: "j1", as: "html", client).contains("<h1>Stopped</h1>"))
+    #expect(try report(of: "j1", as: "xml", client).contains("<failure message"))
+    #expect(try report(of: "j1", as: "text", client).contains("(failed)"))
     #expect(try client.notices("job").contains { $0["event"]?.word == "progress" })
   }
 

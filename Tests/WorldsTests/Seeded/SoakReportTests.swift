@@ -130,6 +130,7 @@ import Testing
     try sum.add(await Self.report(try Shard("2/3"), seeds: 6, first: 0, forbidden: []))
     #expect(sum.verdict.word == "failed" && sum.verdict.reasons.first?.contains("missing: 3/3") == true)
     #expect(sum.junit.contains("<failure message=\"1 shard of 3 missing: 3/3"))
+    #expect(sum.json.text.contains("\"passed\":false,\"verdict\":\"failed\"") && sum.html.contains("<h1>Failed</h1>"))
   }
 
   @Test(arguments: [
