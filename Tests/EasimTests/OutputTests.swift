@@ -70,7 +70,10 @@ import Testing
     #expect(try HelpTests.shell("easim \(words) >&- 2>&-", in: place).wait().ending == .exit(2))
   }
 
-  @Test(arguments: ["profile new glasses", "demo --virtual --json", "man", "scenario show flicker"])
+  @Test(arguments: [
+    "profile new glasses", "demo --virtual --json", "man", "scenario show flicker",
+    "report show \(Repository.root)/Tests/Golden/burst.json",
+  ])
   func aReaderThatLeavesEndsACommandQuietly(words: String) throws {
     let end = try HelpTests.shell("{ easim \(words); echo code $? >&2; } | head -c 1", in: place).wait()
     #expect(end.err == "code 0\n")
