@@ -94,7 +94,7 @@ let package = Package(
       exclude: ["Library/schema", "Library/scenarios"], embedded: true),
     library("AccessoryCaptures", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
     library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CLibUSB CUdev"),
-    // By the name of the library itself, so that apps need no libssl-dev.
+    // Links the library by its own name, so that apps need no libssl-dev.
     library(
       "Certificates", floor: 1, "AccessoryCore AccessoryFormats", swift: callingC,
       linker: [.linkedLibrary(":libcrypto.so.3")]),

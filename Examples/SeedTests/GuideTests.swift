@@ -105,8 +105,8 @@ final class GuideTests: XCTestCase {
   func testWhereNothingIsToldItsTimerConnects() throws {
     var settings = SimulatedWorld.Settings()
     settings.rules.lostConnects = .all
-    // With the streams first the client forgets which accessory it had before it hears of the disconnect, and sets no
-    // timer.
+    // With the streams first the client forgets which accessory it had before it is notified of the disconnect, and
+    // sets no timer.
     settings.endOrder = .notificationFirst
     let world = try simulatedWorld(settings)
     let client = client()

@@ -52,7 +52,7 @@ class Modules:
             data = file.read()
         if path.endswith(".xz"):
             data = lzma.decompress(data)
-        # Without its signature a module is loaded all the same, and an emulated processor is spared the arithmetic.
+        # A module is loaded even without its signature, which spares an emulated processor the arithmetic.
         end = b"~Module signature appended~\n"
         if data.endswith(end):
             length = struct.unpack(">I", data[-len(end) - 4:-len(end)])[0]

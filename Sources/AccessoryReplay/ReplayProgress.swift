@@ -8,7 +8,7 @@ public struct ReplaySettings: Sendable {
   public enum Speed: Equatable, Sendable {
     /// This many times as fast as they were recorded.
     case times(Double)
-    /// Without any delay.
+    /// Bytes are sent without delay.
     case max
 
     /// A recorded delay, as it is played.
@@ -32,7 +32,7 @@ public struct ReplaySettings: Sendable {
   /// How long to watch for bytes after the last recorded one of a session; any that arrive are a difference.
   public var settle = Duration.milliseconds(200)
 
-  /// At recorded speed, every byte as recorded.
+  /// The defaults: recorded speed, and every byte must be as recorded.
   public init() {}
 }
 

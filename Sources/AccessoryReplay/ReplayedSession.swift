@@ -272,7 +272,7 @@ struct ReplayedSession {
         break
       }
     }
-    // From the beginning of a line of sixteen bytes, so that both sides can be printed one below the other.
+    // Starts at the beginning of a line of sixteen bytes, so that both sides can be printed one below the other.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])

@@ -32,7 +32,7 @@ package enum FixedText {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// With separators: "1,234,567".
+  /// The number with separators: "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
   /// Nanoseconds in a suitable unit: "12.5 µs", "1.25 ms", "2.000 s".

@@ -65,7 +65,7 @@ extension Report {
   public static var version: Int { 1 }
   /// What all reports share.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
-  /// Without an earlier run, this is the verdict.
+  /// The verdict if there is no earlier run.
   public var outcome: Verdict { verdict }
   /// Nothing besides.
   public var sections: [PageSection] { [] }

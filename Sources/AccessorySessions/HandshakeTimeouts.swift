@@ -35,7 +35,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// The same limit for each step; zero means none.
   public init(each limit: Duration) { self.init(limit == .zero ? nil : limit) }
 
-  /// Without any limit.
+  /// No limit at all.
   public static let unlimited = HandshakeTimeouts(nil)
 
   /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. An

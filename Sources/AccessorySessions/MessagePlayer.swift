@@ -23,7 +23,7 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// From now on the rules may send, to an end that declares to receive these messages; nil means all.
+  /// Allows the rules to send from now on, to an end that declares to receive these messages; nil means all.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }

@@ -44,7 +44,7 @@ struct WireFlickerMachine {
     self.flicker = own
   }
 
-  /// From now on, flickers in this way whenever it is plugged in.
+  /// Makes the accessory flicker in this way whenever it is plugged in from now on.
   mutating func change(to flicker: Flicker?) {
     // A flicker made by the device role requires nothing of the accessory.
     own = flicker?.maker == .wire ? flicker : nil

@@ -333,7 +333,7 @@ public final class World {
       })
   }
 
-  /// From the cable outward: faults, the transcript, other observers.
+  /// The layers around a channel, from the cable outward: faults, the transcript, other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
     let faults = accessories[end.accessory]?.faults ?? []

@@ -143,7 +143,7 @@ private final class Watch: @unchecked Sendable {
         guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
         if accessory.protocolStrings.contains(protocolString) { self?.add(.arrival) }
       },
-      // By its literal name, because UIKit is not available everywhere that this module is.
+      // The notification's literal name, because UIKit is not available everywhere that this module is.
       center.addObserver(
         forName: Notification.Name("UIApplicationDidBecomeActiveNotification"), object: nil, queue: nil
       ) { [weak self] _ in self?.add(.activation) },

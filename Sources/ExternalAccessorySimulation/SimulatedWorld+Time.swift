@@ -67,7 +67,7 @@ extension SimulatedWorld {
     /// How long, in seconds of real time, nothing may happen.
     let patience: TimeInterval
     var idleSince = Date()
-    /// Since when nothing more is scheduled within the limit.
+    /// The time since which nothing is scheduled within the limit.
     var overSince: Date?
   }
 

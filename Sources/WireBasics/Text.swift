@@ -66,7 +66,7 @@ public enum Hex {
   }
 }
 
-/// Why a text is not valid hex. Positions count characters from 1.
+/// Why a string is not valid hex. Positions count characters from 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A character that is not a hex digit.
   case notADigit(Character, position: Int)

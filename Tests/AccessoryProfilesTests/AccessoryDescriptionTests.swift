@@ -28,7 +28,7 @@ let glassesDump = """
   """.withVisibleSpaces
 
 extension String {
-  /// With spaces in place of `·`.
+  /// The text with spaces in place of `·`.
   var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
 }
 

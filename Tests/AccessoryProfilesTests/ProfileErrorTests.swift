@@ -250,7 +250,7 @@ import Testing
     ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent repeatedly"),
     (
       "{ type: 'source', text: 'a', pattern: 'random' }",
-      "f:9:49: behavior.pattern: a source repeats a text or generates a pattern: omit 'text' or 'pattern'"
+      "f:9:49: behavior.pattern: a source repeats text or generates a pattern: omit 'text' or 'pattern'"
     ),
     (
       "{ type: 'source', pattern: 'text' }",

@@ -71,7 +71,7 @@ let everyKey = """
   }
   """
 
-/// Reads a profile from a text.
+/// Reads a profile from a string.
 func readTemplate(
   _ text: String, file: String = "f", library: ProfileLibrary = ProfileLibrary()
 ) throws(SourceProblems)

@@ -86,7 +86,7 @@ import Testing
 }
 
 extension String {
-  /// With A and D for A2 and D2, the ends of the second cable.
+  /// The lines with A and D in place of A2 and D2, the ends of the second cable.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

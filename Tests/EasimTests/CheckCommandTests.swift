@@ -5,8 +5,8 @@ import Testing
 /// `easim check` in a separate process, against accessories in others.
 @Suite(.waits) struct CheckCommandTests {
   let place = TemporaryFolder()
-  /// Quick to judge: most of it from the first attachment. Without the cases that time the accessory, which a busy
-  /// machine delays.
+  /// Options for a quick check: most of its cases need only the first attachment. It omits the cases
+  /// that time the accessory, because a busy machine delays it.
   private static let quick = [
     "--only", "101,201-204,301,501,502,504-506,601,603,621-638,701,712,801", "--pace", "0ms", "--echo", "yes",
     "--timeout", "1m",

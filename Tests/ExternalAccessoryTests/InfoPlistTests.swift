@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// A reference may point anywhere, even into the middle of a text.
+  /// A reference may point anywhere, even into the middle of a string.
   @Test func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap() throws {
     let bytes = try Self.binary()
     let table = Int(bytes[bytes.count - 1]) | Int(bytes[bytes.count - 2]) << 8

@@ -35,7 +35,7 @@ sed 's/^/measured: /' /tmp/burst
 easim burst usb: --protocol $frames --count 20 --verify none --timeout 60s >/tmp/burst 2>&1 ||
   fail "burst without an answer: $(cat /tmp/burst)"
 
-# By hand: opened, closed and opened again.
+# Sessions are opened, closed and opened again by hand.
 printf '%s\n' "open $frames" "string hello" "wait 5" close "open $frames" 10k "wait 10000" quit >/tmp/lines
 easim console usb: --timeout 30s </tmp/lines >/tmp/console 2>&1 || fail "console: $(cat /tmp/console)"
 [ "$(grep -cE "^session (2 )?open on $frames" /tmp/console)" -eq 2 ] || fail "console: $(cat /tmp/console)"
@@ -71,7 +71,7 @@ kill -INT "$run"
 run --quirk session,close,delay=500ms
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 && fail "the burst went on: $(cat /tmp/burst)"
 grep -q "the accessory closed it" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
-# And opens again: alternate 0 and 1 choose the endpoints anew.
+# It opens again: alternate settings 0 and 1 select the endpoints again.
 easim burst usb: --protocol $frames --for 5s --reconnect --allow-lost >/tmp/burst 2>&1 || fail "it did not go on: $(cat /tmp/burst)"
 [ "$(grep -c '"event":"session.open"' /tmp/run)" -ge 4 ] || fail "it was not opened again: $(cat /tmp/burst)"
 stop

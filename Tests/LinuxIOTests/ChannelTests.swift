@@ -59,7 +59,7 @@ enum ChannelFactories {
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
-  /// Until it is severed.
+  /// A channel that passes bytes on until it is severed.
   static let severable = ChannelFactory("severable", traits: .all) {
     let loop = VirtualLoop()
     let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)

@@ -220,7 +220,7 @@ import Testing
       let holders = (Holder(), Holder())
       (first, second) = holders
       holders.0.watch = try loop.watch(pipe.reading, for: .readable, holders.0)
-      // This one is polled.
+      // This descriptor is polled.
       holders.1.watch = try loop.watch(file, for: .readable, holders.1)
     }
     #expect(first == nil)

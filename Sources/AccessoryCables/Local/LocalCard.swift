@@ -5,7 +5,7 @@ import LinuxIO
 /// What an attached accessory publishes about itself in the local directory, for hosts that look before they take a
 /// cable.
 ///
-/// Only a hint: what an app sees comes from identification alone.
+/// It is only a hint: what an app sees comes from identification alone.
 ///
 /// ```json
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],

@@ -62,8 +62,8 @@ public struct LocalEntry: Hashable, Sendable {
   /// The letters that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// The letters for an accessory, from the system's random source: a world's own would give the same name in two
-  /// processes with the same seed.
+  /// The letters for an accessory, from the system's random source: with a world's own source, two processes
+  /// with the same seed would choose the same name.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }

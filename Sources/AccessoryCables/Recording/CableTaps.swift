@@ -20,7 +20,7 @@ public final class CableTaps {
   private var channels: [Weak<TappedChannel>] = []
   private var cableCount = 0
 
-  /// Without witnesses.
+  /// A set without witnesses.
   public init() {}
 
   /// Adds an observer of every current and future channel, until ``remove(_:)`` is called with the same key.

@@ -89,7 +89,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// The same cable, recorded at this end as separate interfaces.
+  /// Records the same cable at this end, as separate interfaces.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

@@ -20,7 +20,7 @@ struct CapturedEnd {
 
 struct LinkAnalysis {
   private let cable: Int
-  /// By name, in the order in which they appeared.
+  /// The ends by name, in the order in which they appeared.
   private var ends: [CapturedEnd] = []
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []

@@ -188,7 +188,7 @@ public struct CaptureSummary: Equatable, Sendable {
   public private(set) var entries = 0
   private var counts: [CaptureEntry.Event: Int] = [:]
   private var unsound = 0
-  /// Not counting what a file says about itself.
+  /// The count does not include what a file says about itself.
   private var contents = 0
   private var skipped = 0
 

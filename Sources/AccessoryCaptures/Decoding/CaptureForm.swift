@@ -107,7 +107,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a text is not a capture, and where the problem is.
+/// Why a string is not a capture, and where the problem is.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The number of the line, from 1.
   public let line: Int

@@ -63,7 +63,7 @@ public enum CaptureDirection: Sendable {
   case unknown
   /// Towards the capturing side.
   case received
-  /// From the capturing side.
+  /// The packet was sent by the capturing side.
   case sent
 }
 

@@ -217,7 +217,7 @@ extension CheckRun {
     }
   }
 
-  /// Certificate and signature, without the result.
+  /// The authentication up to the signature, without its result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)

@@ -38,7 +38,7 @@ public struct CheckFailure: Error, Equatable, Sendable {
 
 /// A packet, or another piece of what was on the wire, that proves a failure.
 public struct CheckProof: Equatable, Sendable {
-  /// Since the cable was plugged in.
+  /// The time since the cable was plugged in.
   public var time: Duration
   /// Who sent it.
   public var direction: WireDirection

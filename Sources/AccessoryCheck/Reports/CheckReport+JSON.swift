@@ -212,7 +212,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// From the first byte up to, but not including, the last position.
+  /// The range from the first byte up to, but not including, the last position.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

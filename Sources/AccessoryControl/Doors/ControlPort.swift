@@ -121,7 +121,7 @@ public final class ControlPort {
       }
       serve(newcomer)
     case .session(let ticket):
-      // Not answered: what follows on this connection are a session's bytes.
+      // There is no answer, because a session's bytes follow on this connection.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
         return warnOnce("refused \(newcomer.peer): its ticket belongs to no session or was already used")
       }

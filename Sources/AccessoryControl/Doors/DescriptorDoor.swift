@@ -22,7 +22,7 @@ public final class DescriptorDoor {
   /// Why the client's requests could not be read, or its answers could not be written; nil if it left by itself.
   public private(set) var failure: String?
 
-  /// Carries a client on stdin and stdout, from now on.
+  /// Starts to serve a client on stdin and stdout.
   public convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }

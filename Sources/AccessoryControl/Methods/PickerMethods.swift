@@ -101,7 +101,7 @@ private struct Showing: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field(
       "accessories", \.accessories, .optional(.list(of: .text)),
-      "the ids of the accessories that match the app's filter; all when left out")
+      "the ids of the accessories that match the app's filter; all if omitted")
   }
 }
 

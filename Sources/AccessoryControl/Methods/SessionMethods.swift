@@ -198,7 +198,7 @@ private struct PortPlace: Equatable, Sendable {
   static let format = Record("place for bytes", "", PortPlace()) {
     Field(
       "address", \.address, .optional(.text),
-      "where to connect: unix:PATH or tcp:HOST:PORT; left out for clients that connected to a socket or port: there")
+      "where to connect: unix:PATH or tcp:HOST:PORT; absent for clients that connected to a socket or port: there")
     Field("firstLine", \.firstLine, .text, "the first line to send", isRequired: true)
   }
 }

@@ -148,7 +148,7 @@ final class ControlledAccessory {
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// From now on sessions follow the profile again; sessions that were taken are closed.
+  /// Makes later sessions follow the profile again, and closes the sessions that were taken.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

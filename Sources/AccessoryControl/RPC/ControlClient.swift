@@ -127,7 +127,7 @@ public final class ControlClient {
   /// What the client launches from now on continues without it, and the client is not notified about it.
   func detach() { isTransient = true }
 
-  /// From now on the client is notified of everything that happens in every world.
+  /// Notifies the client of everything that happens in any world from now on.
   public func observe() {
     isObserver = true
     subscription = ControlSubscription(others: .init())

@@ -137,7 +137,7 @@ struct RPCRequest {
     case .null?: id = .null
     case nil: break
     default:
-      return .failure(RPCFailure(RPCError(.request, "the id of a request is a text or a whole number")))
+      return .failure(RPCFailure(RPCError(.request, "the id of a request is a string or a whole number")))
     }
     func failure(_ message: String) -> Result<RPCRequest, RPCFailure> {
       .failure(RPCFailure(RPCError(.request, message), id: id ?? .null))

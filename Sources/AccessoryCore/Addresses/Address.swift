@@ -38,11 +38,11 @@ public enum Address: Hashable, Sendable {
   public enum USBSelector: Hashable, Sendable {
     /// Any accessory.
     case any
-    /// By vendor and product number.
+    /// Vendor and product number.
     case product(vendor: UInt16, product: UInt16)
-    /// By the serial number in the device descriptor.
+    /// The serial number in the device descriptor.
     case serial(String)
-    /// By the place where it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
+    /// The place where it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
     case port(bus: Int, path: [Int])
   }
 

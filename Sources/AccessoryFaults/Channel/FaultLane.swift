@@ -197,7 +197,7 @@ final class FaultLane {
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // From the far end, so that room that opens there is used by the faults before it.
+    // Starts at the far end, so that the faults before it can use the room that opens there.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)

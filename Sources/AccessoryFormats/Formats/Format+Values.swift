@@ -4,7 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A text; its rules are also in the schema. They are checked together with other rules; see ``Record/checked(_:)``.
+  /// A string; its rules are also in the schema. They are checked together with other rules; see
+  /// ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -122,7 +123,7 @@ extension Format {
     }
   }
 
-  /// A text with its own parser: `expected` describes valid text.
+  /// A string with its own parser: `expected` describes valid text.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -233,7 +234,7 @@ extension ClosedRange<Int> {
 }
 
 extension Format<[UInt8]> {
-  /// Bytes: a text, which stands for its UTF-8, or `{ hex: "0a 0b" }`.
+  /// Bytes: a string, which stands for its UTF-8, or `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
   /// Bytes; the schema requires at least this many. `name` is the name of the object `{ hex: … }`.

@@ -63,7 +63,7 @@ extension Shape {
       for field in record.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
     case .oneOf(let kinds):
       guard done.insert(kinds.name).inserted else { return }
-      sections.append("\(heading) \(kinds.name)\n\nA text, or an object whose `\(kinds.key)` selects the kind.\n")
+      sections.append("\(heading) \(kinds.name)\n\nText, or an object whose `\(kinds.key)` selects the kind.\n")
       for kind in kinds.kinds {
         sections.append(kind.section(heading + "#", elsewhere))
         for field in kind.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
@@ -106,6 +106,6 @@ extension FieldShape {
 
 extension String {
   fileprivate var tableText: String { replacing("|", with: "\\|") }
-  /// With a capital letter and a full stop.
+  /// The text with a capital letter and a full stop.
   fileprivate var sentence: String { prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
 }

@@ -1,7 +1,7 @@
 /// A value of one of several kinds, each with its own keys: an enum with payloads. One key contains the kind.
 ///
-/// In a file it is an object, or a text `kind,key=value,…`; on the command line it is such a text. In a text, a bare
-/// word is the value of the key that lists this word among its choices, and a bare key means `true`:
+/// In a file it is an object, or a string `kind,key=value,…`; on the command line it is such a string. In a string, a
+/// bare word is the value of the key that lists this word among its choices, and a bare key means `true`:
 /// `session,refuse,times=1`.
 ///
 /// ```swift
@@ -30,8 +30,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   public struct Shorthand: Sendable {
     /// The regular expression that such texts match, for the schema.
     let pattern: String
-    /// The members of the object that a text stands for; nil for a text in the usual form. An error says what to write
-    /// instead.
+    /// The members of the object that a string stands for; nil for a string in the usual form. An error says what to
+    /// write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// A shorthand.
@@ -86,7 +86,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// The value as a tree: only the name if there is nothing to add, otherwise an object or a text.
+  /// The value as a tree: only the name if there is nothing to add, otherwise an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
@@ -121,7 +121,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a text from the command line; the error names every mistake with its column. `others` are suggested in
+  /// Reads a string from the command line; the error names every mistake with its column. `others` are suggested in
   /// addition to the names of the kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()

@@ -22,7 +22,7 @@ public struct OptionText: Equatable, Sendable {
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Splits a text; any text can be split.
+  /// Splits a string; any string can be split.
   public init(_ text: String) {
     var column = 1
     var parts: [Parameter] = []
@@ -40,7 +40,7 @@ public struct OptionText: Equatable, Sendable {
     parameters = Array(parts.dropFirst())
   }
 
-  /// A text without white space at its ends.
+  /// A string without white space at its ends.
   public static func trimmed(_ text: some StringProtocol) -> String {
     var rest = text[...]
     while rest.first?.isWhitespace == true { rest = rest.dropFirst() }
@@ -85,7 +85,7 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// Why a text cannot be read; the description is a sentence fragment that quotes it.
+/// Why a string cannot be read; the description is a sentence fragment that quotes it.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, and a valid form.
   public let description: String

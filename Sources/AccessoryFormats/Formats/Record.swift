@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same with a text `name,key=value,…` as an example for the documents.
+  /// The same with a string `name,key=value,…` as an example for the documents.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text

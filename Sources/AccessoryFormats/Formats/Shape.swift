@@ -1,6 +1,6 @@
 /// The shape of a ``Format``'s values, for the schema, documents, help and completion.
 public indirect enum Shape: Sendable {
-  /// A text.
+  /// A string.
   case text(TextShape)
   /// `true` or `false`.
   case boolean
@@ -32,7 +32,7 @@ public indirect enum Shape: Sendable {
   case either([Shape])
 }
 
-/// The rules of a text that a schema can express.
+/// The rules of a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
   /// Its name where it is explained: "a protocol's name"; nil for any text.
   public var name: String?
@@ -41,7 +41,7 @@ public struct TextShape: Equatable, Sendable {
   /// The minimum and maximum number of characters.
   public var length: ClosedRange<Int>
 
-  /// A text.
+  /// A string.
   public init(_ name: String? = nil, pattern: String? = nil, length: ClosedRange<Int> = 0...Int.max) {
     (self.name, self.pattern, self.length) = (name, pattern, length)
   }
@@ -57,7 +57,7 @@ public struct RecordShape: Sendable {
   public let summary: String
   /// The object's keys, in the order in which they are written.
   public let fields: [FieldShape]
-  /// A text `name,key=value,…` that shows a typical use; nil if there is none.
+  /// A string `name,key=value,…` that shows a typical use; nil if there is none.
   public var example: String?
   /// Additional members of the object's schema.
   let rules: [JSON5Member]
@@ -112,7 +112,7 @@ public struct OneOfShape: Sendable {
   public let kinds: [RecordShape]
   /// The kinds that can be written as text.
   let textKinds: [String]
-  /// What else a text may contain.
+  /// What else a string may contain.
   let textPattern: String?
 }
 
@@ -169,7 +169,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value can be written as one word of a text `name,key=value`.
+  /// Whether a value can be written as one word of a string `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -178,7 +178,7 @@ extension Shape {
     }
   }
 
-  /// The value that a word stands for; a word that fits no shape becomes a text, so that the reader can report it.
+  /// The value that a word stands for; a word that fits no shape becomes a string, so that the reader can report it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:
@@ -200,7 +200,7 @@ extension Shape {
 }
 
 extension JSON5Value {
-  /// The value as one word, for a text `name,key=value`; lists and objects as JSON5.
+  /// The value as one word, for a string `name,key=value`; lists and objects as JSON5.
   public var word: String {
     switch content {
     case .null: "null"
@@ -213,7 +213,7 @@ extension JSON5Value {
 }
 
 extension String {
-  /// With the indefinite article: "a quirk", "an effect".
+  /// The name with its indefinite article: "a quirk", "an effect".
   var withArticle: String { (first.map { "aeiou".contains($0) } ?? false ? "an " : "a ") + self }
 }
 

@@ -45,7 +45,7 @@ public enum JSON5 {
     return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).document()
   }
 
-  /// Reads one document from a text.
+  /// Reads one document from a string.
   public static func read(_ text: String, file: String, limits: Limits = Limits()) throws(SourceProblem) -> JSON5Value {
     try read(Array(text.utf8), file: file, limits: limits)
   }

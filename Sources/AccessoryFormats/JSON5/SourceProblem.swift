@@ -20,7 +20,7 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The beginning of an argument of the command line, which has no lines: "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// A place in an argument; for a text in a file, the text's place.
+  /// A place in an argument; for a string in a file, the string's place.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }

@@ -21,7 +21,7 @@ public struct JSONObject: Equatable, Sendable {
   /// The object as text.
   public var text: String { "{\(members)}" }
 
-  /// Adds a text.
+  /// Adds a string.
   public mutating func add(_ key: String, _ value: String) {
     add(key, raw: Self.quoted(value))
   }
@@ -62,7 +62,7 @@ public struct JSONObject: Equatable, Sendable {
     members += "\(Self.quoted(key)):\(value)"
   }
 
-  /// A text as a JSON string: quotation marks, backslashes and invisible characters are escaped.
+  /// A string as a JSON string: quotation marks, backslashes and invisible characters are escaped.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {

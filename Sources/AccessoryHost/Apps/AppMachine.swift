@@ -25,7 +25,7 @@ struct AppMachine: Equatable {
     case closeSessions
     /// Hold the events of sessions from now on, or deliver them.
     case hold(Bool)
-    /// Show an alert of the system.
+    /// Show a system alert.
     case alert(String)
     /// An explanation of what the app sees, for the log.
     case explain(String)

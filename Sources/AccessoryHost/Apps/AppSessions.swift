@@ -71,7 +71,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case alreadyOpen(String)
   /// Another app has a session for the protocol, and the rules allow no second one.
   case openInAnotherApp(String)
-  /// By the rules, the accessory connected too recently.
+  /// The accessory connected too recently for the rules.
   case notSettled(remaining: Duration)
   /// The connection refused.
   case refused(SessionRefusal)

@@ -47,9 +47,9 @@ public struct FrameworkSettings: Sendable {
   public enum DescriptionLayout: Sendable, CaseIterable {
     /// iOS 12's.
     case a
-    /// With a region code.
+    /// The description has a region code.
     case b
-    /// Without a delegate.
+    /// The description has no delegate.
     case c
   }
 
@@ -92,9 +92,9 @@ public struct SessionLifetime: Equatable, Sendable {
 
   /// One of the two streams.
   public enum Stream: Hashable, Sendable, CaseIterable {
-    /// From the accessory.
+    /// Bytes from the accessory.
     case input
-    /// To the accessory.
+    /// Bytes to the accessory.
     case output
   }
 

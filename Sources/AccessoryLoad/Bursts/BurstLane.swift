@@ -49,11 +49,11 @@ public struct BurstLane {
 
   /// How to judge the reply to the current burst.
   private enum Judging {
-    /// By ``echo``.
+    /// ``echo`` checks the reply.
     case stream
-    /// By ``verifier``.
+    /// ``verifier`` checks the reply.
     case bytes
-    /// By ``collector``.
+    /// ``collector`` checks the reply.
     case rule
     /// There is none.
     case nothing

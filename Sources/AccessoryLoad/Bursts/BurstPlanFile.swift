@@ -16,9 +16,9 @@ import AccessoryFormats
 public struct BurstPlanFile: Equatable, Sendable {
   /// The parts of the plan, in order; empty means one burst after another.
   public var phases: [BurstPhase] = []
-  /// Without phases: the number of bursts.
+  /// The number of bursts, if there are no phases.
   public var count: Int?
-  /// Without phases: the duration.
+  /// The duration, if there are no phases.
   public var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []

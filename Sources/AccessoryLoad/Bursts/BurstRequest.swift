@@ -199,7 +199,7 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// A text with its own reader, whose error says what is wrong. A number stands for its digits.
+  /// A string with its own reader, whose error says what is wrong. A number stands for its digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value

@@ -147,7 +147,7 @@ extension Drawable {
 extension Int: Drawable {
   /// 10,000 bytes.
   package static var drawStandard: Int { 10_000 }
-  /// To 64 MiB.
+  /// The range of sizes: up to 64 MiB.
   package static var drawLimits: ClosedRange<Int> { 1...(64 << 20) }
   /// As a number.
   package var drawNumber: Double { Double(self) }
@@ -160,7 +160,7 @@ extension Int: Drawable {
 extension Duration: Drawable {
   /// A second.
   package static var drawStandard: Duration { .seconds(1) }
-  /// To an hour.
+  /// The range of times: up to an hour.
   package static var drawLimits: ClosedRange<Duration> { .zero ... .seconds(3_600) }
   /// In nanoseconds.
   package var drawNumber: Double { Double(wholeNanoseconds) }
@@ -171,7 +171,7 @@ extension Duration: Drawable {
 }
 
 extension SeededRandom {
-  /// From 0 up to, but not including, 1.
+  /// A number from 0 up to, but not including, 1.
   fileprivate var unit: Double {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }

@@ -218,7 +218,7 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// Until the year 2112, so that sums and differences in nanoseconds fit.
+  /// Times until the year 2112, so that sums and differences in nanoseconds fit.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 

@@ -66,7 +66,7 @@ extension BurstReport {
   public var reasons: [String] { verdict.reasons }
 
   static let stopPrefix = "stopped by "
-  /// How the runs ended that this is the sum of.
+  /// How the merged runs ended.
   private var endings: [Substring] { ending.split(separator: "; ") }
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }

@@ -60,7 +60,7 @@ public struct BurstReport: Equatable, Sendable {
   public var unaskedBytes = 0
   /// How often an accessory returned and its sessions were reopened.
   public var reconnections = 0
-  /// From the time at which a burst should have started until it was complete, in nanoseconds.
+  /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
   /// With a rate, from the beginning of a burst until it was complete, in nanoseconds: only the device's own time,
   /// without the delay it caused for later bursts.

@@ -14,7 +14,7 @@ public struct BurstProgress: Equatable, Sendable {
   public var lost = 0
   /// Bursts of a rate that did not begin in time.
   public var overdue = 0
-  /// Since measuring began.
+  /// The time since measuring began.
   public var elapsed = Duration.zero
   /// The progress from 0 to 1.
   public var fraction = 0.0

@@ -29,7 +29,7 @@ final class LaneDriver: SessionHandler {
   private var stream: UniqueStream
   /// Decides how bursts differ; nil if they do not.
   private var drawer: BurstDrawer?
-  /// Until when no burst begins after the last one.
+  /// The time before which the next burst does not begin.
   private(set) var thinkingUntil: Instant?
   /// Fires when a reply is complete because nothing more arrived.
   private var replyTimer: LoopTimer?

@@ -14,11 +14,11 @@ import AccessoryCore
 public struct AccessoryDescription: Equatable, Sendable {
   /// The layouts, oldest first.
   public enum Generation: Equatable, Sendable, CaseIterable {
-    /// Without a `regioncode`, with a `delegate`: iOS 12.
+    /// A layout without `regioncode` and with `delegate`: iOS 12.
     case a
-    /// With both: the layout of the glasses' dump.
+    /// A layout with both: the one in the glasses' dump.
     case b
-    /// With a `regioncode`, without a `delegate`.
+    /// A layout with `regioncode` and without `delegate`.
     case c
   }
 

@@ -30,10 +30,10 @@ public struct AccessoryImport: Equatable, Sendable {
 
   /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// What could not be understood, by line; a text without an accessory is such a problem, too.
+  /// What could not be understood, by line; a string without an accessory is such a problem, too.
   public let problems: [SourceProblem]
 
-  /// Reads a text.
+  /// Reads a string.
   public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
@@ -43,7 +43,7 @@ public struct AccessoryImport: Equatable, Sendable {
   }
 }
 
-/// Reads the lines of a text that contains debug descriptions: a machine with one event, a line.
+/// Reads the lines of a string that contains debug descriptions: a machine with one event, a line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
 /// `protocols` the elements of the list, until the closing brace. A second opening before the brace also ends the first

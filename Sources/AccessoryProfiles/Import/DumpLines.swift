@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The lines of a text that contains debug descriptions, without line ends.
+/// The lines of a string that contains debug descriptions, without line ends.
 enum DumpLines {
   /// A line and its number.
   struct Line {

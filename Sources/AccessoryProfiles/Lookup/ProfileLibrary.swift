@@ -43,7 +43,7 @@ public struct ProfileLibrary: Sendable {
     return try made(wholeTree(source, chain: []), name: source.name)
   }
 
-  /// A profile from a text that is not in a file, such as standard input; it may extend profiles by name.
+  /// A profile from a string that is not in a file, such as standard input; it may extend profiles by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)

@@ -62,7 +62,7 @@ public enum Behavior: Equatable, Sendable {
     public enum Pattern: Equatable, Sendable {
       /// 00, 01 … FF, 00 …, not restarted at the beginning of a chunk.
       case counting
-      /// A text, repeated.
+      /// A string, repeated.
       case text(String)
       /// Bytes from the loop's seeded random source.
       case random
@@ -90,7 +90,7 @@ public enum Behavior: Equatable, Sendable {
       Field("chunk", \.chunk, .integer(1...1_048_576), "bytes per write; together with the rate it sets the interval")
       Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes from the seed")
       Field(
-        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "a text to send repeatedly instead")
+        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "text to send repeatedly instead")
       Field(
         "total", \.total, .optional(.integer(1...1_000_000_000_000)),
         "total bytes; default: unlimited")
@@ -98,7 +98,7 @@ public enum Behavior: Equatable, Sendable {
       .init("not", .object([.init("required", .array([.text("pattern"), .text("text")]))]))
     ]) { source, object in
       if object.value("pattern") != nil, object.value("text") != nil {
-        object.error("pattern", "a source repeats a text or generates a pattern: omit 'text' or 'pattern'")
+        object.error("pattern", "a source repeats text or generates a pattern: omit 'text' or 'pattern'")
       }
       if case .text("") = source.pattern { object.error("text", "an empty text cannot be sent repeatedly") }
     }

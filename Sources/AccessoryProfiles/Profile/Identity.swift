@@ -80,7 +80,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "its current language", hasDefault: true),
     ]
 
-    /// A text of the identity: its key, and how an instance's number is inserted.
+    /// A string of the identity: its key, and how an instance's number is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
@@ -94,7 +94,7 @@ extension Profile {
         fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
       }
 
-      /// A text that may be `null`, which Apple's dump prints as `(null)`.
+      /// A string that may be `null`, which Apple's dump prints as `(null)`.
       init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
         field = Field(
           key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)
@@ -110,7 +110,7 @@ extension Format<String> {
   /// The longest text in an identification, in Unicode scalars; the wire's own limit is far higher.
   private static let longestText = 255
 
-  /// A text in the identification, which may contain `{index}`.
+  /// A string in the identification, which may contain `{index}`.
   fileprivate static func identification(mayBeBlank: Bool) -> Format {
     let shape = TextShape("identification text", pattern: "^[^\\u0000]*$", length: 0...longestText)
     return Format(.text(shape)) { value, place in

@@ -116,7 +116,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Also for protocols with native transport: without endpoints for them, their sessions use the link.
+    // This includes protocols with native transport: without endpoints for them, their sessions use the link.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

@@ -132,9 +132,9 @@ extension Profile {
   /// A control message, by number or by its name in the protocol's message table. A file keeps the form in which it was
   /// written.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
-    /// By number.
+    /// The message's number.
     case id(UInt16)
-    /// By name: `StartExternalAccessoryProtocolSession`.
+    /// The message's name: `StartExternalAccessoryProtocolSession`.
     case name(String)
 
     /// The message's number; nil for an unknown name, which files cannot contain.

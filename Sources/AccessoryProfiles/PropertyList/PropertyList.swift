@@ -189,7 +189,7 @@ struct BinaryPropertyList {
     return text
   }
 
-  /// The bytes of data or of a text.
+  /// The bytes of data or of a string.
   private mutating func elements(_ object: Int, at start: Int, size: Int) throws(Damage) -> Range<Int> {
     let room = try extent(object, at: start, size: size)
     content += room.count

@@ -19,7 +19,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply.
   public var reply: Reply
 
-  /// By default a touch after ten seconds, and half a minute for a cancelled request.
+  /// The defaults: a touch after ten seconds, and half a minute for a cancelled request.
   public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
     (self.touch, self.busy, self.reply) = (touch, busy, reply)
   }
@@ -45,7 +45,7 @@ public struct SmallBuffer: Equatable, Sendable {
   /// The number of bytes that leave the buffer per second.
   public var rate: Int
 
-  /// By default 512 bytes.
+  /// The default: 512 bytes.
   public init(bytes: Int = 512, rate: Int = 2_000) {
     (self.bytes, self.rate) = (bytes, rate)
   }
@@ -79,7 +79,7 @@ public struct ReplyChunking: Equatable, Sendable {
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// By default byte by byte.
+  /// The default: byte by byte.
   public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
     (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
   }
@@ -117,7 +117,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   /// The length of a pause that ends a command.
   public var pause: Duration
 
-  /// By default every command is a settings command.
+  /// The default: every command is a settings command.
   public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
     (self.prefix, self.end, self.pause) = (prefix, end, pause)
   }
@@ -149,7 +149,7 @@ public struct FailingTransactions: Equatable, Sendable {
   /// The length of a pause after which a request begins a new transaction.
   public var pause: Duration
 
-  /// By default one transaction, then silence.
+  /// The defaults: one transaction, then silence.
   public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
     (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
   }

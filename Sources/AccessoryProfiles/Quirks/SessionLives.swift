@@ -62,12 +62,12 @@ public struct EndedSessions: Equatable, Sendable {
 public struct WedgedByOpens: Equatable, Sendable {
   /// How many opens are too many.
   public var opens: Int
-  /// Within which time.
+  /// The time within which they count.
   public var within: Duration
   /// How long the accessory must be without power to work again.
   public var rest: Duration
 
-  /// By default the eighth open within thirty seconds.
+  /// The defaults: the eighth open within thirty seconds.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -100,7 +100,7 @@ public struct GoesSilent: Equatable, Sendable {
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// By default thirty seconds, then three minutes, then ten seconds each.
+  /// The defaults: thirty seconds, then three minutes, then ten seconds each.
   public init(
     after: Duration = .seconds(30), restart: Duration = .seconds(180), later: Duration = .seconds(10),
     jitter: Duration = .zero, rest: Duration = .seconds(30), seed: UInt64 = 0
@@ -134,7 +134,7 @@ public struct PhantomSession: Equatable, Sendable {
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// By default a phantom that disappears after thirty seconds without power.
+  /// The defaults: a phantom that disappears after thirty seconds without power.
   public init(
     within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
   ) {

@@ -47,7 +47,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
     Field(
       "parameters", \.parameters, MessageValue.parameters,
-      "its parameters, by name or number: a text, a number, true for a parameter without a value, hex for bytes and "
+      "its parameters, by name or number: text, a number, true for a parameter without a value, hex for bytes and "
         + "unnamed parameters, an object for a group; '=name' copies one from the message being answered, '=time' is "
         + "the time")
     Field(
@@ -126,7 +126,7 @@ extension Duration {
 /// The value of a control message's parameter, as files and commands write it. Its form on the wire depends on the
 /// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A text. For a text parameter it is the value, for others a number or bytes in hex; `=name` copies a parameter of
+  /// A string. For a text parameter it is the value, for others a number or bytes in hex; `=name` copies a parameter of
   /// the message being answered, and `=time` is the time.
   case text(String)
   /// A number.
@@ -151,7 +151,7 @@ public indirect enum MessageValue: Equatable, Sendable {
 
   /// The integers that a JSON number represents exactly.
   private static let range = -(Int64(1) << 53)...(Int64(1) << 53)
-  private static let expectation = "a text, a whole number, true or false, a list or an object"
+  private static let expectation = "text, a whole number, true or false, a list or an object"
 
   /// `depth` limits the nesting of lists and groups; no known message needs more than two levels.
   private static func format(depth: Int) -> Format<MessageValue> {

@@ -214,7 +214,7 @@ extension Script {
     ) {
       Field("after", \.after, .duration(.zero ... .seconds(3600)), "the pause after the previous answer")
       Field(
-        "send", \.send, .optional(.template), "what to send: a text with inserted values, or { hex: … }")
+        "send", \.send, .optional(.template), "what to send: text with inserted values, or { hex: … }")
       Field(
         "to", \.protocolName, .optional(.text),
         "the protocol whose open sessions receive it; default: the session that asked")
@@ -251,7 +251,7 @@ extension Format<[Script.Answer]> {
         case .object where value["hex"] == nil: return whole.read(value, at: place)
         case .object, .text: return sent.read(value, at: place.key("send")).map { Script.Answer($0) }
         case .null, .boolean, .number, .array:
-          return place.expected("an answer: a text, { hex: … } or an object", value)
+          return place.expected("an answer: text, { hex: … } or an object", value)
         }
       } write: { answer in
         if let template = answer.send, answer == Script.Answer(template) { return sent.write(template) }
@@ -275,7 +275,7 @@ extension Format<Script.Answer.Absence> {
 }
 
 extension Format<ScriptTemplate> {
-  /// A text with inserted values, or bytes in hex.
+  /// A string with inserted values, or bytes in hex.
   static let template = Format(Format<[UInt8]>.bytes.shape) { value, place in
     guard case .text(let text) = value.content else {
       return Format<[UInt8]>.bytes.read(value, at: place).map(ScriptTemplate.init(bytes:))

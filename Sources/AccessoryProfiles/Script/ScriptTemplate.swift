@@ -8,7 +8,7 @@ import AccessoryFormats
 public struct ScriptTemplate: Equatable, Sendable {
   /// The template as written.
   public enum Source: Equatable, Sendable {
-    /// A text with inserted values.
+    /// A string with inserted values.
     case text(String)
     /// Bytes, with none.
     case bytes([UInt8])
@@ -56,7 +56,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   public let source: Source
   package let parts: [Part]
 
-  /// Reads a text. The error quotes the wrong part.
+  /// Reads a string. The error quotes the wrong part.
   public init(_ text: String) throws(ScriptTemplateError) {
     source = .text(text)
     parts = try Self.parts(of: text)
@@ -101,7 +101,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   }
 }
 
-/// Why a text is not a valid template.
+/// Why a string is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, including the wrong part.
   public let description: String

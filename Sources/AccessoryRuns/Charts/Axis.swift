@@ -22,7 +22,7 @@ package struct Axis {
   package let isLogarithmic: Bool
   package let marks: [(value: Double, text: String)]
 
-  /// From 0, or from `low`, to at least `high`, with about this many marks.
+  /// An axis from 0, or from `low`, to at least `high`, with about this many marks.
   package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
     let high = high > low ? high : low + 1
     let step = Self.step((high - low) / Double(count), unit)

@@ -47,7 +47,7 @@ package struct Plot {
     }
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
-      // A text at either end stays inside the picture.
+      // A label at either end stays inside the picture.
       let anchor = place > to - 24 && index > 0 ? "end" : index == 0 ? "start" : "middle"
       parts.append(
         "<line class=\"tick\" x1=\"\(Self.number(place))\" x2=\"\(Self.number(place))\" "

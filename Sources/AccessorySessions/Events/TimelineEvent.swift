@@ -133,7 +133,7 @@ public struct TimelineEvent: Equatable, Sendable {
   public var side: Side
   /// What.
   public var kind: Kind
-  /// To which accessory.
+  /// The accessory to which it was sent.
   public var subject: Subject?
   /// The number that the accessory at the other end has in its world, also before it has identified itself; nil where no
   /// world made both ends. Timelines and files do not have it.

@@ -191,7 +191,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case .finishInput where session != nil && !inputIsOver: break
     case .close, .finishInput: return conclude(.readerLeft)
     }
-    // From now on, what arrives is dropped, so that the session can continue.
+    // Bytes that arrive later are dropped, so that the session can continue.
     if let session { sessionIsReadable(session) }
     empty()
   }

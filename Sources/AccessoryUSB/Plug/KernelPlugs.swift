@@ -55,7 +55,7 @@ package final class KernelPlugs {
     self.loop = loop
     self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
-    // Also keeps the loop turning while waiting for the first device.
+    // This also keeps the loop turning while waiting for the first device.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 

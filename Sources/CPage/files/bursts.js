@@ -35,7 +35,7 @@ export class Bursts {
     this.comparison = h("div", { class: "comparison" });
     this.element = h("section", { class: "bursts", "aria-label": "Load tests" }, h("h2", { class: "hidden" }, "Load tests"),
       h("div", { class: "form card" }, h("div", { class: "fields" },
-        h("div", { class: "field" }, h("label", { htmlFor: "burst-accessory" }, "accessory"), accessory, h("small", {}, "the first that connects when left out")),
+        h("div", { class: "field" }, h("label", { htmlFor: "burst-accessory" }, "accessory"), accessory, h("small", {}, "if empty, the first that connects")),
         this.fields.map((one) => one.element)),
       h("div", { class: "buttons" }, desk.bar.button("Start", () => this.fields.every((one) => one.isValid) ? make() : null, {
         name: "start-burst", class: "main", done: ([made]) => this.watch(made.job),

@@ -64,7 +64,7 @@ package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let line: Int
   let function: String
 
-  /// From `#fileID`, `#line` and `#function`.
+  /// The source location from `#fileID`, `#line` and `#function`.
   package init(file: String, line: Int, function: String) {
     (self.file, self.line, self.function) = (file, line, function)
   }

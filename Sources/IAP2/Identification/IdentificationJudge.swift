@@ -238,9 +238,9 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case unreadableParameter
   /// A parameter that may occur once occurs twice.
   case repeatedParameter
-  /// A text is blank.
+  /// A string is blank.
   case blankText
-  /// A text lacks its terminating zero byte; it is read nevertheless.
+  /// A string lacks its terminating zero byte; it is read nevertheless.
   case textWithoutEnd
   /// Several languages are in one parameter, each with its zero byte; they are read nevertheless.
   case packedLanguages

@@ -95,7 +95,7 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// A text, even without its terminating zero byte. `group` is the parameter to name for a text inside a group.
+  /// A string, even without its terminating zero byte. `group` is the parameter to name for a string inside a group.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)

@@ -92,9 +92,9 @@ public struct LinkSettings: Hashable, Sendable {
 
   /// When the timer for delaying an acknowledgement starts.
   public enum AcknowledgementTimer: Hashable, Sendable {
-    /// With the first unacknowledged packet.
+    /// It starts with the first unacknowledged packet.
     case fromFirst
-    /// Again with each packet (one source).
+    /// It starts again with each packet (one source).
     case fromEach
   }
   /// How long acknowledgements are delayed.

@@ -11,7 +11,7 @@ public struct PeerCore: ~Copyable {
   /// Messages of the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// Since when the session that withholds acknowledgements has been full.
+  /// The time at which the session that withholds acknowledgements became full.
   private var holdingSince: Instant?
   /// Since when there has been room of which waiting writers were not notified; an immediate timeout notifies them.
   private var roomSince: Instant?

@@ -61,7 +61,7 @@ public struct MessageRules: Sendable {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// From now on rules may send, to an end that declares to receive these messages; nil means all.
+  /// Allows rules to send from now on, to an end that declares to receive these messages; nil means all.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
@@ -230,7 +230,7 @@ public struct MessageRule: Hashable, Sendable {
   public var until: MessageID?
   /// What is sent.
   public var message: MessageID
-  /// With which parameters.
+  /// The parameters to send.
   public var parameters: [Element] = []
   /// Whether only those parameters are sent that the message requests with empty parameters of the same number, as
   /// subscriptions do.

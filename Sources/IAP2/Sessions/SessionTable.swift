@@ -43,9 +43,9 @@ struct SessionTable {
     var inbox: [UInt8] = []
     /// Arrived but not consumed yet, passed on or not.
     var unread = 0
-    /// Since when the session has had as many unread bytes as it may.
+    /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
-    /// Until when nothing may be written, because the accessory may need the time.
+    /// The time before which nothing may be written, because the accessory may need the delay.
     var holdsWritesUntil: Instant?
     /// Whether a write was cut short and its writer is waiting for room.
     var wantsRoom = false
@@ -157,7 +157,7 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// Since when the session has been full that has been full the longest.
+  /// The time at which the session that has been full the longest became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()

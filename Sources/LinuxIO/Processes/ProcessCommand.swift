@@ -212,9 +212,9 @@ private struct CStrings: ~Copyable {
 
 /// How a program ended.
 public enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
-  /// By itself, with this status.
+  /// The process exited with this status.
   case exited(Int32)
-  /// By a signal.
+  /// A signal ended the process.
   case killed(signal: Int32)
 
   /// "the program ended with status 3".

@@ -44,7 +44,7 @@ struct CommandSpec: Sendable {
 
 /// An option as help and completion see it.
 struct OptionSpec: Sendable {
-  /// With its dashes: "--timeout".
+  /// The name with its dashes: "--timeout".
   let name: String
   /// A short form: "-h".
   var short: String?

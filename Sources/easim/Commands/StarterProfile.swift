@@ -45,7 +45,7 @@ enum StarterProfile {
       """
     case .source:
       """
-        // Sends by itself: 100 bytes ten times a second. Instead of a text: pattern: "counting" or "random".
+        // Sends by itself: 100 bytes ten times a second. Instead of text: pattern: "counting" or "random".
         behavior: { type: "source", rate: 1000, chunk: 100, text: "tick\\r\\n" },
       """
     case .exec:

@@ -142,7 +142,7 @@ extension EADemoCommand {
     }
   }
 
-  /// Sends a text with escapes.
+  /// Sends a string with escapes.
   static func escaped(_ text: String) throws(EADemoCommandError) -> EADemoCommand {
     do { return .send(try EscapedText.bytes(text)) } catch let error as UsageError {
       throw EADemoCommandError(error.message)

@@ -127,7 +127,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Items separated by three blanks, on as many lines as they need.
+  /// Items separated by three spaces, on as many lines as they need.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -140,7 +140,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// A text in lines of this many columns, with all but the first indented.
+  /// Text in lines of this many columns, with all but the first indented.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]
@@ -153,7 +153,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// As much of a text as fits into this many columns.
+  /// As much of a string as fits into this many columns.
   static func fit(_ text: String, _ width: Int) -> String {
     var used = 0
     var out = ""

@@ -18,10 +18,10 @@ struct EADemoScreen: Equatable {
     case session
   }
 
-  /// A text that is being typed.
+  /// Text that is being typed.
   struct Prompt: Equatable {
     enum Kind: Equatable {
-      /// A text with escapes.
+      /// A string with escapes.
       case string
       case hex
       /// How many times, and how fast, the last bytes are sent again: `10 every 100ms`.

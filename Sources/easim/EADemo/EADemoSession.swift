@@ -3,7 +3,7 @@ import AccessoryHost
 
 /// An open session of EADemo: its counters, the received bytes, and the expected ones.
 struct EADemoSession: Equatable {
-  /// From 1, in the order of opening.
+  /// The session's number: 1 for the first that was opened.
   let number: Int
   let connectionID: Int
   let protocolName: String

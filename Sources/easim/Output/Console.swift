@@ -104,7 +104,7 @@ final class Console {
 
   // MARK: Lines
 
-  /// A line of the result; a text that already ends in a line end is passed with an empty `ending`.
+  /// A line of the result; a string that already ends in a line end is passed with an empty `ending`.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
@@ -191,7 +191,7 @@ final class Console {
 
   // MARK: Files
 
-  /// From now on results also go to stderr, because stdout carries a file.
+  /// Prints later results to stderr as well, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
   /// A file whose lines are never dropped. It stays open until the process exits; `name` is used in error messages.
@@ -238,7 +238,7 @@ final class Console {
 
   // MARK: With a loop, up to the end
 
-  /// From now on no output blocks the caller.
+  /// Ensures that no later output blocks the caller.
   func goLive(on loop: EpollLoop) {
     self.loop = loop
     shared.loop.withLock { $0 = loop }

@@ -51,7 +51,7 @@ struct SendOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    Option("--text", \.script, as: "S", "send a text", isRepeatable: true) { $0.send(.text($1)) }.heading(
+    Option("--text", \.script, as: "S", "send text", isRepeatable: true) { $0.send(.text($1)) }.heading(
       "common options"),
     Option("--hex", \.script, as: "H", "send bytes, such as \"01 02 ff\"", isRepeatable: true) { script, word in
       guard let bytes = try? Hex.parse(word) else {

@@ -15,7 +15,7 @@ struct SendScript {
   /// The expectation, as it was given.
   typealias Expectation = ReplyWord
 
-  /// How much is read, as it was given.
+  /// The extent of the reply, as written in the option.
   typealias Reading = ReadingWord
 
   private struct Step {
@@ -103,7 +103,7 @@ struct SendScript {
       }
     switch step.expectation {
     case nil: return ReplyRule(.anything, reading: extent ?? .quiet(first: firstByte))
-    // Without --read, `none` means that nothing is waited for.
+    // Without --read, `none` means that easim does not wait for a reply.
     case Expectation.none?: return ReplyRule(.anything, reading: extent ?? .nothing)
     case .echo: return ReplyRule(.bytes(request), reading: extent)
     case .text(let text): return ReplyRule(.bytes(try bytes(of: text, escapes)), reading: extent)

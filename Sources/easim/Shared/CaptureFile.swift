@@ -48,7 +48,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// Without the time, which the packet itself has, and without surrounding blanks.
+  /// The line without its time, which the packet itself has, and without surrounding blanks.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

@@ -24,7 +24,7 @@ final class HostCommandContext {
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
-  /// From the options: the protocol, the declarations of the app, and the faults of cables.
+  /// The values from the options: the protocol, the declarations of the app, and the faults of cables.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,

@@ -74,7 +74,7 @@ struct Mutations {
     }
   }
 
-  /// Without its second letter.
+  /// The word without its second letter.
   private func misspelt(_ word: String) -> String {
     guard word.count > 2 else { return word + "x" }
     return String(word.prefix(1) + word.dropFirst(2))

@@ -86,8 +86,8 @@ final class SoakRound: @unchecked Sendable {
     return Int(mallinfo2().uordblks)
   }
 
-  /// Without the timers that the dispatch library creates when it first needs one; a run loop or a world that was not
-  /// released shows up in the others.
+  /// The descriptors without the timers that the dispatch library creates when it first needs one; a run loop or a
+  /// world that was not released shows up in the others.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }

@@ -55,7 +55,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // Without waiting, it might take the session from itself.
+    // If it did not wait, it might take the session from itself.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {
@@ -118,7 +118,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     }
   }
 
-  /// Until another thread has done something for it, but not for long.
+  /// Waits a short time for another thread to do something for this client.
   func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
 
   /// Nothing is written from here on.
@@ -154,7 +154,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     lock.withLock {
       guard let output = session?.outputStream, written < quota else { return }
       guard output.hasSpaceAvailable else {
-        // Without a delegate, the end is noticed in this way.
+        // A stream without a delegate notices the end in this way.
         if output.streamStatus != .open { isBroken = true }
         return
       }

@@ -7,7 +7,7 @@ final class EventRecorder: @unchecked Sendable {
     let accessory: EAAccessory
     let isSelected: Bool
     let isOnMainQueue: Bool
-    /// The list as the handler finds it.
+    /// The list of accessories at the time when the handler is called.
     let listed: [Int]
     let object: AnyObject?
   }

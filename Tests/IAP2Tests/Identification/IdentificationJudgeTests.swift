@@ -235,7 +235,7 @@ import Testing
     #expect(reading.identification.supportedLanguages == ["en", "de"])
   }
 
-  /// Number 4 has a meaning only in groups 16 and 24; one accessory has a text there in group 17.
+  /// Number 4 has a meaning only in groups 16 and 24; one accessory has a string there in group 17.
   @Test func aNumberWithoutMeaningInItsGroupIsIgnored() {
     var body = Self.good
     Self.add(

@@ -89,7 +89,7 @@ import Testing
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
-    // Without a turn of the loop in between, so the watcher is too late for every card.
+    // The loop does not turn in between, so the watcher is too late for every card.
     for _ in 0..<3 {
       try accessory.plugIn()
       accessory.unplug()

@@ -7,7 +7,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// From an address to the medium that opens it.
+/// Tests which medium opens an address.
 @Suite(.waits) struct MediumTableTests {
   private static let usb = ["usb:", "usbip:127.0.0.1:3240", "gadget:"]
 

@@ -75,7 +75,7 @@ public final class DescriptorEnd: RemoteEnd {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDIN_FILENO)
-    // So that it does not hold descriptors of tests that run at the same time.
+    // This keeps it from holding descriptors of tests that run at the same time.
     clinux_close_from(&actions, STDIN_FILENO + 1)
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
     defer { for word in words { free(word) } }

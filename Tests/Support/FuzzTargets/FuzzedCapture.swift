@@ -10,8 +10,8 @@ public enum FuzzedCapture {
     let file = Array(bytes.dropFirst())
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
-    // The first wrong line decides that a text is not a capture, and in parts that may be another line. Without a given
-    // format, it is detected from what the pipe contains so far.
+    // The first wrong line decides that a string is not a capture, and in parts that may be another line. Without a
+    // given format, it is detected from what the pipe contains so far.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }

@@ -179,7 +179,7 @@ final class Couple {
 
   private func timeOfDeath(_ now: Double) -> Double? {
     if kind == .accessory { return now + chances.seconds(4...15) }
-    // Also while it connects, authenticates and opens sessions.
+    // This also happens while it connects, authenticates and opens sessions.
     return isLoadTest ? now + (chances.percent(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
   }
 

@@ -36,7 +36,7 @@ struct Tally {
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// A text without its numbers, so that similar ends are counted together.
+  /// A string without its numbers, so that similar ends are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {

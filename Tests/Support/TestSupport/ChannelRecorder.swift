@@ -48,7 +48,7 @@ extension Channel {
   @discardableResult
   public func send(_ bytes: [UInt8]) -> Int { bytes.withUnsafeBytes { send($0.bytes) } }
 
-  /// Sends the bytes of a text.
+  /// Sends the bytes of a string.
   @discardableResult
   public func send(_ text: String) -> Int { send(Array(text.utf8)) }
 

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Variants of a text with extreme numbers, to test arithmetic on numbers from files.
+/// Variants of a string with extreme numbers, to test arithmetic on numbers from files.
 public enum ExtremeNumbers {
   /// Around the limits of all numeric types, and things that look like numbers but are not.
   public static let spellings = [
@@ -9,7 +9,7 @@ public enum ExtremeNumbers {
     "1e-320", "1e999", "0x7fffffffffffffff", "NaN", "Infinity",
   ]
 
-  /// A text with one or more numbers replaced, and a description of the change.
+  /// A string with one or more numbers replaced, and a description of the change.
   public struct Variant: Sendable, CustomStringConvertible {
     /// The whole text.
     public let text: String

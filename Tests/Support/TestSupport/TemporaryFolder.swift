@@ -77,7 +77,7 @@ public final class TemporaryFolder {
     return file(name)
   }
 
-  /// Writes a text, replacing any existing file, and returns its path.
+  /// Writes a string, replacing any existing file, and returns its path.
   @discardableResult
   public func write(_ text: some StringProtocol, to name: String) -> String { write(Array(text.utf8), to: name) }
 

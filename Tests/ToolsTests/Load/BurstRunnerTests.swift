@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func aClosedLoopGoesAsFastAsASlowLine() throws {
-    // To a sink, because an echo's bytes would delay the acknowledgements.
+    // The bytes go to a sink, because an echo's bytes would delay the acknowledgements.
     let rig = try LoadRig(
       Self.plan {
         $0.inFlight = 2

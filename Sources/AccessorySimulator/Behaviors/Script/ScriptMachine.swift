@@ -33,7 +33,7 @@ struct ScriptMachine {
   /// Lines for the timeline.
   var notes = ScriptNotes()
 
-  /// A session that is opened now.
+  /// Creates the machine of a session that is being opened.
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)

@@ -111,7 +111,7 @@ struct GadgetLayout: Equatable {
     self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
-      // Without this file, a port of 5 Gbit/s would offer a speed for which there are no descriptors.
+      // If this file were missing, a port of 5 Gbit/s would offer a speed for which there are no descriptors.
       .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
       .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),
@@ -124,7 +124,7 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// As much of a text as fits, cut between characters. A line break would end the string.
+  /// As much of a string as fits, cut between characters. A line break would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString
