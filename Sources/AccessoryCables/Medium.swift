@@ -62,7 +62,7 @@ extension Medium {
     throw TransportError.simulatorsOnly(address)
   }
 
-  /// Only a connection shows what is there.
+  /// Only a connection shows whether an accessory is there.
   public func look(at address: Address) throws -> Sighting? { nil }
 
   /// Only a connection shows the serial numbers.
@@ -147,7 +147,7 @@ public enum PortCapacity: Sendable {
   case none
   /// One; each further accessory needs its own address.
   case one
-  /// Any number: a local directory, a bus.
+  /// There may be any number of accessories, as in a local directory or on a bus.
   case many
 }
 

@@ -304,7 +304,7 @@ public struct DeviceSettings {
     self.authenticator = authenticator
   }
 
-  /// The wire settings, in the order that the publication needs: before identification there is no name to show.
+  /// The wire settings, in the order in which the publication uses them: before identification no name is known.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The rules of the profile send these; see `DeviceAttachment+Messages`.

@@ -69,7 +69,7 @@ extension Report {
   public var outcome: Verdict { verdict }
   /// Nothing besides.
   public var sections: [PageSection] { [] }
-  /// Not part of the report.
+  /// No date by default.
   public var date: String { "" }
   /// The same plan.
   public func differences(from other: Self) -> [String] { [] }

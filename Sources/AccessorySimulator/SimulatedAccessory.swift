@@ -159,7 +159,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // After the accessory's sessions have ended.
+      // This runs after the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()

@@ -44,7 +44,7 @@ public final class SoakCrew: Sendable {
 
 /// Shrinks failing worlds in parallel: those with the lowest seeds, up to a number.
 public final class SoakShrinking: Sendable {
-  /// More would explain nothing further.
+  /// More entries would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe

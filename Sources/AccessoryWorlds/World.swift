@@ -41,7 +41,7 @@ public final class World {
       /// Bytes per second in each direction; nil means no limit.
       public var bytesPerSecond: Int?
 
-      /// No delay and no limit.
+      /// A cable without delay or limit.
       public init() {}
     }
 

@@ -34,7 +34,7 @@ import Testing
 
   @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {
     makePipe("fifo")
-    // Both ends, so that it opens immediately.
+    // The pipe is opened at both ends, so that opening does not wait.
     let writer = open(folder.file("fifo"), O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")
@@ -46,7 +46,7 @@ import Testing
       pthread_sigmask(SIG_BLOCK, &broken, nil)
       let sink = open(path, O_WRONLY | O_CLOEXEC)
       var byte: UInt8 = 0x20
-      // Until the last reader has closed it.
+      // Writes until the last reader has closed the pipe.
       while write(sink, &byte, 1) == 1 {}
       close(sink)
     }

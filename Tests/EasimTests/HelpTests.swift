@@ -116,7 +116,7 @@ import Testing
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
     // Nothing listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
-    // Nor is anything plugged in.
+    // No accessory is plugged in either.
     "easim list usb:": 3,
     // The tests have no D-Bus, so nothing is paired, whatever this machine has.
     "easim pair": 3,

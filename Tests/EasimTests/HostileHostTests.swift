@@ -45,7 +45,7 @@ import Testing
     try accessory.line("device connected")
     for _ in 0..<200 {
       let other = try connect()
-      // It has been refused by the time this ends.
+      // Waits until the host has been refused.
       var byte: UInt8 = 0
       while recv(other, &byte, 1, 0) < 0, errno == EINTR {}
       close(other)

@@ -95,7 +95,7 @@ import Testing
       return try accessories.wait().ending == .exit(0) && isAsExpected
     }
 
-    /// Both play their end and exit.
+    /// Both processes play their end and exit.
     func expect(_ place: SourceLocation = #_sourceLocation) throws {
       let device = try device.wait()
       #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)

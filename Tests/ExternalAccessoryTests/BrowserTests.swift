@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  /// Otherwise a caller would wait forever.
+  /// Without this, a caller would wait forever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

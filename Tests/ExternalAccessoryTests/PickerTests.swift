@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Otherwise a caller would wait forever.
+  /// Without this, a caller would wait forever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// The manager shows the same world: up to the first session, an app that uses Apple's API sees the same bytes pass.
+  /// An app that uses Apple's API sees the same world: the same bytes pass until the first session opens.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()
@@ -126,7 +126,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // However busy the machine is.
+      // This holds however busy the machine is.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// As in the kernel's Documentation/usb/usbmon.rst.
+// The format is described in the kernel's Documentation/usb/usbmon.rst.
 struct usbmon_packet {
   uint64_t id;
   uint8_t type, transfer, endpoint, device;

@@ -24,7 +24,7 @@ import Testing
     let recorder = channel.startRecording()
     var turns: [Int] = []
     recorder.onReceived = { [loop] in turns.append(loop.turns) }
-    // More than the loop's buffer holds at once.
+    // This is more than the loop's buffer holds.
     let flood = detachedFlood(400_000)
     #expect(loop.run(until: { recorder.bytes.count == 400_000 }, limit: hangLimit))
     flood.wait()

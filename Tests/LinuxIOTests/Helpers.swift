@@ -16,7 +16,7 @@ final class Handler: DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) { body(readiness) }
 }
 
-/// Something that another thread waits for.
+/// A condition for which another thread waits.
 final class Flag: Sendable {
   private let raised = Atomic<Bool>(false)
   private let semaphore = DispatchSemaphore(value: 0)

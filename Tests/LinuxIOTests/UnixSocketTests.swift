@@ -212,7 +212,7 @@ import Testing
       let limit = try DescriptorLimit(100)
       precondition(meeting.loop.run(until: { !meeting.hindrances.isEmpty }, limit: hangLimit), "nobody complained")
       precondition(meeting.hindrances.first?.code == EMFILE, "the complaint is another")
-      // It tries again meanwhile, and reports nothing new.
+      // Meanwhile the dialer tries again and reports nothing new.
       _ = meeting.loop.run(until: { meeting.accepted.count == 10 }, limit: .milliseconds(150))
       precondition(meeting.accepted.count < 10, "descriptors came from nowhere")
       precondition(meeting.hindrances.count <= meeting.accepted.count + 1, "it complains again and again")

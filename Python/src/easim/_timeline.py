@@ -25,12 +25,13 @@ def line(notice: dict[str, Any]) -> str:
     '   0.500  accessory  - unplugged'
     >>> line({"method": "change", "params": {"world": "w1", "number": 9, "t": 0.5, "request": "fault.add",
     ...       "params": {"accessory": "a1", "fault": "loss"}, "result": {"faults": ["f1"]}}})
-    "   0.500  request    fault.add accessory=a1 fault=loss faults=['f1']"
+    '   0.500  request    fault.add accessory=a1 fault=loss faults=f1'
     """
     params = notice["params"]
     if notice["method"] == "change":
         told = {**params.get("params", {}), **params.get("result", {})}
-        shown = " ".join([params["request"], *(f"{key}={value}" for key, value in told.items() if key != "world")])
+        settings = (f"{key}={_setting(value)}" for key, value in told.items() if key != "world" and value != [])
+        shown = " ".join([params["request"], *settings])
         return f"{float(params['t']):8.3f}  {'request':9}  {shown}"
     inner = params["event"] if notice["method"] == "event" else params
     who = inner.get("side") or inner.get("app") or inner.get("accessory") or inner.get("session") or ""
@@ -78,9 +79,13 @@ def _words(event: dict[str, Any]) -> tuple[str, str]:
         try:
             return mark, words.format(offer=offer, **event)
         except KeyError:
-            pass  # The news of an end of a session has other keys.
+            pass  # The notice that a session has ended has other keys.
     hidden = {"v", "t", "event", "side", "accessory", "world", "number", "app"}
     return " ", " ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in hidden)])
+
+
+def _setting(value: Any) -> str:
+    return ",".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
 def _parameters(message: dict[str, Any]) -> list[str]:

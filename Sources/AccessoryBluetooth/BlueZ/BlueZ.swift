@@ -39,7 +39,7 @@ package final class BlueZ {
 
   /// The state of the connection to the service.
   package enum State: Equatable, Sendable {
-    /// Not started, or still waiting for the first answer.
+    /// It was not started, or is still waiting for the first answer.
     case starting
     case available
     case unavailable(BluetoothError)

@@ -110,7 +110,7 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// An accessory as its card in a local directory describes it.
+  /// An accessory, as described by its card in a local directory.
   init(_ accessory: LocalAccessory) {
     let card = accessory.card
     self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)

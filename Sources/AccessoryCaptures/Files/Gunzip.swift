@@ -20,7 +20,7 @@ final class Gunzip {
 
   private enum State {
     case member
-    /// After a member: bytes that may begin another one.
+    /// The bytes after a member, which may begin another one.
     case between([UInt8])
     /// Whatever follows the last member is padding.
     case over

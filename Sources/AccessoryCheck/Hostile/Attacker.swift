@@ -66,7 +66,7 @@ extension Checker {
         }
       }
     }
-    // Once more, to record its bytes.
+    // Plays it once more, to record its bytes.
     _ = try survives(best)
     return best
   }

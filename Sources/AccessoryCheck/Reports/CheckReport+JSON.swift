@@ -62,7 +62,7 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    // As earlier versions wrote it.
+    // The form that earlier versions wrote.
     case "stopped": self = .stopped(by: "a signal")
     case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))

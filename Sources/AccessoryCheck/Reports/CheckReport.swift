@@ -5,7 +5,7 @@ import AccessoryRuns
 public struct CheckReport: Sendable, Equatable {
   /// How the accessory identifies itself.
   public struct Accessory: Equatable, Sendable {
-    /// As in the identification.
+    /// Texts from the identification.
     public var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
     /// The External Accessory protocols.
     public var protocols: [String] = []

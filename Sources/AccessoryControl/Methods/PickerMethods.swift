@@ -65,7 +65,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // After the app has been notified.
+              // The picker answers after the app has been notified.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })

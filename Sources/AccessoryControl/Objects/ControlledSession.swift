@@ -63,7 +63,7 @@ final class ControlledSession: SessionHandler {
         write.isOver = true
         self?.writes.removeAll { $0 === write }
         done(bytes.count - write.bytes.count)
-        // Another write may have been waiting after it.
+        // Another write may have been waiting for this one.
         self?.pump()
       })
   }

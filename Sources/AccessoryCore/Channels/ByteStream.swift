@@ -42,6 +42,6 @@ package protocol ByteStreamHandler: AnyObject {
   /// Nothing can be sent any more. The reason is nil if the reader has left, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
-  /// Everything accepted was written, after ``ByteStream/endOutput()``.
+  /// After ``ByteStream/endOutput()``, everything that was accepted has been written.
   func streamOutputEnded(_ stream: any ByteStream)
 }

@@ -173,7 +173,7 @@ struct StreamSegments {
     case session(Int, Int)
     /// Belongs to a session of another run.
     case run(UInt64)
-    /// Belongs to nothing that is known.
+    /// The bytes belong to nothing that is known.
     case unknown
   }
 

@@ -157,7 +157,7 @@ extension Fault {
         var due: Instant
       }
 
-      /// No more than this many are held at once.
+      /// The maximum number of bytes held at the same time.
       static let capacity = 64 * 1024
 
       let fault: Reorder

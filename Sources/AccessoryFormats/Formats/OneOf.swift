@@ -26,7 +26,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   private let isWrittenAsText: Bool
   private let shorthand: Shorthand?
 
-  /// Texts in another form than `kind,key=value`.
+  /// Strings in a form other than `kind,key=value`.
   public struct Shorthand: Sendable {
     /// The regular expression that such texts match, for the schema.
     let pattern: String

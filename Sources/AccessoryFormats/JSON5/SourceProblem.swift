@@ -100,7 +100,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is read. Its reader quotes it, so messages do not.
+  /// Whether a single word is read. Messages do not quote it, because its reader does.
   let isOfOneWord: Bool
 
   /// A collector without problems.

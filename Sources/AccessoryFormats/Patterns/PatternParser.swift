@@ -77,7 +77,7 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Digits; nil if there are none. At most four, so that every number is small.
+  /// Digits; nil if there are none. A number has at most four digits, so it stays small.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {

@@ -54,7 +54,7 @@ extension Unicode.Scalar {
 
 /// Shortens quoted text in messages, so that no file or argument can fill the screen.
 public enum Excerpt {
-  /// No more than this many characters are shown.
+  /// The maximum number of characters that are shown.
   public static let longest = 40
 
   /// The text on one line, cut after 40 characters.

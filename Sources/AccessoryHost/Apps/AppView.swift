@@ -47,7 +47,7 @@ public final class AppView {
   /// Registers for notifications; each call needs a matching ``unregister()``.
   public func register() { machine.register() }
 
-  /// Undoes one registration. One too many is recorded as a misuse.
+  /// Undoes one registration. One call too many is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
 
   // MARK: App states

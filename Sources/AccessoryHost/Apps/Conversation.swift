@@ -25,7 +25,7 @@ public final class Conversation: SessionHandler {
     case done
     /// The reply to this request was not as expected; nothing more is sent.
     case different(Int, [UInt8])
-    /// More bytes came after the last reply was complete.
+    /// More bytes arrived after the last reply was complete.
     case excess([UInt8])
     /// The session ended during this request.
     case ended(Int, SessionEnd, [UInt8])

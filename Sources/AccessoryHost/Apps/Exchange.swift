@@ -18,13 +18,13 @@ public final class Exchange: SessionHandler {
 
   /// The result.
   public enum Outcome: Equatable, Sendable {
-    /// Everything was sent, and the expected reply came.
+    /// Everything was sent, and the expected reply arrived.
     case verified(sent: Int, received: Int)
     /// The reply is not the stream that was sent.
     case wrong([StreamFinding])
     /// The reply differs.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
-    /// More came than was expected.
+    /// More bytes arrived than were expected.
     case excess(received: Int, expected: Int)
     /// The session ended before everything had arrived.
     case ended(SessionEnd, sent: Int, received: Int)

@@ -76,7 +76,7 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when it is complete.
 ///
-/// A value: the time goes in, and the next deadline comes out.
+/// It is a value that is given the time and returns the next deadline.
 package struct ReplyCollector: Equatable {
   /// What the collector is waiting for.
   package enum State: Equatable {

@@ -18,7 +18,7 @@ public struct BurstSchedule: Equatable, Sendable {
     public let number: Int
     /// When the burst was due.
     public let due: Instant
-    /// Whether the burst counts; not during the warm-up.
+    /// Whether the burst counts; bursts of the warm-up do not.
     public let isMeasured: Bool
   }
 
@@ -59,7 +59,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// The schedule of a plan, not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
-  /// The same at a multiple of the phases' rate.
+  /// The same schedule at a multiple of the phases' rate.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
     if case .phases(let phases) = plan.pace {

@@ -11,7 +11,7 @@ import AccessoryFormats
 public enum StartTime: Equatable, Sendable {
   /// Microseconds since 1970.
   case at(Int)
-  /// This long after now.
+  /// The time this long after the present.
   case after(Duration)
 
   /// Reads a time.

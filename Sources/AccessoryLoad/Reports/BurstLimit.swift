@@ -31,7 +31,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let isUpper: Bool
   /// In nanoseconds, per second, in per cent, or as a number.
   let bound: Double
-  /// As written, without spaces.
+  /// The limit as written, without spaces.
   public let description: String
   /// The condition for passing: "p99 ≤ 50 ms".
   public let goal: String

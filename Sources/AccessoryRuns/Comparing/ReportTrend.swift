@@ -14,7 +14,7 @@ public struct ReportTrend: WritableReport {
   public struct Row: Sendable {
     /// What it is.
     public let name: String
-    /// Its value in each run.
+    /// The figure's value in each run.
     public let values: [Double]
     let moreIsBetter: Bool?
     let unit: ReportFigure.Unit

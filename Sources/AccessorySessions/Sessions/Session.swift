@@ -214,7 +214,7 @@ public final class Session {
 
 /// Receives a session's events, on its loop.
 public protocol SessionHandler: AnyObject {
-  /// Bytes arrived. Called again only after they were read.
+  /// Bytes arrived. It is called again only after those bytes were read.
   func sessionIsReadable(_ session: Session)
   /// There is room again after a partial write.
   func sessionIsWritable(_ session: Session)

@@ -35,7 +35,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     /// Bytes that the session accepted and that were not acknowledged when it ended.
     package var lost = 0
 
-    /// Some bytes; none by default.
+    /// Creates the counts, which are 0 by default.
     package init(sent: Int = 0, received: Int = 0, lost: Int = 0) {
       (self.sent, self.received, self.lost) = (sent, received, lost)
     }

@@ -198,7 +198,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // Only after the session has its handler.
+    // This is done only after the session has its handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }

@@ -4,7 +4,7 @@ import AccessorySimulator
 
 /// The record of one world: broken rules, corners reached, and the hash of everything that happened.
 final class SoakRecord {
-  /// More would explain nothing further.
+  /// More entries would not help to explain a failure.
   private static let most = 20
   /// The longest text of a violation, so that reports stay small.
   private static let longest = 1_000

@@ -26,7 +26,7 @@ struct USBDirection {
 extension USBChannel {
   /// Called after libusb's events were handled, outside libusb.
   func judgeReturned() {
-    // Moved out, so that the memory can be reused.
+    // The buffer is moved out, so that its memory can be reused.
     var back: [USBTransfer] = []
     swap(&back, &returned)
     for transfer in back {

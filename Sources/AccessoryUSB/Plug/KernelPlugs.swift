@@ -16,7 +16,7 @@ package final class KernelPlugs {
     /// A device is at this port of the kernel.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// Nothing from this server, or not this device of it, is plugged in.
+    /// What prevents this device, or any device of the server, from being plugged in.
     case problem(busID: String?, PlugProblem)
   }
 

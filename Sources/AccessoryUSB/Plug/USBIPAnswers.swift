@@ -34,7 +34,7 @@ public struct USBIPOffer: Equatable, Sendable {
 
 /// A USB/IP server's answers to a client that wants a device. They are not trusted: every length is checked.
 public enum USBIPAnswers {
-  /// More devices than any server has.
+  /// A limit that no real server reaches.
   private static let mostDevices: UInt32 = 4096
 
   /// Why an answer is invalid.

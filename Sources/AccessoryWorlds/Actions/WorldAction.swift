@@ -21,7 +21,7 @@ public enum WorldAction: Equatable, Sendable {
   case noticeCables(Bool)
   /// The device sends a control message to an accessory, or changes what its rules send.
   case deviceMessage(OutgoingMessage, to: String)
-  /// Something happens to an app.
+  /// An action that affects an app.
   case app(AppAction, of: Role = .tested)
 
   /// Which app of the device.

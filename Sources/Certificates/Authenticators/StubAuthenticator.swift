@@ -15,7 +15,7 @@ import Synchronization
 /// device.judge(response: try accessory.respond(to: challenge), to: challenge, certificate: accessory.certificate)
 /// ```
 public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticator {
-  /// As an accessory: the generation whose sizes it uses.
+  /// The generation whose sizes it uses as an accessory.
   public let generation: CoprocessorGeneration
 
   /// As long as a real certificate, and readable in a hex dump: "easim stub certificate".
@@ -33,7 +33,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     certificate = Self.certificate(seed: seed, generation)
   }
 
-  /// As long as a real serial.
+  /// The length of a real serial number.
   public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
 
   /// Answers a challenge of this generation's size.

@@ -80,7 +80,7 @@ public struct LinkSettings: Hashable, Sendable {
   public enum Retransmission: Hashable, Sendable {
     /// Every packet whose own timeout has passed.
     case everyExpired
-    /// Only the oldest packet (two sources).
+    /// Only the oldest packet is sent again (two sources).
     case oldestOnly
   }
   /// Which packets a timeout retransmits.

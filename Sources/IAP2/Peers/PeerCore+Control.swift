@@ -4,7 +4,7 @@
 public struct PassedMessage: Hashable, Sendable {
   /// The direction of the message.
   public enum Direction: String, Hashable, Sendable {
-    /// This end sent it.
+    /// This end sent the message.
     case sent
     /// The other end sent it.
     case received

@@ -39,7 +39,7 @@ struct SessionTable {
     var protocolID: UInt8
     var phase: Phase
     var reader = Reader.caughtUp
-    /// Arrived but not passed on yet.
+    /// Bytes that have arrived but were not yet passed on.
     var inbox: [UInt8] = []
     /// Arrived but not consumed yet, passed on or not.
     var unread = 0

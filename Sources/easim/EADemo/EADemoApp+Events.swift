@@ -7,13 +7,13 @@ extension EADemoApp {
   enum Waiting: Equatable {
     /// A protocol for a session.
     case opening(protocolName: String?, number: Int?)
-    /// All bytes to have been sent.
+    /// The last byte to be sent.
     case sending(Int)
     /// The next repetition.
     case pausing
     /// A reply.
     case reading(ReplyCollector, ReplyRule)
-    /// The session to have ended.
+    /// The end of the session.
     case closing
     /// What an instruction of the script waits for.
     case asked(EADemoWait)

@@ -96,7 +96,7 @@ final class EADemoPipeFront: EADemoFront {
 
 /// A terminal: a screen and keys.
 final class EADemoScreenFront: EADemoFront {
-  /// As often as eyes can follow, however much happens.
+  /// The screen is drawn no more often than the eye can follow.
   private static let drawingTime = Duration.milliseconds(20)
 
   let isScripted = false

@@ -205,7 +205,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // Kept lines have no gaps.
+    // The lines that are kept are consecutive.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]

@@ -21,7 +21,7 @@ enum Key: Equatable {
 /// An escape at the end of the bytes is therefore held, and counts as the key when ``finish()`` is called a moment
 /// later. Unknown keys are dropped.
 struct KeyReader: Equatable {
-  /// No key of any terminal is longer.
+  /// No terminal sends a longer sequence for a key.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 

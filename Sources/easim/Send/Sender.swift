@@ -16,7 +16,7 @@ enum PayloadPattern: String, CaseIterable {
 enum SendPayload {
   /// EADemo's pattern.
   case eademo([UInt8])
-  /// This many bytes that occur nowhere else.
+  /// This many unique bytes.
   case unique(UniqueStream, Int)
 
   var count: Int {
@@ -54,7 +54,7 @@ final class Sender: AppHandler {
 
   /// How the command ended; nil while it is running.
   private(set) var verdict: ExitCode?
-  /// The same in words; empty while it is running.
+  /// The outcome in words; empty while the command is running.
   private(set) var ending = ""
   /// Whether any accessory appeared at all.
   private(set) var sawAccessory = false

@@ -42,7 +42,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // Several are remembered, of which perhaps one is there.
+    // Several accessories are remembered; perhaps one of them is connected.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {

@@ -5,7 +5,7 @@ import Glibc
 /// What all commands that make a report share: the part that is run here, the earlier report to compare with, and the
 /// files to which the report is written.
 ///
-/// All of this is checked before the run.
+/// Everything here is checked before the run.
 struct RunOutput<Result: Report> {
   /// The part that is run here.
   let shard: Shard

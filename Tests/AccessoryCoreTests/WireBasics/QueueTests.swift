@@ -17,7 +17,7 @@ import WireBasics
     #expect(queue.isEmpty)
   }
 
-  /// Compared with the simplest possible queue, through a thousand random operations.
+  /// Compares the queue with the simplest possible one in a thousand random operations.
   @Test func itBehavesLikeAnArray() {
     var random = SeededRandom(seed: 7)
     var queue = ByteQueue()

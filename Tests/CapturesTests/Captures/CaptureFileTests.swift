@@ -55,7 +55,7 @@ import Testing
     bytes += Fixture.enhanced(order, on: 0, at: 0, [1, 2, 3])
     bytes += Fixture.enhanced(order, on: 1, at: 1_024, Fixture.vectors[0])
     bytes += Fixture.enhanced(order, on: 1, at: 1_536, Fixture.vectors[1])
-    // Another section begins with other interfaces.
+    // The second section has other interfaces.
     bytes += Fixture.section(order == .little ? .big : .little)
     bytes += Fixture.interface(order == .little ? .big : .little, linkType: 147)
     bytes += Fixture.block(

@@ -133,7 +133,7 @@ import Testing
     for padding in [[], [0, 0, 0], [0x1F, 0]] as [[UInt8]] {
       #expect(try Self.unpack(members + padding, size: size) == [1, 2, 3, 4])
     }
-    // Only the beginning of a member.
+    // The file ends inside a member.
     for beginning in [[0x1F], [0x1F, 0x8B], [0x1F, 0x8B, 0x08]] as [[UInt8]] {
       #expect(throws: CaptureProblem.self) { try Self.unpack(members + beginning, size: size) }
     }

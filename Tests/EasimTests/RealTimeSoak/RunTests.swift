@@ -43,7 +43,7 @@ import Testing
   @Test func ctrlCPrintsTheTableSoFar() throws {
     let err = Pipe()
     let run = try start("600", "--media", "local", err: err)
-    // It reports that it is working.
+    // The program reports that it is working.
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()
     let said = end(run)

@@ -38,7 +38,7 @@ final class TypedShell {
   /// The words of every `easim` that these lines ran.
   func run(_ lines: [String]) throws -> [[String]] { try type(lines) }
 
-  /// The same for one line.
+  /// Does the same for one line.
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
   /// The completions offered at the end of a line, as they would be inserted.

@@ -127,7 +127,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Under the lock: an account that both ends have finished is added to the sum and removed.
+  /// Adds an account that both ends have finished to the sum and removes it; the caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

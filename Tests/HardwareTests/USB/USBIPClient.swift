@@ -83,7 +83,7 @@ final class USBIPRig {
     try loop.advance(by: time)
   }
 
-  /// A client that has the device, configured.
+  /// A client that has imported and configured the device.
   func importing() throws -> USBIPClient {
     let client = connect()
     client.send(USBIPBytes.importRequest("1-1"))

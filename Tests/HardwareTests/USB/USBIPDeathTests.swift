@@ -15,7 +15,7 @@ import Testing
     case idle
     /// It has written bytes that the accessory has not read.
     case unread
-    /// It has not read the bytes that it requested.
+    /// The client has not read the bytes that it requested.
     case unreadAnswers
     /// It has read none of its answers, so that the server no longer reads its requests.
     case unreadRequests

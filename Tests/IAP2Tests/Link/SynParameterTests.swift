@@ -82,7 +82,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
-    // It keeps listening: a good SYN is answered.
+    // The link keeps listening: it answers a good SYN.
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 

@@ -55,7 +55,7 @@ import Testing
         10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
     var end = OneEnd.readyDevice(identification: native)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .native(component: 0))
-    // No EA00, so no session on the link.
+    // The device sends no EA00, so there is no session on the link.
     #expect(end.says() == [])
   }
 

@@ -4,9 +4,9 @@ import AccessoryCore
 public enum Death: String, CaseIterable, Sendable {
   /// It closes.
   case close
-  /// It resets the connection.
+  /// The owner resets the connection.
   case reset
-  /// Its process is killed.
+  /// The owner's process is killed.
   case kill
   /// It sends no more, but is still there. Not a death, but it must not be mistaken for one.
   case halfClose

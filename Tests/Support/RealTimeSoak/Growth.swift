@@ -32,9 +32,9 @@ struct Holding: Equatable {
 struct Growth: Equatable {
   /// An increase of more KiB than this from one third to the next counts as growth.
   static let memoryTolerance = 768
-  /// So does an increase of more descriptors than this.
+  /// An increase of more descriptors than this also counts as growth.
   static let descriptorTolerance = 2
-  /// Fewer samples prove nothing.
+  /// With fewer samples, growth cannot be detected.
   static let fewest = 30
 
   private(set) var samples: [(time: Double, holding: Holding)] = []

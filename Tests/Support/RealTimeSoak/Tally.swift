@@ -14,7 +14,7 @@ struct Tally {
   var acknowledged = 0
   /// How many of them had not arrived.
   var missing = 0
-  /// Everything that must not happen, each once.
+  /// Everything that happened but must not, without repetitions.
   var wrongs: [String] = []
   /// How processes ended and what they last reported, and how often.
   private(set) var ends: [String: Int] = [:]

@@ -294,7 +294,7 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
   case USBDEVFS_SETCONFIGURATION:
   case USBDEVFS_CLEAR_HALT:
   case USBDEVFS_SETINTERFACE: {
-    // All of them begin with a number.
+    // All names begin with a number.
     gboolean hasTwo = request == USBDEVFS_SETINTERFACE;
     g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, hasTwo ? 8 : 4, NULL);
     guint32 *numbers = (guint32 *)data->data;

@@ -145,7 +145,7 @@ import Testing
     _ = try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
     _ = try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
     #expect(kept.read("captures/now-c1.pcapng") == bytes(client, "c1"))
-    // Another server finds them.
+    // Another server finds the kept files.
     let later = ControlDesk(settings).client()
     let run = try later.result("job.kept")["runs"]
     guard case .array(let runs)? = run?.content, let name = runs.first?["run"]?.word else {
@@ -162,7 +162,7 @@ import Testing
   }
 }
 
-/// Kept files, in memory.
+/// A folder of kept files, in memory.
 private final class MemoryFolder: KeptFiles {
   private final class File: KeptFile {
     let folder: MemoryFolder

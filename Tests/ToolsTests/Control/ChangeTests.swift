@@ -23,7 +23,7 @@ import Testing
     #expect(changes[0]["result"]?["accessories"]?.withoutPositions == .array([.text("a1")]))
     #expect(changes[1]["result"]?["faults"]?.withoutPositions == .array([.text("f1")]))
     #expect(changes[2]["params"]?["to"]?.word == "latency,delay=7ms")
-    // Only the ids of a whole state.
+    // The result contains only ids, not whole states.
     #expect(
       changes[2]["result"]?.withoutPositions == JSON5Value.object([.init("fault", .text("f1"))]).withoutPositions)
   }

@@ -25,7 +25,7 @@ import Testing
     #expect(try abs(#require(table.due(25)) - 1) < 1e-9)
     #expect(try abs(#require(table.due(100)) - 2) < 1e-9)
     #expect(try abs(#require(table.due(250)) - 3.5) < 1e-9)
-    // None in the rest.
+    // There are no bursts in the rest of the time.
     #expect(table.due(400) == 6)
     #expect(try abs(#require(table.due(599)) - 6.4975) < 1e-9)
     #expect(table.due(600) == nil)

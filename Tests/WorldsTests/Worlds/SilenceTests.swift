@@ -121,7 +121,7 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // Bytes that are in transit while nothing is expected arrive: silence begins on an idle line.
+    // Bytes that are already in transit still arrive: the silence begins once the line is idle.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
     // Twice the longest limit, and the time after which a link gives up.

@@ -5,7 +5,7 @@ struct Report {
   let figure: Figure
   let measurement: Measurement
 
-  /// Several lines, the last of which measures it again.
+  /// The text takes several lines; the last one is the command that repeats the measurement.
   var text: String {
     var lines = ["\(figure.name)  \(figure.summary)"]
     var result = "  ours \(Number.text(measurement.ours.median)) \(figure.unit)"

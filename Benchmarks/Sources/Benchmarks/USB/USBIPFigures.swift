@@ -80,7 +80,7 @@ enum USBPart: String {
   case accessory = "usb-accessory"
   /// An echoing device in C, plugged into this machine.
   case floor = "usb-floor"
-  /// The same as a plain program.
+  /// Measures the same as a plain program.
   case plainFloor = "usb-plain-floor"
 
   /// Runs until the other end closes its socket.

@@ -181,7 +181,7 @@ protocol TransferHandler: AnyObject {
   /// A transfer has completed. The bytes read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
-  /// All transfers that have completed so far were reported.
+  /// The kernel has now reported all transfers that have completed.
   func transfersReported()
 }
 
