@@ -76,7 +76,8 @@ public final class UniqueScratch {
   /// only the first of them.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    // The buffer is moved out for the call, because a sender may be notified of something that makes it send or compare more.
+    // The buffer is moved out for the call, because a sender may be notified of something that makes it send or compare
+    // more.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }

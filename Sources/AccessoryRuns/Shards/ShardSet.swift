@@ -165,7 +165,7 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many there are, and which of them it contains. A run that was not divided has no shards.
+  /// The shards of a report: how many there are, and which of them it contains. A run that was not divided has none.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {
