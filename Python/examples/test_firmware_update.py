@@ -1,4 +1,4 @@
-"""An accessory that reboots in the middle of a firmware update, and an app that takes it up where it was."""
+"""An accessory that reboots in the middle of a firmware update, and an app that resumes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMAGE = bytes(i % 251 for i in range(20 * BLOCK))
 
 
 class Firmware:
-    """Keeps what was written over its reboot, which comes after half of the blocks and takes five seconds."""
+    """Keeps the written blocks when it reboots, which it does halfway; a reboot takes five seconds."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -22,7 +22,7 @@ class Firmware:
         self.has_rebooted = False
 
     async def __call__(self, session: aio.Session) -> None:
-        """Say where to go on, then take blocks."""
+        """Send the position from which to resume, then receive blocks."""
         await session.send(b"AT %d\n" % len(self.flash))
         while True:
             self.flash += await session.recv(BLOCK)
@@ -37,7 +37,7 @@ class Firmware:
 
 
 def update(app: easim.App) -> None:
-    """Write the image, as often as it takes."""
+    """Write the image, in as many attempts as necessary."""
     for _ in range(3):
         try:
             with app.open(PROTOCOL, timeout=30) as session:

@@ -1,4 +1,4 @@
-"""An accessory that sends a line once a second, for a day of virtual time, and answers in between."""
+"""An accessory that sends a line once a second, for a day of virtual time, and also answers requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY = 24 * 3600
 
 
 async def heartbeat(session: aio.Session) -> None:
-    """Send the count of seconds by a timer, and answer questions at the same time."""
+    """Send the number of seconds once a second, and answer requests at the same time."""
 
     async def beat() -> None:
         for second in range(1, DAY + 1):

@@ -1,4 +1,4 @@
-"""An accessory that needs two seconds for each answer, in virtual time: the test takes none of them."""
+"""An accessory that needs two seconds of virtual time for each answer, so the test is not slowed down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No call waits for ever, and nothing is lost in silence."""
+"""No call waits forever, and nothing is lost without an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ marked = pytest.mark.easim(profile="echo", plugged=True)
 
 @pytest.fixture
 def hasty() -> Iterator[easim.Server]:
-    """A server that is given up soon."""
+    """A server that is soon considered dead."""
     with easim.Server(patience=0.5) as server:
         yield server
 

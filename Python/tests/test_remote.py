@@ -1,4 +1,4 @@
-"""The port of ``easim serve --remote``: what it takes, and that hostile clients of it hold up nobody."""
+"""The port of ``easim serve --remote``: what it takes, and that hostile clients do not hold up others."""
 
 from __future__ import annotations
 

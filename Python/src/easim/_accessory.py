@@ -25,7 +25,7 @@ class Accessory:
         self._behaviors: dict[Optional[str], Behavior] = {}
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<Accessory {self.id}>"
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Accessory:
         await self._call("closeSessions")
 
     async def forget_sessions(self) -> None:
-        """Make it forget its sessions: they stay open in the app, and get no answers."""
+        """Make it forget its sessions: they stay open in the app but receive no answers."""
         await self._call("forgetSessions")
 
     async def remove(self) -> None:
@@ -139,7 +139,7 @@ class Accessory:
             world.clock.now = max(world.clock.now, float(news["t"]))
         session = Session(world, news["session"], news["protocol"], accessory=self)
         session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
-        # Counted from now on, so that no wait goes on before it has begun.
+        # The task counts from now on, so that no wait continues before the task has started.
         world.clock.begin(session.task)
         for tasks in (world.tasks, world.server.link.tasks):
             tasks.add(session.task)
@@ -155,7 +155,7 @@ class Accessory:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            # Also what pytest raises to fail or skip a test, which is no Exception.
+            # This also catches what pytest raises to fail or skip a test, which is not an Exception.
             if self.world.server.is_running:
                 self.world.keep_behavior_error(error)
             try:
@@ -177,7 +177,7 @@ class Fault:
         self.id = name
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<Fault {self.id}>"
 
     async def change(self, to: str) -> None:
@@ -198,7 +198,7 @@ class Capture:
         self.id = name
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<Capture {self.id}>"
 
     async def read(self) -> bytes:
@@ -237,7 +237,7 @@ class Host:
         self.address = address
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<Host {self.id} {self.address}>"
 
     async def state(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class App:
         self._waited = 0
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<App {self.id} {self.events}>"
 
     def _begin(self, name: str) -> None:
@@ -65,7 +65,7 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # What is here was looked through. The server keeps less.
+            # The notices kept here have been searched, and the server keeps fewer.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice
@@ -105,7 +105,7 @@ class App:
         limited(timeout)
         end = None if timeout is None else await self.world.clock_time() + timeout
         while True:
-            # What comes between a refusal and the wait counts.
+            # Notices that arrive between a refusal and the wait also count.
             seen = self.notices[-1]["number"] if self.notices else 0
             try:
                 state = await self._call(
@@ -127,7 +127,7 @@ class App:
             try:
                 await session.connect()
             except EasimError:
-                # It ended at once; reading it says so. Or the server has no socket: then sending says that.
+                # The session ended immediately, or the server has no socket; reading or sending reports the error.
                 pass
         return session
 

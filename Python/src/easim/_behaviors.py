@@ -40,15 +40,15 @@ class Clock:
         self._sleepers: list[tuple[float, int, asyncio.Task[Any], asyncio.Event]] = []
         self._order = itertools.count()
 
-    # Who runs
+    # Running behaviors
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Let time wait for a task, which is running from now on."""
+        """Hold time for a task, which counts as running from now on."""
         self._busy.add(task)
         self._idle.clear()
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """Let time wait for a task no longer."""
+        """Stop holding time for a task."""
         self._busy.discard(task)
         if not self._busy:
             self._idle.set()
@@ -87,7 +87,7 @@ class Clock:
         task = asyncio.current_task()
         assert task is not None
         if task is not session.task and task not in session.own_tasks:
-            # A task that the behavior has made. The behavior itself waits for it, or for its session.
+            # A task that a behavior created. The behavior itself waits for that task or for its session.
             session.own_tasks.add(task)
             task.add_done_callback(self.end)
             if session.task is not None:
@@ -95,7 +95,7 @@ class Clock:
         return task
 
     async def settle(self, limit: Optional[float] = None) -> None:
-        """Wait until every behavior is idle; with a limit in real seconds, at most so long."""
+        """Wait until every behavior is idle, or until the limit (in real seconds) has passed."""
         if self._idle.is_set():
             return
         try:
@@ -108,17 +108,17 @@ class Clock:
                     advice="let it await session.recv or session.sleep; what it awaits otherwise must come by itself",
                 ) from None
 
-    # Whose time has come
+    # Waking behaviors
 
     def due(self) -> Optional[float]:
-        """When the next behavior wants to be woken."""
+        """Return the time at which the next behavior must be woken."""
         return self._sleepers[0][0] if self._sleepers else None
 
     def wake(self) -> None:
-        """Wake those whose time has come."""
+        """Wake the behaviors that are due."""
         while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
             _, _, task, alarm = heapq.heappop(self._sleepers)
-            # It is busy from now on, and not only when its turn comes.
+            # It counts as busy immediately, not only when it runs.
             self.begin(task)
             alarm.set()
 

@@ -37,7 +37,7 @@ class Driven(Generic[_N]):
         return self._owner().run(work)
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return repr(self.aio)
 
     @property

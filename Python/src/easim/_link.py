@@ -11,7 +11,7 @@ from ._wire import Answer, Notice, Wire
 from .errors import EasimError, ProgramError
 
 PATIENCE = 30.0
-"""A server that said nothing for so many seconds is asked whether it is there; after twice as many it is given up."""
+"""After this many seconds without a message the server is pinged; after twice as many it is considered dead."""
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -24,7 +24,7 @@ class Link:
     """
 
     MOST_EARLY = 10_000
-    """The notices of so many objects that nobody knows yet are kept."""
+    """The maximum number of unknown objects whose notices are kept."""
 
     def __init__(self, process: Union[ServerProcess, RemoteServer], patience: float = PATIENCE) -> None:
         """Connect with :meth:`start`."""
@@ -32,13 +32,13 @@ class Link:
         self.patience = patience
         self.failure: Optional[EasimError] = None
         self.dropped = 0
-        """How many notices were lost: the server's, which it counts, and those about objects that nobody knows."""
+        """The number of lost notices: those that the server dropped, and those about unknown objects."""
         self.tasks: set[asyncio.Task[Any]] = set()
-        """What ends with the connection: the behaviors."""
+        """The behaviors, which end with the connection."""
         self._wire = Wire()
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: dict[tuple[str, str], Listener] = {}
-        # Notices may come before the answer that names what they are about.
+        # Notices about an object may arrive before the answer that names it.
         self._early: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._pid = os.getpid()
         self._heard = 0.0
@@ -48,7 +48,7 @@ class Link:
 
     async def start(self) -> None:
         """Begin to read."""
-        # A socket of its own, because asyncio closes it.
+        # A separate socket, because asyncio closes it.
         self._reader, self._writer = await asyncio.open_connection(sock=self.process.socket.dup())
         loop = asyncio.get_running_loop()
         self._own = [loop.create_task(self._read()), loop.create_task(self._watch())]
@@ -90,7 +90,7 @@ class Link:
         """End the connection, and the server if it is this process's."""
         if self.is_foreign:
             return
-        # Otherwise the server would first wait for what nobody waits for any longer.
+        # Without this, the server would continue a wait whose result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]
@@ -140,7 +140,7 @@ class Link:
             self._early.setdefault(keys[0], []).append(params)
             if len(self._early) > self.MOST_EARLY:
                 lost = self._early.pop(next(iter(self._early)))
-                # Nobody misses the last news of a session that was closed.
+                # The last notices of a closed session are not needed.
                 self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
 
     def _answer(self, answer: Answer) -> None:

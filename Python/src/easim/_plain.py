@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class _Exit:
-    """An exception that would end the loop, on its way to the caller."""
+    """Carries an exception that would end the loop to the caller."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -133,7 +133,7 @@ class Server(Context):
         return self._driver.run(work)
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return repr(self.aio)
 
     @property
@@ -422,7 +422,7 @@ class Session(InWorld[aio.Session], Context):
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds; 0 not at all, None for ever."""
+        """How long ``send`` and ``recv`` wait, in seconds; 0 means not at all, None forever."""
         return self.aio.timeout
 
     @timeout.setter
@@ -509,7 +509,7 @@ class Session(InWorld[aio.Session], Context):
         try:
             connection = self._connection()
         except SessionEnded:
-            # It ended before its socket could be opened.
+            # The session ended before its socket could be opened.
             return self._run(self.aio.read_rest())
         try:
             return connection.recv(count)

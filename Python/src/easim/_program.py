@@ -84,7 +84,7 @@ class ServerProcess:
 
     @property
     def name(self) -> str:
-        """What it is called in errors."""
+        """Its name in errors."""
         return f"{self.path} (process {self.pid})"
 
     def connect(self) -> socket.socket:

@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 def payload(data: Any) -> memoryview:
-    """Return the bytes of what is to be sent; anything but bytes is a TypeError."""
+    """Return the data to send as bytes; anything that is not bytes is a TypeError."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         hint = ": encode the text" if isinstance(data, str) else ""
         raise TypeError(f"a session sends bytes, not {type(data).__name__}{hint}")
@@ -34,7 +34,7 @@ def payload(data: Any) -> memoryview:
 
 
 async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
-    """Wait at most so long; with 0 as long as what is there already takes."""
+    """Wait at most this long; with 0, only for what is already available."""
     if limit != 0:
         return await asyncio.wait_for(work, limit)
     task = asyncio.ensure_future(work)
@@ -48,7 +48,7 @@ async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
 
 
 class Session:
-    """One end of a session: an app's, or that of an accessory whose sessions were taken.
+    """One end of a session: that of an app, or of an accessory whose sessions were taken.
 
     In virtual time its bytes travel in requests. In real time they travel over a socket of their own.
     """
@@ -67,9 +67,9 @@ class Session:
         self.id = name
         self.protocol = protocol
         self.app = app
-        """The app whose end it is."""
+        """The app, if this is an app's end."""
         self.accessory = accessory
-        """Of a behavior's session: its accessory, which can unplug itself, for instance."""
+        """The accessory, in a behavior's session; the behavior can unplug it, for instance."""
         self.is_open = True
         self.reason: Optional[str] = None
         self.task: Optional[asyncio.Task[Any]] = None
@@ -85,13 +85,13 @@ class Session:
         world.listen("session", name, self._handle)
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         state = "open" if self.is_open else f"ended: {self.reason or 'closed'}"
         return f"<Session {self.id} {self.protocol} {state}>"
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds of the world's clock; 0 not at all, None for ever."""
+        """How long ``send`` and ``recv`` wait, in seconds of the world's clock; 0 means not at all, None forever."""
         return self._timeout
 
     @timeout.setter
@@ -109,7 +109,7 @@ class Session:
             self.is_open = False
             self.reason = news.get("reason")
             self.forget()
-        # The behavior that waits is busy from now on, and not only when its turn comes.
+        # The waiting behavior counts as busy immediately, not only when it runs.
         for task in self.waiting_tasks:
             self.world.clock.begin(task)
         self.waiting_tasks.clear()
@@ -129,7 +129,7 @@ class Session:
         return SessionEnded(f"the session ended{after}: {why}", kind="gone")
 
     def timed_out(self, what: str) -> Timeout:
-        """Make the error for a wait that was in vain."""
+        """Make the error for a wait that timed out."""
         return Timeout(f"{what} within {self.timeout or 0:g} s", kind="timeout")
 
     async def sleep(self, seconds: float) -> None:
@@ -164,7 +164,7 @@ class Session:
         return made
 
     def take_socket(self) -> Optional[socket.socket]:
-        """Hand over the socket, if it is open and nothing was read of it."""
+        """Hand over the socket, if it is open and nothing has been read from it."""
         made, self._socket = self._socket, None
         return made
 
@@ -244,7 +244,7 @@ class Session:
             self.world.raise_behavior_error(self.ended())
             raise self.ended() from None
         if not self._is_behavior:
-            # What behaviors do at this moment is done when this returns.
+            # When this returns, the behaviors have done everything that is due at this moment.
             await self.world.settle(1.0)
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:
@@ -311,7 +311,7 @@ class Session:
             self.world.raise_behavior_error(error)
             raise error from None
         except SessionEnded:
-            # It ended before its socket could be opened.
+            # The session ended before its socket could be opened.
             return await self.read_rest()
         except ConnectionError:
             data = b""
@@ -343,7 +343,7 @@ class Session:
         return data
 
     async def learn_end(self) -> None:
-        """Ask why it is over."""
+        """Ask the server why the session ended."""
         try:
             state = await self._call("state")
         except EasimError as error:

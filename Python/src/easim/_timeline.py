@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text(notices: list[dict[str, Any]], last: int = 200, dropped: int = 0) -> str:
-    """Format the last notices, one line each, oldest first. So many more are no longer kept."""
+    """Format the last notices, one line each, oldest first; ``dropped`` earlier ones are no longer kept."""
     lines = [line(notice) for notice in notices[-last:]]
     if len(notices) + dropped > last:
         kept = f", of which {dropped} are no longer kept" if dropped else ""

@@ -20,7 +20,7 @@ LONGEST = 4 << 20
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a request: a result, or an error. Without a number it is one to a line that nobody could read."""
+    """The answer to a request: a result or an error. Without a number, it answers an unreadable line."""
 
     number: Optional[int]
     result: Optional[dict[str, Any]]
@@ -53,7 +53,7 @@ class Wire:
         self._rest = bytearray()
 
     def request(self, method: str, params: dict[str, Any]) -> tuple[int, bytes]:
-        r"""Return the number of a new request, and its line. What the server could not read is refused here.
+        r"""Return the number of a new request, and its line. A request that the server could not read is refused here.
 
         >>> Wire().request("app.launch", {"name": "\ud800"})
         Traceback (most recent call last):
@@ -112,7 +112,7 @@ def seconds(time: float) -> str:
 
 
 def limited(time: _Time) -> _Time:
-    """Refuse what is no time: less than nothing, or no number. None is without end.
+    """Refuse a time that is negative or not a number. None means no limit.
 
     >>> limited(-1)
     Traceback (most recent call last):

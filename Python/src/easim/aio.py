@@ -49,7 +49,7 @@ __all__ = [
 
 _MOST_NOTICES = 10_000
 _FOREVER = 86_400.0
-"""What None means in virtual time, where nothing can come from outside."""
+"""The limit that None means in virtual time, where nothing can arrive from outside."""
 _LONGEST_WAIT = 86_400.0
 Profile = Union[str, dict[str, Any]]
 
@@ -81,7 +81,7 @@ class Server:
         self._link: Optional[Link] = None
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<Server {self._link.process.name if self._link is not None else 'closed'}>"
 
     @property
@@ -168,12 +168,12 @@ class World:
         self.clock = Clock(server.link.patience)
         self._heard: set[tuple[str, str]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
-        """What ends with the world: its behaviors."""
+        """The world's behaviors, which end with it."""
         self.behavior_errors: list[BaseException] = []
         self._known_errors: list[BaseException] = []
 
     def __repr__(self) -> str:
-        """Show what it is."""
+        """Describe the object for debugging."""
         return f"<World {self.id} in {'virtual' if self.is_virtual else 'real'} time>"
 
     def listen(self, kind: str, name: str, listener: Listener) -> None:
@@ -301,11 +301,11 @@ class World:
         return notice
 
     async def find_notice(self, event: str, timeout: Optional[float], **which: Any) -> Optional[dict[str, Any]]:
-        """Wait for a notice; None if it does not come."""
+        """Wait for a notice; return None if it does not arrive."""
 
         async def wait(left: float) -> dict[str, Any]:
             reply = await self.call("time.runUntil", event=event, limit=seconds(left), **which)
-            # What comes while the wait is interrupted counts.
+            # Notices that arrive while the wait is interrupted count.
             which["after"] = reply["number"]
             return reply
 
@@ -313,7 +313,7 @@ class World:
         return reply["notice"]["params"] if reply["reached"] else None
 
     def shown(self, timeout: Optional[float]) -> str:
-        """Write a limit for people."""
+        """Format a limit for messages."""
         if timeout is None:
             return "a day of virtual time" if self.is_virtual else "all the time there was"
         return f"{timeout:g} s"
@@ -324,7 +324,7 @@ class World:
         call: Callable[[float], Awaitable[dict[str, Any]]],
         longest: float = _LONGEST_WAIT,
     ) -> dict[str, Any]:
-        """Wait on the world's clock, in calls of at most ``longest``. Behaviors act in between, at their moments."""
+        """Wait on the world's clock, in calls of at most ``longest``, between which behaviors act when due."""
         limited(time)
         if not self.is_virtual:
             loop = asyncio.get_running_loop()
@@ -365,14 +365,14 @@ class World:
         return reply
 
     async def timed(self, call: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-        """Take the time from an answer."""
+        """Set the clock from an answer."""
         reply = await call
         if self.is_virtual and "t" in reply:
             self.clock.now = float(reply["t"])
         return reply
 
     async def settle(self, limit: Optional[float] = None) -> None:
-        """Wait until every behavior waits for bytes or for its time; with a limit, at most so many real seconds."""
+        """Wait until every behavior waits for bytes or for a time, but at most for the limit in real seconds."""
         await self.clock.settle(limit)
 
     def keep_behavior_error(self, error: BaseException) -> None:
@@ -382,7 +382,7 @@ class World:
             self.behavior_errors.append(error)
 
     def raise_behavior_error(self, instead: Optional[BaseException] = None) -> None:
-        """Raise the first exception of a behavior that has not been raised yet; ``instead`` is what it has led to."""
+        """Raise the first exception of a behavior that has not been raised yet; ``instead`` is the error it caused."""
         if self.behavior_errors:
             error = self.behavior_errors.pop(0)
             if error.__cause__ is None:
@@ -394,7 +394,7 @@ class World:
         return float((await self.timed(self.call("time.now")))["t"])
 
     async def clock_time(self) -> float:
-        """Return what waits are measured by."""
+        """Return the clock by which waits are measured."""
         return self.clock.now if self.is_virtual else asyncio.get_running_loop().time()
 
     # Events

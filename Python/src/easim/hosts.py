@@ -47,7 +47,7 @@ class BurstReport:
         return self.bytes / self.seconds if self.seconds > 0 else 0.0
 
     def percentile(self, percent: float) -> float:
-        """Return the latency that so many per cent of the bursts did not exceed.
+        """Return the latency that this percentage of the bursts did not exceed.
 
         >>> BurstReport(4, 40, 1.0, (0.1, 0.4, 0.2, 0.3)).percentile(50)
         0.2
@@ -93,7 +93,7 @@ class HostConnection(Context):
                 raise Timeout(what, kind="timeout") from None
 
     def _seen(self) -> str:
-        """How far the accessory came, as the device saw it."""
+        """How far the accessory got, from the device's point of view."""
         state = self.host.state()
         reason = state.get("failure") or state.get("trouble")
         events = [event for event in self.world.events() if event.get("side") == "device"]

@@ -154,7 +154,7 @@ def easim_host(request: pytest.FixtureRequest, easim_server: Server) -> Iterator
         try:
             host.wait(timeout=request.config.getoption("--easim-timeout"))
         except Timeout as error:
-            # The address was given, so something is meant to be there.
+            # The address was given, so an accessory should be there.
             pytest.fail(str(error), pytrace=False)
         yield host
 
