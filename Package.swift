@@ -61,6 +61,11 @@ let package = Package(
       "Certificates",
       "AccessoryControl", "CLinux",
     ].map { .library(name: $0, targets: [$0]) },
+  traits: [
+    .trait(
+      name: "AppleSendability",
+      description: "EAAccessory, EASession and EAAccessoryManager are not Sendable, as in Apple's SDK")
+  ],
   targets: [
     .target(name: "CLinux"),
     // Which commit this is.
@@ -144,7 +149,7 @@ let package = Package(
     library(
       "ExternalAccessorySimulation", floor: 6,
       "ExternalAccessoryAppStandIns ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost "
-        + "AccessorySessions AccessoryProfiles LinuxIO AccessoryCore IAP2"),
+        + "AccessorySessions AccessoryProfiles LinuxIO AccessoryCore AccessoryFormats IAP2"),
     library("ExternalAccessoryAsync", floor: 6, "ExternalAccessory"),
     library(
       "AccessoryLoad", floor: 6, "AccessoryHost AccessorySessions AccessoryRuns AccessoryCore AccessoryFormats IAP2"),

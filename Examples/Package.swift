@@ -45,6 +45,10 @@ let package = Package(
     clients("Swift6", .swiftLanguageMode(.v6)),
     clients("Swift5MainActor", .swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)),
     clients("Swift6MainActor", .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)),
+    // What runs on Apple's systems only; here it is compiled. A link to Apple/Probes.
+    .target(
+      name: "Probes", dependencies: easim("ExternalAccessory"), path: "Probes",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     // Asks whether there is an ExternalAccessory, and does not depend on easim: any third-party library.
     .target(name: "Bystander", path: "Bystander"),
     // A load test made of easim's library.

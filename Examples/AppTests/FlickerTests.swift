@@ -6,11 +6,11 @@ import Testing
   try await withSimulatedWorld { world in
     let app = App()  // yours: registers, and opens a session when its protocol is there
     try world.add("lawk-view", quirks: ["flicker"]).plugIn()
-    await world.run { app.connects == 1 }
+    await world.expect { app.connects == 1 }
     #expect(app.session == nil)  // no session on the empty list
-    await world.run { app.disconnects == 1 }
+    await world.expect { app.disconnects == 1 }
     #expect(app.connects == 1)  // survives the disconnect
-    #expect(await world.run { app.session != nil })  // opens on the second connect
+    await world.expect { app.session != nil }  // opens on the second connect
     #expect(app.connects == 2)
     #expect(world.misuses == [])
   }

@@ -17,7 +17,7 @@ import Testing
     try await withSimulatedWorld { world in
       let client = try #require(mode.start(name, Self.echo))
       try world.add("echo", quirks: ["flicker"]).plugIn()
-      #expect(await world.run { client.reply() == Self.replies[name] }, "\(client.reply())")
+      await world.expect { client.reply() == Self.replies[name] }
       client.stop()
       await world.settle()
       #expect(world.misuses == [])
@@ -35,7 +35,7 @@ import Testing
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
-      await world.run { echo.sessions.first?.received.isEmpty == false }
+      await world.expect { echo.sessions.first?.received.isEmpty == false }
       other.unplug()
       await world.settle()
       #expect(echo.sessions.first?.isOpen == client.keeps)

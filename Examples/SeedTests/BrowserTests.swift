@@ -12,12 +12,12 @@ import Testing
       let list = AccessoryList()
       let lamp = world.addUnconfigured(name: "Lamp")
       let search = Task { await list.browse() }
-      await world.run { list.allAvailableAccessories == [lamp] }
+      await world.expect { list.allAvailableAccessories == [lamp] }
       #expect(list.isSearching)
       let speaker = world.addUnconfigured(name: "Speaker", macAddress: "02:00:00:00:00:02")
-      await world.run { list.allAvailableAccessories == [lamp, speaker] }
+      await world.expect { list.allAvailableAccessories == [lamp, speaker] }
       world.removeUnconfigured(lamp)
-      #expect(await world.run { list.allAvailableAccessories == [speaker] })
+      await world.expect { list.allAvailableAccessories == [speaker] }
       search.cancel()
       await search.value
     }
@@ -34,9 +34,9 @@ import Testing
       let lists = [AccessoryList(), AccessoryList()]
       let lamp = world.addUnconfigured(name: "Lamp")
       let searches = lists.map { list in Task { await list.browse() } }
-      await world.run { lists.allSatisfy { $0.allAvailableAccessories == [lamp] } }
+      await world.expect { lists.allSatisfy { $0.allAvailableAccessories == [lamp] } }
       let configuration = Task { await lists[0].set(up: lamp, on: UIViewController()) }
-      await world.run { world.underConfiguration != nil }
+      await world.expect { world.underConfiguration != nil }
       for search in searches { await search.value }
       #expect(lists.map(\.isSearching) == [false, false])
       world.finishConfiguration(status)

@@ -30,15 +30,15 @@ final class GuideTests: XCTestCase {
     let client = client()
     let glasses = try world.add("lawk-view", quirks: ["flicker"])
     glasses.plugIn()
-    XCTAssertTrue(world.run { client.connection != nil })
+    world.expect { client.connection != nil }
     discovery.list()
     XCTAssertEqual(client.loadLastConnectedAccessory(), glasses.profile.identity.serialNumber)
     let inbox = Inbox()
     client.connection?.onData = { inbox.data += $0 }
-    XCTAssertTrue(world.run { client.connection?.outputStream?.hasSpaceAvailable == true })
+    world.expect { client.connection?.outputStream?.hasSpaceAvailable == true }
     XCTAssertEqual(client.connection?.sendString("你好"), 6)
     XCTAssertEqual(client.connection?.sendHexCommand("01 FF 7f"), 3)
-    XCTAssertTrue(world.run { inbox.data.count == 9 })
+    world.expect { inbox.data.count == 9 }
     XCTAssertEqual(inbox.data, Data("你好".utf8) + [1, 255, 127])
     client.connection?.closeSession()
     world.settle()
@@ -49,23 +49,22 @@ final class GuideTests: XCTestCase {
   /// Twenty pieces, one packet each: the glasses have a pause after every one.
   func testTenThousandBytesGoInPiecesOf512() throws {
     var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 512
+    settings.sendBufferSize = 512
     let world = try simulatedWorld(settings)
     let glasses = try world.add("lawk-view")
     glasses.takeSessions()
     let client = client()
     glasses.plugIn()
-    XCTAssertTrue(world.run { client.connection != nil && !glasses.sessions.isEmpty })
+    world.expect { client.connection != nil && !glasses.sessions.isEmpty }
     let inbox = Inbox()
     client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
     let far = try XCTUnwrap(glasses.sessions.first)
     var sizes: [Int] = []
-    XCTAssertTrue(
-      world.run {
-        let size = far.received.count - sizes.reduce(0, +)
-        if size > 0 { sizes.append(size) }
-        return inbox.isSent != nil && far.received.count == 10_000
-      })
+    world.expect {
+      let size = far.received.count - sizes.reduce(0, +)
+      if size > 0 { sizes.append(size) }
+      return inbox.isSent != nil && far.received.count == 10_000
+    }
     XCTAssertEqual(inbox.isSent, true)
     XCTAssertEqual(Data(far.received), tenK)
     XCTAssertTrue(sizes.allSatisfy { $0 % 512 == 0 || $0 % 512 == 10_000 % 512 }, "\(sizes)")
@@ -75,11 +74,11 @@ final class GuideTests: XCTestCase {
     let world = try simulatedWorld()
     let client = client()
     try world.add("lawk-view").plugIn()
-    XCTAssertTrue(world.run { client.connection != nil })
+    world.expect { client.connection != nil }
     let inbox = Inbox()
     client.connection?.onData = { inbox.data += $0 }
     client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
-    XCTAssertTrue(world.run { inbox.isSent == true && inbox.data.count == 10_000 })
+    world.expect { inbox.isSent == true && inbox.data.count == 10_000 }
     XCTAssertEqual(inbox.data, tenK)
   }
 
@@ -88,17 +87,17 @@ final class GuideTests: XCTestCase {
     let client = client()
     let glasses = try world.add("lawk-view", quirks: ["flicker"])
     glasses.plugIn()
-    XCTAssertTrue(world.run { client.connection?.session != nil })
+    world.expect { client.connection?.session != nil }
     let first = client.connection
     glasses.pull()
-    XCTAssertTrue(world.run { client.connection?.session == nil })
+    world.expect { client.connection?.session == nil }
     glasses.plugIn()
-    XCTAssertTrue(world.run { client.connection?.session != nil })
+    world.expect { client.connection?.session != nil }
     XCTAssertFalse(client.connection === first)
     let inbox = Inbox()
     client.connection?.onData = { inbox.data += $0 }
     client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
-    XCTAssertTrue(world.run { inbox.data == tenK })
+    world.expect { inbox.data == tenK }
   }
 
   /// Without a connect notification, the guide's timer of three seconds finds the glasses in the list.
@@ -117,9 +116,9 @@ final class GuideTests: XCTestCase {
     client.attemptReconnect()
     XCTAssertNotNil(client.connection?.session)
     glasses.unplug()
-    XCTAssertTrue(world.run { client.connection?.session == nil })
+    world.expect { client.connection?.session == nil }
     glasses.plugIn()
-    XCTAssertTrue(world.run { client.connection?.session != nil })
+    world.expect { client.connection?.session != nil }
   }
 
   func testWhenTheAppComesToTheScreenItLooksForItsAccessory() throws {
@@ -131,9 +130,9 @@ final class GuideTests: XCTestCase {
     world.settle()
     client.attemptReconnect()
     world.move(to: .background)
-    XCTAssertTrue(world.run { client.connection?.session == nil })
+    world.expect { client.connection?.session == nil }
     world.move(to: .foreground)
-    XCTAssertTrue(world.run { client.connection?.session != nil })
+    world.expect { client.connection?.session != nil }
   }
 
   func testThePickerConnects() throws {
@@ -144,6 +143,6 @@ final class GuideTests: XCTestCase {
     let discovery = AccessoryDiscovery()
     discovery.listen()
     discovery.pick()
-    XCTAssertTrue(world.run { client.connection?.session != nil })
+    world.expect { client.connection?.session != nil }
   }
 }

@@ -14,7 +14,7 @@ final class ListingsTests: XCTestCase {
     let listings = Listings()
     listings.commands = [Array("first".utf8), Array("second".utf8), [UInt8](repeating: 7, count: 1_000)]
     var session = listings.openSession(forProtocol: "com.example.echo")
-    XCTAssertTrue(world.run { listings.received.count == 1_011 })
+    world.expect { listings.received.count == 1_011 }
     XCTAssertEqual(listings.received, Array("firstsecond".utf8) + [UInt8](repeating: 7, count: 1_000))
     session?.inputStream?.close()
     session?.outputStream?.close()

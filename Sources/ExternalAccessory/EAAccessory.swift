@@ -12,7 +12,7 @@ public var EAConnectionIDNone: Int { 0 }
 ///
 /// Use the names and numbers for display only. To decide whether to open a session, look at ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
-open class EAAccessory: NSObject, @unchecked Sendable {
+open class EAAccessory: NSObject {
   /// The accessory as the device published it. It does not change.
   let published: PublishedAccessory
   let realm: AccessoryRealm

@@ -10,8 +10,10 @@ import Foundation
 /// }
 /// EAAccessoryManager.shared().registerForLocalNotifications()
 /// ```
-open class EAAccessoryManager: NSObject, @unchecked Sendable {
-  private static let one = EAAccessoryManager(isShared: true)
+open class EAAccessoryManager: NSObject {
+  /// It has a lock, also where the trait AppleSendability forbids to call it Sendable.
+  private struct One: @unchecked Sendable { let manager = EAAccessoryManager(isShared: true) }
+  private static let one = One()
   private let lock = Lock()
   /// The realms of worlds, the newest last.
   private var worlds: [AccessoryRealm] = []
@@ -25,7 +27,7 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
   private init(isShared: Bool) { super.init() }
 
   /// The only manager of the process.
-  open class func shared() -> EAAccessoryManager { one }
+  open class func shared() -> EAAccessoryManager { one.manager }
 
   /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``: the whole process shares one
   /// count.
@@ -50,6 +52,11 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
         if let error { continuation.resume(throwing: error) } else { continuation.resume() }
       }
     }
+  }
+
+  /// The app is about to wait for its own queue. Only tests notice: see ExternalAccessorySimulation.
+  package func noteSyncOnMain() {
+    if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }
   }
 
   // MARK: Realms

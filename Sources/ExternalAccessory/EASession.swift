@@ -9,7 +9,7 @@ import Foundation
 /// session.inputStream?.schedule(in: .current, forMode: .default)
 /// session.inputStream?.open()
 /// ```
-open class EASession: NSObject, @unchecked Sendable {
+open class EASession: NSObject {
   private let peer: EAAccessory
   private let pipe: SessionPipe
   private let input: AccessoryInputStream

@@ -1,7 +1,7 @@
 public import ExternalAccessory
 
-/// A connect or disconnect.
-public enum AccessoryEvent: Sendable {
+/// A connect or disconnect. Unchecked for the trait AppleSendability, with which accessories are not Sendable.
+public enum AccessoryEvent: @unchecked Sendable {
   /// The accessory connected. Without protocols it is not ready yet, and connects again when it is.
   case connected(EAAccessory)
   /// The accessory disconnected.
@@ -31,9 +31,9 @@ extension EAAccessoryManager {
         observe(.EAAccessoryDidDisconnect) { continuation.yield(.disconnected($0)) },
       ])
       registerForLocalNotifications()
-      continuation.onTermination = { [self] _ in
+      continuation.onTermination = { _ in
         observers.stop()
-        unregisterForLocalNotifications()
+        EAAccessoryManager.shared().unregisterForLocalNotifications()
       }
     }
   }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 public import AccessoryHost
 public import AccessoryProfiles
 public import AccessoryWorlds
@@ -33,6 +34,14 @@ extension SimulatedWorld {
     public var clock = Clock.virtual
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
+    /// Whether the app's timers on the main run loop fire in virtual time. If not, they fire in real time while the main
+    /// run loop runs, and under Swift Testing never.
+    public var firesTimers = true
+    /// Whether ``FrameworkSettings/sendBufferSize`` comes from the seed: an odd number of at most 4,095.
+    public var variesSendBuffer = false
+    /// The longest time, in real time, in which a wait in virtual time may see nothing happen: the app's threads and tasks
+    /// may be at work. No longer than the limit of the wait.
+    public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. nil means an app without an Info.plist, which sees every
     /// accessory.
     public var declaredProtocols: [String]?
@@ -85,6 +94,16 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld.Settings {
+  /// The framework's settings of this world.
+  var chosenFramework: FrameworkSettings {
+    var chosen = framework
+    if variesSendBuffer {
+      var random = SeededRandom(seed: seed)
+      chosen.sendBufferSize = Int.random(in: 30...2047, using: &random) * 2 + 1
+    }
+    return chosen
+  }
+
   var app: AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "Settings.rules.visibility and .undeclaredSessions"

@@ -18,6 +18,7 @@ extension SimulatedWorld {
       virtual?.run(until: virtual?.now ?? .origin)
       await drainMain()
       await waitForDelivery()
+      if sleepers.haveWoken { await letSleepersGoOn() }
     } while !isQuiet
   }
 
@@ -38,7 +39,7 @@ extension SimulatedWorld {
   }
 
   /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time, or if
-  /// nothing happens for five seconds of real time.
+  /// nothing happens for ``Settings/patience``, or for `limit`, in real time.
   @discardableResult
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
@@ -57,6 +58,7 @@ extension SimulatedWorld {
       }
       await settle()
     }
+    noteStandstill(wait)
     return true
   }
 
@@ -69,6 +71,8 @@ extension SimulatedWorld {
     var idleSince = Date()
     /// The time since which nothing is scheduled within the limit.
     var overSince: Date?
+    /// Since when nothing has happened in the world, and the app may do something in real time.
+    var standsSince: Date?
   }
 
   private enum WaitStep {
@@ -79,11 +83,19 @@ extension SimulatedWorld {
 
   private func beginWait(_ limit: Duration) -> Wait {
     Wait(
-      end: realm.entrance.sync { realm.entrance.loop.now } + limit, patience: virtual == nil ? limit.inSeconds : 5)
+      end: realm.entrance.sync { realm.entrance.loop.now } + limit,
+      patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
+  }
+
+  /// The condition came true after the world had stood still for a while.
+  private func noteStandstill(_ wait: Wait) {
+    guard virtual != nil, let since = wait.standsSince else { return }
+    stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
   }
 
   /// Moves virtual time to the next deadline, if that is within the limit.
   private func goOn(_ wait: inout Wait) -> WaitStep {
+    wait.standsSince = wait.standsSince ?? Date()
     guard let virtual, let next = virtual.nextDeadline else {
       return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
     }
@@ -95,6 +107,7 @@ extension SimulatedWorld {
     }
     virtual.run(until: next)
     wait.idleSince = Date()
+    wait.standsSince = nil
     return .moved
   }
 
@@ -141,6 +154,16 @@ extension SimulatedWorld {
     } while !realm.main.isEmpty
   }
 
+  /// Waits for tasks that slept by the world's clock.
+  private func letSleepersGoOn() async {
+    let begin = Date()
+    while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {
+      try? await Task.sleep(for: .microseconds(200))
+      await drainMain()
+    }
+    sleepers.forgetWoken()
+  }
+
   private func waitForDelivery() async {
     let begin = Date()
     while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
@@ -160,6 +183,14 @@ extension SimulatedWorld {
       while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
         runHere()
         Thread.sleep(forTimeInterval: 0.0002)
+      }
+      if sleepers.haveWoken {
+        let begin = Date()
+        while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {
+          Thread.sleep(forTimeInterval: 0.0002)
+          runHere()
+        }
+        sleepers.forgetWoken()
       }
     } while !isQuiet
   }
@@ -199,6 +230,7 @@ extension SimulatedWorld {
       }
       settle()
     }
+    noteStandstill(wait)
     return true
   }
 

@@ -15,14 +15,15 @@ import Testing
 /// try await withSimulatedWorld { world in
 ///   let glasses = try world.add("lawk-view", quirks: ["flicker"])
 ///   glasses.plugIn()
-///   await world.run { app.isConnected }
+///   await world.expect { app.isConnected }
 ///   #expect(world.misuses == [])
 /// }
 /// ```
 ///
 /// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device do something only in `settle()`,
 /// `advance(by:)` and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main
-/// thread and on its own run loops. Timers of the app run in real time.
+/// thread and on its own run loops. Timers of the app on the main run loop fire in the world's time, and ``clock`` is for apps
+/// that take one; everything else of the app that waits does so in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   /// The realm that the manager shows.
   let realm: AccessoryRealm
@@ -41,6 +42,16 @@ public final class SimulatedWorld: @unchecked Sendable {
   var timeline: ScenarioTimeline?
   /// The other app of the scenario. On the loop only.
   var otherApp: ScenarioApp?
+  /// The app's timers on the main run loop; nil if they fire in real time.
+  private let timers: MainLoopTimers?
+  /// The tasks of the app that sleep by the world's clock.
+  let sleepers: Sleepers
+  /// How long, in seconds of real time, calls waited for the app while the world stood still.
+  let stoodStill = Locked(0.0)
+  /// Whether every issue of the test gets the timeline anyway.
+  var addsReportToIssues = false
+  /// Fails the test that has this world, at a place, where the test library is not Swift Testing.
+  package var failing: ((String, SourceLocation) -> Void)?
   private let lock = Lock()
 
   /// A world with a device, an app and no accessories. The manager shows it until ``end()``.
@@ -57,7 +68,9 @@ public final class SimulatedWorld: @unchecked Sendable {
       entrance = try ThreadEntrance(EpollLoop(seed: settings.seed))
       virtual = nil
     }
-    realm = AccessoryRealm(entrance, settings: settings.framework, world: Self.nextName())
+    realm = AccessoryRealm(entrance, settings: settings.chosenFramework, world: Self.nextName())
+    sleepers = Sleepers(entrance)
+    timers = settings.firesTimers ? virtual.map { [main = realm.main] in MainLoopTimers($0, main: main) } : nil
     let realm = realm
     inner = entrance.sync {
       let world = World(settings.world, on: entrance.loop)
@@ -96,6 +109,9 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
     guard isFirst else { return }
     EAAccessoryManager.shared().remove(realm)
+    if let standstill { FileHandle.standardError.write(Data("SimulatedWorld: \(standstill)\n".utf8)) }
+    timers?.end()
+    sleepers.end()
     endLife()
     bundleBefore?.apply()
     let inner = LoopBound(inner, on: realm.entrance.loop)
@@ -116,6 +132,20 @@ public final class SimulatedWorld: @unchecked Sendable {
       otherApp?.quit()
     }
     realm.end()
+  }
+
+  /// The world's time as a clock, for apps that take one.
+  public var clock: WorldClock { WorldClock(realm, sleepers) }
+
+  /// How many tasks sleep by ``clock``.
+  public var sleeperCount: Int { sleepers.count }
+
+  /// A sentence, if the world stood still while the app did something in real time.
+  package var standstill: String? {
+    let seconds = stoodStill.withLock { $0 }
+    guard seconds >= 0.1 else { return nil }
+    return String(format: "%.1f s of real time passed while the world stood still: ", seconds)
+      + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
   /// How many lines of the timeline and of the transcript were shown with failures.

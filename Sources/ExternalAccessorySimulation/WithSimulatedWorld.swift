@@ -62,6 +62,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
       issue.comments.append(Comment(rawValue: world.newReport))
       return issue
     }
+    world.addsReportToIssues = true
     do { try await addsReport.provideScope(for: test, testCase: .current) { await self.runBody() } } catch {
       outcome = outcome ?? .failure(error)
     }
@@ -107,7 +108,7 @@ extension SimulatedWorld {
     let shown = beginShowing(events.count, lines.count)
     let parts = [
       Self.part("timeline", events, from: shown.events),
-      lines.isEmpty ? nil : Self.part("transcript", lines, from: shown.lines),
+      lines.isEmpty ? nil : Self.part("transcript", lines, from: shown.lines), standstill,
     ]
     return parts.compactMap(\.self).joined(separator: "\n")
   }

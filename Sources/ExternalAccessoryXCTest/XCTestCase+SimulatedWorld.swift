@@ -10,7 +10,7 @@ extension XCTestCase {
   ///     let world = try simulatedWorld()
   ///     let app = App()
   ///     try world.add("lawk-view").plugIn()
-  ///     XCTAssertTrue(world.run { app.isConnected })
+  ///     world.expect { app.isConnected }
   ///   }
   /// }
   /// ```
@@ -19,6 +19,9 @@ extension XCTestCase {
   /// in an app. The test may also be async.
   public func simulatedWorld(_ settings: SimulatedWorld.Settings = SimulatedWorld.Settings()) throws -> SimulatedWorld {
     let world = try SimulatedWorld(settings)
+    world.failing = { [unowned self] text, place in
+      recordFailure(withDescription: text, inFile: place.filePath, atLine: place.line, expected: true)
+    }
     // XCTest keeps the teardown blocks until all tests have run, so the world is released explicitly.
     var held: SimulatedWorld? = world
     addTeardownBlock { [unowned self] in

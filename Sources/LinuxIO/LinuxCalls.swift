@@ -31,6 +31,7 @@ import Glibc
 ) -> Int32
 @_extern(c) func clinux_open_pty(_ name: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int32
 @_extern(c) func clinux_open_process(_ pid: Int32) -> Int32
+@_extern(c) func clinux_main_thread_is_also(_ isAlso: (@convention(c) () -> Bool)?)
 @_extern(c) func clinux_exchange(_ one: UnsafePointer<CChar>?, _ other: UnsafePointer<CChar>?) -> Int32
 @_extern(c) func clinux_rename_to_free(_ from: UnsafePointer<CChar>?, _ to: UnsafePointer<CChar>?) -> Int32
 @_extern(c) func clinux_environment() -> UnsafePointer<UnsafeMutablePointer<CChar>?>?

@@ -42,7 +42,7 @@ import Testing
   /// The camera's frames use native transport, which makes no difference here.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 4096 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in
       let echo = try await world.plugIn(profile)
       let accessory = try #require(manager.connectedAccessories.first)
       let connection = try AccessoryConnection(to: accessory, for: protocolName)
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func aReaderAndAWriterCanBeCancelledAndTheNextGoOn() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       far.isStalled = true
@@ -124,7 +124,7 @@ import Testing
   /// Nothing is read before it is requested; and while a task reads, however slowly it gets a thread, no time passes in
   /// which the accessory could give up.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 10_000 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       far.send(counting(1_000_000))
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func severalWritersAndReadersAllComeToAnEnd() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 512 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 512 }) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()
       for number in 0..<3 {

@@ -65,6 +65,18 @@ import Testing
     #expect(try AppManifest.find(among: ["/nowhere/Info.plist", path]) == manifest)
   }
 
+  @Test func theFileOfTheVariableIsInTheBundleBeforeAnythingOfTheApp() throws {
+    let folder = TemporaryFolder()
+    let path = folder.write(Array(Self.xml.utf8), to: "Info.plist")
+    let result = try TestBundle.run("EarlyReaders/theBundleHasItFromTheStart", ["EASIM_INFO_PLIST": path])
+    #expect(result.status == 0 && result.output.contains("1 test in 1 suite passed"), "\(result.output)")
+    let bad = folder.write(Array("<plist/>".utf8), to: "Bad.plist")
+    let other = try TestBundle.run("EarlyReaders/theBundleHasItFromTheStart", ["EASIM_INFO_PLIST": bad])
+    #expect(other.status != 0)
+    #expect(
+      other.output.hasPrefix("ExternalAccessory: \(bad):1:1: this is not a valid property list"), "\(other.output)")
+  }
+
   @Test func aFileOfAnotherShapeIsAnError() throws {
     let folder = TemporaryFolder()
     let list = folder.write("<plist>\n<array/></plist>", to: "list")
@@ -119,5 +131,18 @@ import Testing
 
   private func attempt(_ bytes: [UInt8]) {
     _ = try? PropertyList(bytes, path: "changed")
+  }
+}
+
+/// Read at load, before `main` and before anything uses the manager, as by a global of the app.
+private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
+
+/// Run by ``InfoPlistTests`` alone, in a process with EASIM_INFO_PLIST.
+@Suite(.enabled(if: TestBundle.isInner)) struct EarlyReaders {
+  @Test func theBundleHasItFromTheStart() {
+    #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])
+    #expect(Bundle.main.infoDictionary?["CFBundleName"] as? String == "R&D <李未可>")
+    #expect(Bundle.main.infoDictionary?["Version"] as? Int == 7)
+    #expect(Bundle.main.infoDictionary?[AppManifest.modesKey] as? [String] == ["external-accessory"])
   }
 }

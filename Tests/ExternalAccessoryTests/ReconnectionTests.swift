@@ -58,7 +58,7 @@ import Testing
       try world.add("echo").plugIn()
       await world.run { !manager.connectedAccessories.isEmpty }
       let client = Client()
-      #expect(await world.run { client.count == 1 })
+      await world.expect { client.count == 1 }
       await client.cancel()
     }
   }
@@ -70,11 +70,11 @@ import Testing
       await world.run { client.count == 1 }
       echo.unplug()
       for attempt in 1...3 {
-        #expect(await world.run { client.clock.sleeperCount == 1 }, "attempt \(attempt)")
+        await world.expect("attempt \(attempt)") { client.clock.sleeperCount == 1 }
         #expect(!client.gaveUp)
         client.clock.advance(by: .seconds(3))
       }
-      #expect(await world.run { client.gaveUp })
+      await world.expect { client.gaveUp }
       #expect(client.count == 1)
     }
   }
@@ -90,7 +90,7 @@ import Testing
       await world.settle()
       #expect(client.count == 1)
       client.clock.advance(by: .milliseconds(1))
-      #expect(await world.run { client.count == 2 })
+      await world.expect { client.count == 2 }
       await client.cancel()
     }
   }
@@ -112,7 +112,7 @@ import Testing
       let client = Client()
       await world.run { world.registrationCount == 1 }
       try world.add("echo", quirks: ["flicker"]).plugIn()
-      #expect(await world.run { client.count == 1 })
+      await world.expect { client.count == 1 }
       #expect(client.ids == manager.connectedAccessories.map(\.connectionID))
       await client.cancel()
     }

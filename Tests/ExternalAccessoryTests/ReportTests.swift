@@ -5,20 +5,10 @@ import Testing
 
 /// What a failed test reports about its world. The failures happen in a separate process, which runs this very bundle.
 @Suite(.waits) struct ReportTests {
-  /// What the tests of ``DeliberateFailures`` print.
   private func output(of test: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: BuiltProducts.tests)
-    process.arguments = ["--testing-library", "swift-testing", "--filter", "DeliberateFailures/\(test)"]
-    process.environment = ProcessInfo.processInfo.environment.merging([variableForFailures: "1"]) { $1 }
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus != 0)
-    return text
+    let result = try TestBundle.run("DeliberateFailures/\(test)")
+    #expect(result.status != 0)
+    return result.output
   }
 
   @Test func aFailedExpectationShowsTheTimelineAndTheNextWhatIsNew() throws {
@@ -31,6 +21,20 @@ import Testing
     #expect(parts[2].contains("the world's timeline, from line "))
     #expect(parts[2].contains("\"event\":\"disconnect\""))
     #expect(!parts[2].contains("\"event\":\"connect\""))
+  }
+
+  @Test func aConditionThatDoesNotHoldIsAnIssueAtTheLineOfTheCall() throws {
+    let text = try output(of: "aConditionDoesNotHold")
+    #expect(text.contains("ReportTests.swift:\(DeliberateFailures.lineOfExpect):"), "\(text)")
+    #expect(text.contains("the echo: the condition did not hold within 2.0 seconds of the world's time"))
+    #expect(text.contains("the world's timeline:\n"))
+    #expect(text.contains("\"event\":\"connect\""))
+  }
+
+  @Test func aWorldWithoutATestAroundItShowsItsTimelineItself() throws {
+    let text = try output(of: "aConditionDoesNotHoldInABareWorld")
+    #expect(text.contains("the condition did not hold within 60.0 seconds of the world's time"))
+    #expect(text.contains("the world's timeline:\n"))
   }
 
   @Test func anErrorThatIsThrownShowsTheTimelineToo() throws {
@@ -53,11 +57,26 @@ import Testing
   }
 }
 
-private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
-
 /// They fail, and only ``ReportTests`` runs them.
-@Suite(.waits, .enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
+@Suite(.waits, .enabled(if: TestBundle.isInner))
 struct DeliberateFailures {
+  static let lineOfExpect = #line + 6
+
+  @Test func aConditionDoesNotHold() async throws {
+    try await withSimulatedWorld { world in
+      manager.registerForLocalNotifications()
+      try await world.plugIn("echo")
+      await world.expect("the echo", limit: .seconds(2)) { manager.connectedAccessories.isEmpty }
+    }
+  }
+
+  @Test func aConditionDoesNotHoldInABareWorld() async throws {
+    let world = try SimulatedWorld()
+    try await world.plugIn("echo")
+    await world.expect { manager.connectedAccessories.isEmpty }
+    world.end()
+  }
+
   @Test func anExpectationFailsTwice() async throws {
     try await withSimulatedWorld(.with { $0.keepsTranscript = true }) { world in
       manager.registerForLocalNotifications()

@@ -49,7 +49,7 @@ import Testing
         session.inputStream?.open()
         session.outputStream?.open()
         while session.outputStream?.hasSpaceAvailable == true {
-          session.write(counting(10_000))
+          session.write(counting(997))
           await world.settle()
         }
         session.stop()

@@ -55,7 +55,7 @@ import Testing
 
   /// More bytes had arrived than a stream holds, and none were read.
   @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
       let parts = try await open(world)
       parts.far.send(counting(50_000))
       await world.settle()
@@ -232,7 +232,7 @@ import Testing
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 200_000 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 200_000 }) { world in
       let simulated = try world.add("multi")
       simulated.takeSessions()
       await world.plugIn(simulated)

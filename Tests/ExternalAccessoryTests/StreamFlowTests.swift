@@ -5,7 +5,7 @@ import Testing
 /// T: the bytes of streams: all of them, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSize = 1000 }) { world in
+    try await withSimulatedWorld(.with { $0.sendBufferSize = 1000 }) { world in
       let parts = try await open(world)
       var rest = counting(2500)[...]
       let recorder = StreamRecorder(parts.session) { stream, event in
@@ -27,7 +27,7 @@ import Testing
   @Test(arguments: SimulatedWorld.Settings.FullWrite.allCases)
   func t8AWriteWithoutSpaceTakesNothingAndIsRecorded(returns: SimulatedWorld.Settings.FullWrite) async throws {
     var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 100
+    settings.sendBufferSize = 100
     settings.fullWrite = returns
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func t20ASlowCableTakesItsTime() async throws {
-    try await withSimulatedWorld(.with { $0.bytesPerSecond = 7500 }) { world in
+    try await withSimulatedWorld(.with { ($0.bytesPerSecond, $0.sendBufferSize) = (7500, 65536) }) { world in
       let parts = try await open(world)
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func inRealTimeTheSameBytesComeBack() async throws {
-    try await withSimulatedWorld(.with { $0.clock = .real }) { world in
+    try await withSimulatedWorld(.with { ($0.clock, $0.sendBufferSize) = (.real, 65536) }) { world in
       let recorder = EventRecorder.registered()
       try world.add("echo").plugIn()
       await world.run { !recorder.words.isEmpty }

@@ -49,7 +49,7 @@ import Testing
         peerGoes: socket.peerGoes, failure: { socket.lastError }))
     #expect(ofSockets[1] == "a large write is taken in part")
     #expect(ofSockets.last == "write when nobody is there: -1, EPIPE")
-    try await withSimulatedWorld(.with { $0.bufferSize = 10_000 }) { world in
+    try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let parts = try await open(world)
       let (input, output) = (
         try #require(parts.session.inputStream), try #require(parts.session.outputStream)

@@ -67,8 +67,11 @@ public struct FrameworkSettings: Sendable {
   public var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
-  /// How many bytes a stream buffers in each direction between the app and the wire.
-  public var bufferSize = 64 * 1024
+  /// How many bytes an output stream holds between the app and the wire: the most that one write takes. Small and odd,
+  /// because no message has this size and many are longer: a write whose result the app ignores loses bytes.
+  public var sendBufferSize = 997
+  /// How many bytes an input stream holds between the wire and the app.
+  public var receiveBufferSize = 64 * 1024
 
   /// The defaults.
   public init() {}

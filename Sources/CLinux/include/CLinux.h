@@ -4,6 +4,7 @@
 #include <linux/aio_abi.h>
 #include <malloc.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -50,6 +51,9 @@ int clinux_open_pty(char *name, size_t room);
 /// A descriptor that becomes readable when the process ends, close-on-exec; or -1 with errno: ESRCH if there is no such
 /// process, ENOSYS if the kernel lacks the call (before 5.3).
 int clinux_open_process(int32_t pid);
+
+/// Threads for which Foundation's Thread.isMainThread is true besides the main thread: those that `is_also` accepts.
+void clinux_main_thread_is_also(bool (*is_also)(void));
 
 /// renameat2 without folders: swaps two names, or moves a file to a name that must be free. Returns 0, or -1 with
 /// errno.

@@ -180,7 +180,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// What the app did wrong: first what the app view noticed, then what streams and sessions noticed, each in order.
   package var misuses: [String] {
     noteDeadLoops()
-    return entrance.sync { earlier + (appView?.misuses ?? []) } + noted.withLock { $0.texts }
+    let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }
+    return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
   /// Looks for streams on run loops that never run. If there may be one, waits until it is certain.
@@ -225,7 +226,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
       // Foundation treats observers of the typed message separately: they do not receive the notification.
-      MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
+      MainActor.assumeIsolated { [message = MainThreadOnly(message)] in
+        NotificationCenter.default.post(message.value, subject: EAAccessoryManager.shared())
+      }
     }
   }
 
@@ -238,7 +241,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
       if settings.endOrder == .streamsFirst { for pipe in ended { pipe.deliverAllOnMain() } }
       let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
       NotificationCenter.default.post(message.notification)
-      MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
+      MainActor.assumeIsolated { [message = MainThreadOnly(message)] in
+        NotificationCenter.default.post(message.value, subject: EAAccessoryManager.shared())
+      }
     }
     forgetLater(accessory)
   }
@@ -269,6 +274,12 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     objects[accessory.connectionID] = made
     return made
   }
+}
+
+/// A value that is made and used on the main thread. With the trait AppleSendability the compiler cannot know it of messages.
+private struct MainThreadOnly<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
 }
 
 /// Test libraries print the values of a failed expectation with `Mirror`, which reaches this object through an

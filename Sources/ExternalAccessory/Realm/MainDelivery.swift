@@ -1,5 +1,6 @@
 internal import AccessoryCore
 import Foundation
+internal import LinuxIO
 
 /// Runs work on the main thread, in order: notifications, delegates, picker completions.
 ///
@@ -34,6 +35,14 @@ package final class MainDelivery: @unchecked Sendable {
     DispatchQueue.main.setSpecific(key: key, value: true)
     return key
   }()
+
+  /// Makes `Thread.isMainThread` true on the main queue, as it is on Apple's systems. On Linux the main thread ends in
+  /// `dispatchMain()`, in an async `main` and under Swift Testing, and the main queue runs on one thread or another. An app
+  /// that asks `isMainThread` in an observer, before it calls `DispatchQueue.main.sync`, would then wait for itself.
+  private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
+
+  /// Nothing is queued.
+  package init() { Self.followsMainQueue }
 
   /// Whether the caller is on the main queue (on whichever thread that is) or on the main thread.
   package static var isOnMainQueue: Bool {

@@ -80,8 +80,27 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
   override var hasSpaceAvailable: Bool { pipe.output.status.isUsable && pipe.hasRoom }
 
   override func write(_ buffer: UnsafePointer<UInt8>, maxLength length: Int) -> Int {
+    write(buffer, maxLength: length, at: nil)
+  }
+
+  fileprivate func write(_ buffer: UnsafePointer<UInt8>, maxLength length: Int, at place: CallPlace?) -> Int {
     guard pipe.output.status.isUsable else { return -1 }
-    return pipe.write(UnsafeRawBufferPointer(start: buffer, count: max(0, length)))
+    return pipe.write(UnsafeRawBufferPointer(start: buffer, count: max(0, length)), at: place)
+  }
+}
+
+extension OutputStream {
+  /// Writes bytes of an array. The call is Apple's, which takes a pointer; the compiler prefers this method for arrays, so
+  /// that a message about a short write names its line. The last three are where the call is: do not pass them.
+  public func write(
+    _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
+    function: String = #function
+  ) -> Int {
+    bytes.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { return 0 }
+      guard let stream = self as? AccessoryOutputStream else { return write(start, maxLength: length) }
+      return stream.write(start, maxLength: length, at: CallPlace(file: file, line: line, function: function))
+    }
   }
 }
 

@@ -42,6 +42,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var isOver = false
   private var wasNeglectNoted = false
   private var readCount = 0
+  /// The rest of the last write that was longer than its result, until the app writes it.
+  private var rest = UnwrittenRest()
 
   // On the loop.
   private var closesWhenSent = false
@@ -59,9 +61,9 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     let note = { @Sendable [weak realm] (misuse: StreamMisuse) -> Void in realm?.note(.stream(name, misuse)) }
     input = StreamPort(.input, in: realm, note: note)
     output = StreamPort(.output, in: realm, note: note)
-    incoming = ByteBuffer(capacity: realm.settings.bufferSize)
-    outgoing = ByteBuffer(capacity: realm.settings.bufferSize)
-    outbound = ByteBuffer(capacity: realm.settings.bufferSize)
+    incoming = ByteBuffer(capacity: realm.settings.receiveBufferSize)
+    outgoing = ByteBuffer(capacity: realm.settings.sendBufferSize)
+    outbound = ByteBuffer(capacity: realm.settings.sendBufferSize)
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
@@ -79,6 +81,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   func close(_ stream: SessionLifetime.Stream) {
+    if stream == .output { noteLostRest() }
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
@@ -87,6 +90,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     let port = port(stream)
     let status = port.status
     if status != .closed {
+      if stream == .output { noteLostRest() }
       if status != .notOpen { noteNeglect() }
       if realm.settings.lifetime != .closedTwice { settle(lock.withLock { lifetime.closed(stream) }) }
     }
@@ -100,6 +104,17 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       return !wasNeglectNoted && !isOver
     }
     if isFirst { realm.note(.sessionNotClosed(protocolName)) }
+  }
+
+  /// The app closes the output stream: what it has not written by now never comes.
+  private func noteLostRest() {
+    if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
+  }
+
+  /// The rest of a short write, if there has been room for it since, and the app got its event.
+  var lostRest: Misuse? {
+    guard output.status == .open, !output.hasDueEvent else { return nil }
+    return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
   }
 
   /// How far the app has read.
@@ -156,21 +171,23 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   /// What streams return from `write`.
-  func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-    enum Outcome { case taken(Int, push: Bool), failed }
+  func write(_ bytes: UnsafeRawBufferPointer, at place: CallPlace? = nil) -> Int {
+    enum Outcome { case taken(Int, push: Bool, lost: LostRest?), failed }
     let outcome = lock.withLock { () -> Outcome in
       if isOver { return .failed }
       let taken = outgoing.append(bytes)
+      let lost = rest.wrote(bytes, taken: taken, at: place)
       defer { if taken > 0 { pushIsComing = true } }
       output.wasUsed(isReady: outgoing.room > 0)
-      return .taken(taken, push: taken > 0 && !pushIsComing)
+      return .taken(taken, push: taken > 0 && !pushIsComing, lost: lost)
     }
     switch outcome {
     case .failed:
       output.fail(POSIXError(.EPIPE), isEvent: false)
       return -1
-    case .taken(let count, let push):
+    case .taken(let count, let push, let lost):
       if push { realm.entrance.async { [self] in self.push() } }
+      if let lost { realm.note(.shortWrite(protocolName, lost)) }
       guard count == 0, bytes.count > 0 else { return count }
       realm.note(.writeWithoutSpace(protocolName))
       return realm.settings.fullWrite.rawValue

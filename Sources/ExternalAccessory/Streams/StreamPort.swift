@@ -64,6 +64,10 @@ final class StreamPort: @unchecked Sendable {
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
+  /// Whether the delegate has yet to get an event.
+  var hasDueEvent: Bool {
+    lock.withLock { state.dueEvent != nil && isHeard && !(schedules.isEmpty && pending.isEmpty) }
+  }
   var error: (any Error)? { lock.withLock { state.error } }
 
   var delegate: (any StreamDelegate)? {

@@ -48,6 +48,12 @@ extension SimulatedWorld.Settings {
     change(&settings)
     return settings
   }
+
+  /// Both buffers of a session.
+  var bufferSizes: Int {
+    get { framework.sendBufferSize }
+    set { (framework.sendBufferSize, framework.receiveBufferSize) = (newValue, newValue) }
+  }
 }
 
 extension EventRecorder {

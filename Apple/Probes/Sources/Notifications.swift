@@ -1,0 +1,38 @@
+import ExternalAccessory
+import Foundation
+
+/// Logs what an accessory's delegate is told.
+final class Delegate: NSObject, EAAccessoryDelegate {
+  func accessoryDidDisconnect(_ accessory: EAAccessory) { log("delegate: accessoryDidDisconnect \(line(accessory))") }
+}
+
+/// N5, N7, N9 to N16: what notifications carry, in which order. Plug in, pull; change from USB to Bluetooth and back.
+func probeNotifications() {
+  observe()
+  let delegate = Delegate()
+  keep(delegate)
+  keep(
+    NotificationCenter.default.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: nil) { note in
+      guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
+      accessory.delegate = delegate
+      let session = EASession(accessory: accessory, forProtocol: protocolName)
+      log("N9: a session at once: \(session != nil)")
+      // N11, N12, N13: the object of this connect, after its disconnect.
+      later(60) { log("a minute later: \(line(accessory))") }
+    })
+  keep(
+    NotificationCenter.default.addObserver(forName: .EAAccessoryDidConnect, object: manager, queue: nil) { _ in
+      log("N5: also to an observer of the manager only")
+    })
+  manager.registerForLocalNotifications()
+}
+
+/// F1, F2, F4 to F7, F10, F11: connects and disconnects nobody asked for. Plug in ten times; lock the device for a minute.
+func probeFlicker() {
+  observe()
+  manager.registerForLocalNotifications()
+  // F4: in the list without a notification.
+  for second in stride(from: 0.0, to: 600, by: 5) {
+    later(second) { log("list: \(manager.connectedAccessories.map(line))") }
+  }
+}

@@ -1,0 +1,111 @@
+internal import AccessoryFormats
+internal import AccessoryHost
+internal import AccessoryProfiles
+import CoreFoundation
+import Foundation
+import Glibc
+
+/// The Info.plist that `EASIM_INFO_PLIST` names. Apps read `Bundle.main` wherever they like, many before they use the
+/// manager, so the file is in it before `main`.
+enum NamedInfoPlist {
+  /// What the file declares; nil if the variable is not set. The first use, at load, puts the file into `Bundle.main`.
+  static let manifest: AppManifest? = {
+    guard let path = LocalRealm.variable("EASIM_INFO_PLIST") else { return nil }
+    do throws(SourceProblem) {
+      let read = try AppManifest.read(file: path)
+      BundleDeclarations.show(file: path)
+      return read
+    } catch {
+      BundleDeclarations(protocols: [], modes: []).apply()
+      return nothing(error)
+    }
+  }()
+
+  /// What an app declares whose Info.plist cannot be read.
+  static func nothing(_ problem: SourceProblem) -> AppManifest {
+    LocalRealm.say("\(problem); so the app declares no protocols")
+    return AppManifest(declaredProtocols: [])
+  }
+}
+
+/// Runs when the program is loaded. In a program that contains Foundation (`-static-stdlib`) the order of such functions is not
+/// known, and Foundation may not be ready: there the file is read at the first use of the manager.
+@section(".init_array") @used
+private let atLoad: @convention(c) () -> Void = { readAtLoad() }
+
+private func readAtLoad() {
+  if dlsym(nil, "CFBundleGetMainBundle") != nil { _ = NamedInfoPlist.manifest }
+}
+
+/// The accessory settings in `Bundle.main.infoDictionary`. Clients read them themselves, so they must agree with the
+/// declarations that the device uses.
+///
+/// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
+/// mutable, and keeps it, so later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)` return
+/// the values that are set here.
+package struct BundleDeclarations: Equatable, Sendable {
+  private var protocols: [String]?
+  private var modes: [String]?
+
+  /// The declarations of an app.
+  package init(protocols: [String], modes: [String]) {
+    self.protocols = protocols
+    self.modes = modes.isEmpty ? nil : modes
+  }
+
+  /// What the main bundle currently declares.
+  package static var current: BundleDeclarations {
+    let info = Bundle.main.infoDictionary
+    var now = BundleDeclarations(protocols: [], modes: [])
+    now.protocols = info?[AppManifest.protocolsKey] as? [String]
+    now.modes = info?[AppManifest.modesKey] as? [String]
+    return now
+  }
+
+  /// Makes the main bundle declare this. Returns whether it does now.
+  @discardableResult
+  package func apply() -> Bool {
+    guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
+    // The object is mutable, although CoreFoundation declares it as the immutable type.
+    let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
+      .takeUnretainedValue()
+    Self.set(AppManifest.protocolsKey, protocols, in: dictionary)
+    Self.set(AppManifest.modesKey, modes, in: dictionary)
+    return Self.current == self
+  }
+
+  /// Puts everything in an Info.plist into the main bundle.
+  static func show(file path: String) {
+    guard let bytes = FileManager.default.contents(atPath: path), let bundle = CFBundleGetMainBundle(),
+      let info = CFBundleGetInfoDictionary(bundle)
+    else { return }
+    let data = bytes.withUnsafeBytes { CFDataCreate(nil, $0.baseAddress, $0.count) }
+    guard let list = CFPropertyListCreateWithData(nil, data, 0, nil, nil)?.takeRetainedValue(),
+      CFGetTypeID(list) == CFDictionaryGetTypeID()
+    else { return }
+    let shown = Unmanaged<CFDictionary>.fromOpaque(Unmanaged.passUnretained(list).toOpaque()).takeUnretainedValue()
+    let add: CFDictionaryApplierFunction = { key, value, target in
+      guard let target else { return }
+      CFDictionarySetValue(Unmanaged<CFMutableDictionary>.fromOpaque(target).takeUnretainedValue(), key, value)
+    }
+    CFDictionaryApplyFunction(shown, add, Unmanaged.passUnretained(info).toOpaque())
+  }
+
+  private static func set(_ key: String, _ texts: [String]?, in dictionary: CFMutableDictionary) {
+    guard let key = string(key) else { return }
+    guard let texts else {
+      return with(key) { CFDictionaryRemoveValue(dictionary, $0) }
+    }
+    var callbacks = kCFTypeArrayCallBacks
+    guard let array = CFArrayCreateMutable(nil, 0, &callbacks) else { return }
+    for text in texts.compactMap(string) { with(text) { CFArrayAppendValue(array, $0) } }
+    with(key) { key in with(array) { CFDictionarySetValue(dictionary, key, $0) } }
+  }
+
+  private static func string(_ text: String) -> CFString? { CFStringCreateWithCString(nil, text, 0x0800_0100) }
+
+  /// Lends an object to CoreFoundation, which retains what it keeps.
+  private static func with(_ object: AnyObject, _ body: (UnsafeRawPointer) -> Void) {
+    withExtendedLifetime(object) { body(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())) }
+  }
+}

@@ -1,0 +1,124 @@
+import AccessoryCore
+import CoreFoundation
+import ExternalAccessory
+import Foundation
+
+/// The app's timers on the main run loop, which fire in the world's time.
+///
+/// A `Timer` reaches its run loop through a few functions of CoreFoundation, and ``CallsOfTheApp`` is called first. A timer
+/// that is added to the main run loop while a world in virtual time exists is adopted: for the run loop its date is far
+/// away, and the world has a timer of its own that fires it on the main thread. Also under Swift Testing, where nothing runs
+/// the main run loop, and such a timer would never fire. At the world's end the timers that are left get real dates again.
+final class MainLoopTimers: @unchecked Sendable {
+  private struct Adopted {
+    let timer: Timer
+    let own: LoopTimer
+    var deadline: Instant
+  }
+
+  /// Those of the world that exists. Weak, because a world that is forgotten must end.
+  private static let current = Locked(Weak())
+  private struct Weak { weak var timers: MainLoopTimers? }
+  private static let farAway = 4e9
+
+  private let entrance: VirtualEntrance
+  private let main: MainDelivery
+  /// By the address of the CFRunLoopTimer. On the loop.
+  private var adopted: [UnsafeRawPointer: Adopted] = [:]
+
+  init(_ entrance: VirtualEntrance, main: MainDelivery) {
+    (self.entrance, self.main) = (entrance, main)
+    Self.current.withLock { $0.timers = self }
+  }
+
+  static var active: MainLoopTimers? { current.withLock { $0.timers } }
+
+  /// Gives the timers back to the run loop, which fires them in real time.
+  func end() {
+    Self.current.withLock { if $0.timers === self { $0.timers = nil } }
+    let left = entrance.sync {
+      defer { adopted = [:] }
+      for one in adopted.values { one.own.cancel() }
+      return adopted.mapValues { (timer: $0.timer, remaining: ($0.deadline - entrance.now).inSeconds) }
+    }
+    for (core, one) in left where one.timer.isValid {
+      SystemTimers.setDate(core, CFAbsoluteTimeGetCurrent() + max(0, one.remaining))
+    }
+  }
+
+  /// The app adds a timer to a run loop. Adopts it if that is the main one, or, on the main queue, the one of its thread.
+  func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) {
+    guard Self.isMain(loop), let timer = Self.timer(of: core) else { return }
+    let date = SystemTimers.date(core)
+    let isNew = entrance.sync { () -> Bool in
+      guard adopted[core] == nil else { return false }
+      let own = entrance.loop.makeTimer { [weak self] in self?.fire(core) }
+      adopted[core] = Adopted(timer: timer, own: own, deadline: .origin)
+      arm(core, for: date)
+      return true
+    }
+    if isNew { SystemTimers.setDate(core, CFAbsoluteTimeGetCurrent() + Self.farAway) }
+  }
+
+  /// The app moves a timer. Returns false if it is not one of these.
+  func move(_ core: UnsafeRawPointer, to date: CFAbsoluteTime) -> Bool {
+    entrance.sync {
+      guard adopted[core] != nil else { return false }
+      arm(core, for: date)
+      return true
+    }
+  }
+
+  /// When a timer fires, as a date; nil if it is not one of these.
+  func date(_ core: UnsafeRawPointer) -> CFAbsoluteTime? {
+    entrance.sync { adopted[core].map { CFAbsoluteTimeGetCurrent() + ($0.deadline - entrance.now).inSeconds } }
+  }
+
+  /// A timer is invalid from now on.
+  func forget(_ core: UnsafeRawPointer) {
+    // Released outside of the lock: it may be the last reference to what the app's block holds.
+    let last = entrance.sync { () -> Timer? in
+      let one = adopted.removeValue(forKey: core)
+      one?.own.cancel()
+      return one?.timer
+    }
+    withExtendedLifetime(last) {}
+  }
+
+  /// On the loop.
+  private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
+    let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
+    // In whole milliseconds: the app's own code took a moment between its Date() and now.
+    let deadline = entrance.now + .milliseconds(Int((remaining * 1000).rounded()))
+    adopted[core]?.deadline = deadline
+    adopted[core]?.own.arm(at: deadline)
+  }
+
+  /// On the loop.
+  private func fire(_ core: UnsafeRawPointer) {
+    guard let one = adopted[core] else { return }
+    if one.timer.timeInterval > 0 {
+      let next = one.deadline + .seconds(one.timer.timeInterval)
+      adopted[core]?.deadline = next
+      one.own.arm(at: next)
+    }
+    main.add { [timer = one.timer] in if timer.isValid { timer.fire() } }
+  }
+
+  private static func isMain(_ loop: UnsafeRawPointer) -> Bool {
+    let isSame = { (other: CFRunLoop?) in
+      other.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) } == loop
+    }
+    return isSame(CFRunLoopGetMain()) || MainDelivery.isOnMainQueue && isSame(CFRunLoopGetCurrent())
+  }
+
+  /// Foundation's timer for one of CoreFoundation, whose context has it.
+  private static func timer(of core: UnsafeRawPointer) -> Timer? {
+    var context = CFRunLoopTimerContext()
+    CFRunLoopTimerGetContext(Unmanaged<CFRunLoopTimer>.fromOpaque(core).takeUnretainedValue(), &context)
+    guard let info = context.info, Int(bitPattern: info) % MemoryLayout<Int>.alignment == 0,
+      info.load(as: UnsafeRawPointer?.self) == unsafeBitCast(Timer.self as AnyClass, to: UnsafeRawPointer?.self)
+    else { return nil }
+    return Unmanaged<Timer>.fromOpaque(info).takeUnretainedValue()
+  }
+}

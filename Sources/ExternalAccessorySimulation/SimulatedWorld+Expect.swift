@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// Waiting for a condition that must come true. Unlike `#expect(await world.run { … })`, this is not a macro, so it is safe
+/// from the trap that docs/dev/closure-symbols.md describes: with Swift 6.3, a closure in a macro and another one in the
+/// same function can be mixed up.
+extension SimulatedWorld {
+  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of the
+  /// call if it does not. The failure shows the timeline.
+  ///
+  /// ```swift
+  /// await world.expect { app.isConnected }
+  /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
+  /// ```
+  ///
+  /// In Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. The last four parameters are where the call is: do
+  /// not pass them.
+  ///
+  /// - Returns: whether the condition held.
+  @discardableResult
+  public func expect(
+    _ comment: String = "", limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
+    fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column,
+    until condition: () -> Bool
+  ) async -> Bool {
+    if await run(limit: limit, until: condition) { return true }
+    fail(comment, limit, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    return false
+  }
+
+  /// The same, for tests that are not async.
+  @available(*, noasync, message: "await it")
+  @discardableResult
+  public func expect(
+    _ comment: String = "", limit: Duration = .seconds(60), fileID: String = #fileID, filePath: String = #filePath,
+    line: Int = #line, column: Int = #column, until condition: () -> Bool
+  ) -> Bool {
+    if run(limit: limit, until: condition) { return true }
+    fail(comment, limit, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    return false
+  }
+
+  private func fail(_ comment: String, _ limit: Duration, _ place: SourceLocation) {
+    var text = "the condition did not hold within \(limit) of the world's time"
+    if !comment.isEmpty { text = "\(comment): \(text)" }
+    // withSimulatedWorld adds the timeline to every issue.
+    if !addsReportToIssues { text += "\n\(newReport)" }
+    if let failing { return failing(text, place) }
+    Issue.record(Comment(rawValue: text), sourceLocation: place)
+    // Outside of a test, as in a detached task, nothing else may print it.
+    if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
+  }
+}

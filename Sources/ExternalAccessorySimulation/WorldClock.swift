@@ -1,0 +1,166 @@
+import AccessoryCore
+import ExternalAccessory
+import Foundation
+
+/// The world's time as a `Clock`, for apps that take one. `Task.sleep`, `asyncAfter` and timers of other threads run in real
+/// time.
+///
+/// ```swift
+/// final class Reconnector {
+///   init(clock: any Clock<Duration> = ContinuousClock()) { … }
+///   func waitAndConnect() async throws {
+///     try await clock.sleep(for: .seconds(5))
+///     connect()
+///   }
+/// }
+/// let app = Reconnector(clock: world.clock)
+/// await world.advance(by: .seconds(5))
+/// ```
+public struct WorldClock: Clock {
+  /// A time since the world began.
+  public struct Instant: InstantProtocol {
+    /// The time since the world began.
+    public let sinceBeginning: Duration
+
+    /// A later instant.
+    public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
+    /// The time from this to another instant.
+    public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
+    /// Whether the first is earlier.
+    public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
+  }
+
+  private let entrance: any LoopEntrance
+  private let sleepers: Sleepers
+
+  init(_ realm: AccessoryRealm, _ sleepers: Sleepers) {
+    entrance = realm.entrance
+    self.sleepers = sleepers
+  }
+
+  /// The world's time.
+  public var now: Instant { Instant(sinceBeginning: entrance.sync { entrance.loop.now } - .origin) }
+  /// Nothing is rounded.
+  public var minimumResolution: Duration { .zero }
+
+  /// Returns when the world's time has come so far, or at once when the world ends; throws when the task is cancelled.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    let sleeper = Sleepers.Sleeper()
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        sleeper.begin(continuation)
+        sleepers.add(sleeper, at: .origin + deadline.sinceBeginning)
+      }
+      sleepers.hasReturned()
+    } onCancel: {
+      sleepers.remove(sleeper)
+      sleeper.finish(.failure(CancellationError()))
+    }
+  }
+}
+
+/// The tasks that sleep by a world's clock.
+final class Sleepers: @unchecked Sendable {
+  /// One task. It is resumed once, by time, by cancellation, or at the world's end.
+  final class Sleeper: @unchecked Sendable {
+    private enum State {
+      case new
+      case asleep(CheckedContinuation<Void, any Error>)
+      case over(Result<Void, any Error>)
+    }
+    private let state = Locked(State.new)
+
+    func begin(_ continuation: CheckedContinuation<Void, any Error>) {
+      let early = state.withLock { state -> Result<Void, any Error>? in
+        if case .over(let result) = state { return result }
+        state = .asleep(continuation)
+        return nil
+      }
+      if let early { continuation.resume(with: early) }
+    }
+
+    func finish(_ result: Result<Void, any Error>) {
+      let asleep = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+        let before = state
+        if case .over = before { return nil }
+        state = .over(result)
+        if case .asleep(let continuation) = before { return continuation }
+        return nil
+      }
+      asleep?.resume(with: result)
+    }
+  }
+
+  private let entrance: any LoopEntrance
+  // On the loop.
+  private var waiting: [ObjectIdentifier: (Sleeper, LoopTimer)] = [:]
+  private var isOver = false
+  private let woken = Locked(Woken())
+
+  /// Tasks whose time has come.
+  private struct Woken {
+    /// Their `sleep` has not returned yet.
+    var resuming = 0
+    /// They do not sleep again yet.
+    var awake = 0
+  }
+
+  init(_ entrance: any LoopEntrance) { self.entrance = entrance }
+
+  var count: Int { entrance.sync { waiting.count } }
+
+  /// Whether tasks were woken, and nobody waited for them since.
+  var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
+
+  /// Whether a woken task has yet to go on, or, `after` so many seconds, to sleep again: many tasks do so again and again.
+  func areBusy(after seconds: TimeInterval) -> Bool {
+    woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
+  }
+
+  /// No longer waits for tasks that do not sleep again.
+  func forgetWoken() { woken.withLock { $0.awake = 0 } }
+
+  /// A task goes on.
+  func hasReturned() { woken.withLock { $0.resuming -= 1 } }
+
+  func add(_ sleeper: Sleeper, at deadline: Instant) {
+    let isLate = entrance.sync { () -> Bool in
+      guard !isOver, deadline > entrance.loop.now else { return true }
+      let timer = entrance.loop.makeTimer { [weak self] in self?.wake(sleeper) }
+      waiting[ObjectIdentifier(sleeper)] = (sleeper, timer)
+      woken.withLock { $0.awake = max(0, $0.awake - 1) }
+      timer.arm(at: deadline)
+      return false
+    }
+    if isLate {
+      woken.withLock { $0.resuming += 1 }
+      sleeper.finish(.success(()))
+    }
+  }
+
+  func remove(_ sleeper: Sleeper) {
+    entrance.sync { waiting.removeValue(forKey: ObjectIdentifier(sleeper))?.1.cancel() }
+  }
+
+  /// On the loop.
+  private func wake(_ sleeper: Sleeper) {
+    waiting[ObjectIdentifier(sleeper)] = nil
+    woken.withLock { ($0.resuming, $0.awake) = ($0.resuming + 1, $0.awake + 1) }
+    sleeper.finish(.success(()))
+  }
+
+  /// The world ends: nobody sleeps any longer.
+  func end() {
+    let left = entrance.sync { () -> [Sleeper] in
+      isOver = true
+      defer { waiting = [:] }
+      return waiting.values.map { sleeper, timer in
+        timer.cancel()
+        return sleeper
+      }
+    }
+    woken.withLock { $0.resuming += left.count }
+    for sleeper in left { sleeper.finish(.success(())) }
+  }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import TestSupport
+
+/// This very bundle in a process of its own, for tests that fail or end their process on purpose.
+enum TestBundle {
+  private static let variable = "EASIM_DELIBERATE_FAILURES"
+
+  /// Whether this is that process.
+  static var isInner: Bool { ProcessInfo.processInfo.environment[variable] == "1" }
+
+  /// Runs one test, and returns what it printed.
+  static func run(_ test: String, _ more: [String: String] = [:]) throws -> (output: String, status: Int32) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: BuiltProducts.tests)
+    process.arguments = ["--testing-library", "swift-testing", "--filter", test]
+    process.environment = ProcessInfo.processInfo.environment.merging(more.merging([variable: "1"]) { $1 }) { $1 }
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (text, process.terminationStatus)
+  }
+}

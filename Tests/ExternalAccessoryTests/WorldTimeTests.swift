@@ -1,0 +1,145 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import TestSupport
+import Testing
+
+/// Time of the app beside the world's: timers of the main run loop, a clock, and what stays real.
+@Suite struct WorldTimeTests {
+  /// A client that connects a while after the connect, and sends a heartbeat, by timers, as found in the field.
+  @MainActor private final class Client {
+    private(set) var openings = 0
+    private(set) var beats = 0
+    private var timer: Timer?
+    private var observer: (any NSObjectProtocol)?
+
+    init() {
+      observer = NotificationCenter.default.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: .main) {
+        [weak self] _ in
+        MainActor.assumeIsolated { self?.connectLater() }
+      }
+      manager.registerForLocalNotifications()
+    }
+
+    private func connectLater() {
+      _ = Timer.scheduledTimer(withTimeInterval: 1.5, repeats: false) { [weak self] _ in
+        MainActor.assumeIsolated { self?.open() }
+      }
+    }
+
+    private func open() {
+      openings += 1
+      timer = Timer(fire: Date(timeIntervalSinceNow: 10), interval: 10, repeats: true) { [weak self] _ in
+        MainActor.assumeIsolated { self?.beats += 1 }
+      }
+      if let timer { RunLoop.main.add(timer, forMode: .common) }
+    }
+
+    func postpone(_ seconds: TimeInterval) { timer?.fireDate = Date(timeIntervalSinceNow: seconds) }
+    var remaining: TimeInterval { timer?.fireDate.timeIntervalSinceNow ?? 0 }
+
+    func stop() {
+      timer?.invalidate()
+      if let observer { NotificationCenter.default.removeObserver(observer) }
+    }
+  }
+
+  @Test @MainActor func timersOfTheMainRunLoopFireInTheWorldsTime() async throws {
+    try await withSimulatedWorld { world in
+      let client = Client()
+      try await world.plugIn("echo")
+      #expect(client.openings == 0)
+      await world.advance(by: .milliseconds(1490))
+      #expect(client.openings == 0)
+      await world.advance(by: .milliseconds(20))
+      #expect(client.openings == 1)
+      await world.advance(by: .seconds(3600))
+      #expect(client.beats == 359 || client.beats == 360)
+      client.stop()
+      let beats = client.beats
+      await world.advance(by: .seconds(3600))
+      #expect(client.beats == beats)
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test @MainActor func aTimerThatIsMovedFiresWhenItWasMovedTo() async throws {
+    try await withSimulatedWorld { world in
+      let client = Client()
+      try await world.plugIn("echo")
+      await world.advance(by: .seconds(2))
+      client.postpone(100)
+      #expect(abs(client.remaining - 100) < 1)
+      await world.advance(by: .seconds(99))
+      #expect(client.beats == 0)
+      await world.advance(by: .seconds(2))
+      #expect(client.beats == 1)
+      client.stop()
+    }
+  }
+
+  /// An app that takes a clock, as more and more do.
+  private actor Sleeper {
+    private(set) var words: [String] = []
+    private let clock: any Clock<Duration>
+
+    init(_ clock: any Clock<Duration>) { self.clock = clock }
+
+    func reconnect() async {
+      for attempt in 1...3 {
+        do { try await clock.sleep(for: .seconds(attempt * 10)) } catch { return words.append("cancelled") }
+        words.append("attempt \(attempt)")
+      }
+    }
+  }
+
+  @Test func aClockOfTheWorldDrivesTasks() async throws {
+    try await withSimulatedWorld { world in
+      let sleeper = Sleeper(world.clock)
+      let begin = world.clock.now
+      let task = Task { await sleeper.reconnect() }
+      await world.expect { world.sleeperCount == 1 }
+      await world.advance(by: .milliseconds(9999))
+      #expect(await sleeper.words == [])
+      for attempt in 1...2 {
+        await world.advance(by: .milliseconds(1))
+        // The task may take a moment to sleep again on a busy machine.
+        await world.expect { world.sleeperCount == 1 }
+        #expect(await sleeper.words.last == "attempt \(attempt)")
+        await world.advance(by: .milliseconds(19_999))
+      }
+      #expect(begin.duration(to: world.clock.now) == .milliseconds(49_999))
+      task.cancel()
+      await task.value
+      #expect(await sleeper.words == ["attempt 1", "attempt 2", "cancelled"])
+    }
+  }
+
+  @Test func whoSleepsAtTheWorldsEndIsWoken() async throws {
+    let task = try await withSimulatedWorld { world in
+      let clock = world.clock
+      let task = Task { try await clock.sleep(for: .seconds(1_000_000)) }
+      await world.expect { world.sleeperCount == 1 }
+      return task
+    }
+    try await task.value
+  }
+
+  @Test func aWorldSaysThatTheAppWaitedInRealTime() async throws {
+    try await withSimulatedWorld { world in
+      let begin = Date()
+      await world.expect { Date().timeIntervalSince(begin) > 0.3 }
+      let said = try #require(world.standstill)
+      #expect(said.contains("s of real time passed while the world stood still: the app waits by asyncAfter"))
+    }
+  }
+
+  @Test func whatMustNotComeTrueTakesNoLongerThanItsLimit() async throws {
+    try await withSimulatedWorld { world in
+      let begin = Date()
+      let came = await world.run(limit: .milliseconds(300)) { false }
+      #expect(!came)
+      #expect(Date().timeIntervalSince(begin) < 3)
+      #expect(world.standstill == nil)
+    }
+  }
+}
