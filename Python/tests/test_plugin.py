@@ -223,3 +223,123 @@ def test_a_failed_test_shows_its_packets_on_request(pytester: pytest.Pytester) -
     pytester.makepyfile(FAILS)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.stdout.no_fnmatch_line("*easim packets*")
+
+
+def test_the_timeline_begins_with_the_test_and_shows_its_bytes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import time
+        import pytest
+
+        def test_first(easim_world):
+            time.sleep(1.5)
+
+        @pytest.mark.easim(profile="echo", plugged=True)
+        @pytest.mark.parametrize("world", ["easim_world", "easim_virtual"])
+        def test_fails(world, request):
+            world = request.getfixturevalue(world)
+            session = world.app().open("com.example.echo")
+            session.send(b"hello, lamp, this is a long line of text")
+            assert session.recv(5) == b"hallo"
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--junitxml=all.xml")
+    result.assert_outcomes(passed=1, failed=2)
+    timeline = [line for line in result.stdout.lines if line.startswith("   0.")]
+    assert len([line for line in timeline if "→ b'hello, lamp, this is a l'" in line and "16 more bytes" in line]) == 2
+    assert len([line for line in timeline if "← b'hello'" in line]) >= 1
+    result.stdout.no_fnmatch_line("   1.*")
+    result.stdout.no_fnmatch_line("*readable*")
+    report = (pytester.path / "all.xml").read_text()
+    assert report.count('<property name="easim timeline"') == 2
+    assert "plugged in at" in report
+    # Only the test is shown, and none of the package.
+    result.stdout.no_fnmatch_line("*_plain.py*")
+
+
+def test_an_error_points_at_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_fails(easim_virtual):
+            easim_virtual.app().wait_for("connect", timeout=1)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*Timeout: no 'connect' within 1 s*"])
+    shown = [line for line in result.stdout.lines if ".py:" in line]
+    assert all("test_an_error_points_at_the_test.py" in line for line in shown), shown
+
+
+def test_the_mark_has_time_place_and_programs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os, pytest
+        import easim
+
+        @pytest.mark.easim(profile="echo", time="virtual", plugged=True)
+        def test_virtual(easim_world):
+            assert easim_world.is_virtual
+            with easim_world.app().open("com.example.echo") as session:
+                session.send(b"x")
+                assert session.recv(1) == b"x"
+
+        @pytest.mark.easim(profile="echo", on=f"unix:{os.getcwd()}/lamp.sock", plugged=True)
+        def test_place(easim_world):
+            with easim.hosts.open(f"unix:{os.getcwd()}/lamp.sock", server=easim_world.server) as host:
+                assert host.burst(b"hello", count=1).passed
+
+        @pytest.mark.easim(profile="echo", behavior="exec:cat", allow_exec=True, plugged=True)
+        def test_program(easim_world):
+            with easim_world.app().open("com.example.echo") as session:
+                session.send(b"x")
+                assert session.recv(1) == b"x"
+
+        @pytest.mark.easim(quirks=["flicker"])
+        def test_no_profile(easim_world):
+            pass
+
+        @pytest.mark.easim(time="vrtual")
+        def test_no_time(easim_world):
+            pass
+
+        def test_session_scope(lamp, easim_server):
+            assert lamp in easim_server.call("accessory.list")["accessories"][0]["accessory"]
+
+        @pytest.fixture(scope="session")
+        def lamp(easim_server):
+            with easim_server.world() as world:
+                yield world.add("echo").id
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=4, errors=2)
+    result.stdout.fnmatch_lines(["*has 'quirks' and no profile*", "*time='vrtual'*"])
+
+
+def test_an_asynchronous_test_has_its_world(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import asyncio, pytest
+
+        @pytest.mark.easim(profile="echo", plugged=True, time="virtual")
+        def test_aio(easim_aio):
+            async def main():
+                async with easim_aio() as world:
+                    assert world.is_virtual
+                    async with await (await world.app()).open("com.example.echo") as session:
+                        await session.send(b"x")
+                        assert await session.recv(1) == b"x"
+            asyncio.run(main())
+
+        @pytest.mark.easim(profile="echo", plugged=True)
+        def test_fails(easim_aio):
+            async def main():
+                async with easim_aio() as world:
+                    await (await world.app()).wait_for("disconnect", timeout=0.1)
+            asyncio.run(main())
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*easim timeline*", "*plugged in at*"])

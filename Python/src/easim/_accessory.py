@@ -14,6 +14,9 @@ from .errors import EasimError, SessionEnded
 if TYPE_CHECKING:
     from .aio import World
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 
 class Accessory:
     """A simulated accessory, not plugged in at first."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ._accessory import Accessory
     from .aio import World
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 CONNECTS = ("connect", "disconnect")
 
 

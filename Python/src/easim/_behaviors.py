@@ -14,6 +14,9 @@ from .errors import EasimError
 if TYPE_CHECKING:
     from ._session import Session
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 Reply = Optional[bytes]
 Behavior = Union[
     Callable[["Session", bytes], Reply],

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 _T = TypeVar("_T")
 _S = TypeVar("_S", bound="Context")
 

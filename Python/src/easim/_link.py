@@ -10,6 +10,9 @@ from ._program import RemoteServer, ServerProcess
 from ._wire import Answer, Notice, Wire
 from .errors import EasimError, ProgramError
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 PATIENCE = 30.0
 """After this many seconds without a message the server is pinged; after twice as many it is considered dead."""
 

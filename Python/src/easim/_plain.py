@@ -20,6 +20,9 @@ from ._link import PATIENCE
 from ._session import payload
 from .errors import EasimError, SessionEnded, Timeout
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 _T = TypeVar("_T")
 
 
@@ -70,6 +73,9 @@ class _Driver:
         future = asyncio.run_coroutine_threadsafe(_guarded(work), self._loop)
         try:
             result = future.result()
+        except EasimError as error:
+            # Where the loop was is of no use to the caller.
+            raise error.with_traceback(None) from error.__cause__
         except BaseException:
             future.cancel()
             raise
@@ -451,6 +457,7 @@ class Session(InWorld[aio.Session], Context):
         try:
             connection.sendall(view)
             self._sent += len(view)
+            self.world.aio.note_bytes(self.id, "→", view)
         except (socket.timeout, BlockingIOError):
             raise self._timed_out("the other end accepted nothing") from None
         except ConnectionError:
@@ -512,7 +519,9 @@ class Session(InWorld[aio.Session], Context):
             # The session ended before its socket could be opened.
             return self._run(self.aio.read_rest())
         try:
-            return connection.recv(count)
+            data = connection.recv(count)
+            self.world.aio.note_bytes(self.id, "←", data)
+            return data
         except (socket.timeout, BlockingIOError):
             raise self._timed_out("nothing arrived") from None
         except ConnectionError:

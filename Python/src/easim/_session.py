@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ._app import App
     from .aio import World
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 DEFAULT_TIMEOUT = 10.0
 """How long calls without a timeout wait, in seconds of the world's clock."""
 
@@ -194,6 +197,8 @@ class Session:
     async def send(self, data: bytes) -> None:
         """Send all bytes, waiting for the other end up to the timeout."""
         view = payload(data)
+        if not self._is_behavior:
+            self.world.note_bytes(self.id, "→", view)
         if not self.is_open:
             self.world.raise_behavior_error(self.ended())
             raise self.ended()
@@ -297,7 +302,9 @@ class Session:
         reply = await self.world.wait(self.timeout, read, _LONGEST_READ)
         if not reply["bytes"] and not reply["ended"]:
             raise self.timed_out("nothing arrived")
-        return self._took(reply)
+        data = self._took(reply)
+        self.world.note_bytes(self.id, "←", data)
+        return data
 
     async def _more_of_stream(self) -> bytes:
         if self._streams is None and self._socket is None and not self.is_open:

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
-def text(notices: list[dict[str, Any]], last: int = 200, dropped: int = 0) -> str:
-    """Format the last notices, one line each, oldest first; ``dropped`` earlier ones are no longer kept."""
-    lines = [line(notice) for notice in notices[-last:]]
-    if len(notices) + dropped > last:
+def text(
+    notices: list[dict[str, Any]],
+    last: int = 200,
+    dropped: int = 0,
+    began: float = 0.0,
+    passed: Iterable[tuple[float, str, str, int, bytes]] = (),
+) -> str:
+    """Format the last notices, one line each, oldest first. ``dropped`` earlier ones are no longer kept.
+
+    Times count from ``began``. That bytes can be read is left out; ``passed`` are those that apps sent and received.
+    """
+    shown = [
+        (round(_time(notice) - began, 3), line(notice, began))
+        for notice in notices
+        if notice["params"].get("event") != "readable"
+    ]
+    shown += [(round(at, 3), _passed(at, *each)) for at, *each in passed]  # type: ignore[arg-type]
+    shown.sort(key=lambda entry: entry[0])
+    lines = [text for _, text in shown[-last:]]
+    if len(shown) + dropped > last:
         kept = f", of which {dropped} are no longer kept" if dropped else ""
-        lines.insert(0, f"… {len(notices) + dropped - len(lines)} earlier lines{kept}")
+        lines.insert(0, f"… {len(shown) + dropped - len(lines)} earlier lines{kept}")
     return "\n".join(lines)
 
 
-def line(notice: dict[str, Any]) -> str:
+def _time(notice: dict[str, Any]) -> float:
+    params = notice["params"]
+    return float((params["event"] if notice["method"] == "event" else params).get("t", 0))
+
+
+def _passed(at: float, session: str, arrow: str, count: int, first: bytes) -> str:
+    rest = f" and {count - len(first)} more bytes" if count > len(first) else ""
+    return f"{at:8.3f}  {session:9}  {arrow} {first!r}{rest}"
+
+
+def line(notice: dict[str, Any], began: float = 0.0) -> str:
     """Write one notice, in the words of the command line where it has them.
 
     >>> line({"method": "app", "params": {"world": "w1", "number": 7, "t": 0.25, "app": "p1", "event": "connect",
@@ -28,15 +55,16 @@ def line(notice: dict[str, Any]) -> str:
     '   0.500  request    fault.add accessory=a1 fault=loss faults=f1'
     """
     params = notice["params"]
+    t = f"{_time(notice) - began:8.3f}"
     if notice["method"] == "change":
         told = {**params.get("params", {}), **params.get("result", {})}
         settings = (f"{key}={_setting(value)}" for key, value in told.items() if key != "world" and value != [])
         shown = " ".join([params["request"], *settings])
-        return f"{float(params['t']):8.3f}  {'request':9}  {shown}"
+        return f"{t}  {'request':9}  {shown}"
     inner = params["event"] if notice["method"] == "event" else params
     who = inner.get("side") or inner.get("app") or inner.get("accessory") or inner.get("session") or ""
     mark, shown = _words(inner)
-    return f"{float(inner.get('t', 0)):8.3f}  {who if isinstance(who, str) else '':9}  {mark} {shown}"
+    return f"{t}  {who if isinstance(who, str) else '':9}  {mark} {shown}"
 
 
 _PLAIN = {

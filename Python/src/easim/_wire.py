@@ -12,6 +12,9 @@ from typing import Any, Optional, TypeVar, Union
 
 from .errors import EasimError
 
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
+
 _Time = TypeVar("_Time", float, Optional[float])
 
 LONGEST = 4 << 20

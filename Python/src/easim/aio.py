@@ -16,10 +16,12 @@ b'hello' ['connect', 'disconnect', 'connect']
 from __future__ import annotations
 
 import asyncio
+import collections
 import os
 import pathlib
 import warnings
 from collections.abc import Awaitable, Iterable
+from time import monotonic
 from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
@@ -32,6 +34,9 @@ from ._program import RemoteServer, ServerProcess
 from ._session import DEFAULT_TIMEOUT, Session
 from ._wire import limited, seconds
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
+
+# Errors are shown where the test calls, and not in here.
+__tracebackhide__ = True
 
 __all__ = [
     "DEFAULT_TIMEOUT",
@@ -167,6 +172,10 @@ class World:
         self.is_virtual = is_virtual
         self.clock = Clock(server.link.patience)
         self._heard: set[tuple[str, str]] = set()
+        self._began = monotonic()
+        self._bytes: collections.deque[tuple[float, str, str, int, bytes]] = collections.deque(maxlen=1_000)
+        self.accessory: Any = None
+        """The accessory of a test's mark, with the fixture ``easim_aio``."""
         self.tasks: set[asyncio.Task[Any]] = set()
         """The world's behaviors, which end with it."""
         self.behavior_errors: list[BaseException] = []
@@ -416,10 +425,17 @@ class World:
             warnings.warn(f"the first {listed['dropped']} notices of the world are no longer kept", stacklevel=3)
         return list(listed["notices"])
 
+    def note_bytes(self, session: str, arrow: str, data: Union[bytes, memoryview]) -> None:
+        """Keep the beginning of what an app sent or received, for the timeline."""
+        now = self.clock.now if self.is_virtual else monotonic() - self._began
+        if data:
+            self._bytes.append((now, session, arrow, len(data), bytes(data[:24])))
+
     async def timeline(self, last: int = 200) -> str:
-        """Return the last events as readable text."""
+        """Return the last events as readable text, with the bytes of apps. Times are from the world's beginning."""
         listed = await self.call("events.list", limit=_MOST_NOTICES)
-        return _timeline.text(listed["notices"], last, dropped=listed["dropped"])
+        began = 0.0 if self.is_virtual else float((await self.call("time.now"))["t"]) - (monotonic() - self._began)
+        return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)
 
     async def remove(self) -> None:
         """Remove the world: its apps end, and its accessories are unplugged."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import contextlib
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any, Optional
 
 import pytest
 
-from . import hosts
+from . import aio, hosts
 from ._plain import Accessory, Capture, Server, World
 from .errors import EasimError, Timeout
 
+_TEXTS = pytest.StashKey["list[str]"]()
 _WORLDS = pytest.StashKey["list[World]"]()
 _PACKETS = pytest.StashKey["list[Capture]"]()
 _MOST_PACKETS = 200
 _MARK = (
-    "easim(profile=..., quirks=[...], faults=[...], behavior=..., plugged=True, seed=..., messages=True,"
-    " packets=True): how this test's world starts; the accessory is easim_world.accessory"
+    "easim(profile=..., quirks=[...], faults=[...], behavior=..., on=..., plugged=True, time='virtual', seed=...,"
+    " messages=True, packets=True, allow_exec=True): how this test's world starts; the accessory is"
+    " easim_world.accessory"
 )
+_OF_ACCESSORY = {"quirks", "faults", "behavior", "on", "plugged"}
+_OF_WORLD = {"profile", "time", "seed", "messages", "packets", "allow_exec"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,19 +63,21 @@ class _Servers:
 
     def __init__(self, program: Optional[str]) -> None:
         self._program = program
-        self._server: Optional[Server] = None
+        self._servers: dict[bool, Server] = {}
 
-    def get(self) -> Server:
-        if self._server is not None and not self._server.is_running:
-            self.close()
-        if self._server is None:
-            self._server = Server(self._program)
-        return self._server
+    def get(self, allow_exec: bool = False) -> Server:
+        server = self._servers.get(allow_exec)
+        if server is not None and not server.is_running:
+            server.close()
+            server = None
+        if server is None:
+            server = self._servers[allow_exec] = Server(self._program, allow_exec=allow_exec)
+        return server
 
     def close(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
+        for server in self._servers.values():
             server.close()
+        self._servers.clear()
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +87,12 @@ def _easim_servers(request: pytest.FixtureRequest) -> Iterator[_Servers]:
     servers.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def easim_server(_easim_servers: _Servers) -> Server:
-    """Return the server of this process, or of this worker of xdist."""
+    """Return the server of this process, or of this worker of xdist, for fixtures of any scope.
+
+    The worlds of the other fixtures are on it, too, unless it has died: then those have a new one.
+    """
     return _easim_servers.get()
 
 
@@ -105,24 +115,39 @@ class TestWorld(World):
         return made
 
 
-def _world(request: pytest.FixtureRequest, server: Server, time: str) -> Iterator[TestWorld]:
+def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("easim"))):
         if mark.args:
             raise pytest.UsageError(f"@pytest.mark.easim takes names only: {_MARK}")
         wanted.update(mark.kwargs)
-    unknown = set(wanted) - {"profile", "quirks", "faults", "behavior", "plugged", "seed", "messages", "packets"}
+    unknown = set(wanted) - _OF_ACCESSORY - _OF_WORLD
     if unknown:
         raise pytest.UsageError(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}")
-    messages = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
-    made = server.world(time=time, seed=wanted.get("seed"), messages=messages)
+    lonely = set(wanted) & _OF_ACCESSORY
+    if lonely and "profile" not in wanted:
+        raise pytest.UsageError(f"@pytest.mark.easim has '{sorted(lonely)[0]}' and no profile: {_MARK}")
+    wanted["messages"] = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
+    return wanted
+
+
+def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[str] = None) -> Iterator[TestWorld]:
+    wanted = _wanted(request)
+    server = servers.get(bool(wanted.get("allow_exec")))
+    kind = str(wanted.get("time", time or "real"))
+    if kind not in ("real", "virtual") or (time is not None and kind != time):
+        raise pytest.UsageError(
+            f"@pytest.mark.easim(time={kind!r}): the time of easim_virtual is virtual, that of"
+            " easim_world 'real' or 'virtual'"
+        )
+    made = server.world(time=kind, seed=wanted.get("seed"), messages=wanted["messages"])
     world = TestWorld(server, made.aio)
     request.node.stash.setdefault(_WORLDS, []).append(world)
     with world:
         if wanted.get("packets") or request.config.getoption("--easim-packets"):
             request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
         if "profile" in wanted:
-            choices = {key: wanted[key] for key in ("quirks", "faults", "behavior") if key in wanted}
+            choices = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
             world._accessory = world.add(wanted["profile"], **choices)
             if wanted.get("plugged", False):
                 world._accessory.plug()
@@ -130,24 +155,52 @@ def _world(request: pytest.FixtureRequest, server: Server, time: str) -> Iterato
 
 
 @pytest.fixture
-def easim_world(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[TestWorld]:
-    """Make a fresh world in real time."""
-    yield from _world(request, easim_server, "real")
+def easim_world(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[TestWorld]:
+    """Make a fresh world, in real time unless the mark says otherwise."""
+    yield from _world(request, _easim_servers)
 
 
 @pytest.fixture
-def easim_virtual(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[TestWorld]:
+def easim_virtual(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[TestWorld]:
     """Make a fresh world in virtual time: ``easim_virtual.advance(seconds=10)`` takes no time."""
-    yield from _world(request, easim_server, "virtual")
+    yield from _world(request, _easim_servers, "virtual")
 
 
 @pytest.fixture
-def easim_host(request: pytest.FixtureRequest, easim_server: Server) -> Iterator[hosts.HostConnection]:
+def easim_aio(request: pytest.FixtureRequest) -> Any:
+    """Return what an asynchronous test makes its world with, as its mark says, whatever plugin runs the test.
+
+    ``async with easim_aio() as world: …``; the accessory of the mark is ``world.accessory``.
+    """
+    wanted = _wanted(request)
+
+    @contextlib.asynccontextmanager
+    async def make(**choices: Any) -> AsyncIterator[aio.World]:
+        program = request.config.getoption("--easim-program")
+        chosen = {key: wanted[key] for key in ("time", "seed", "messages") if key in wanted}
+        server = aio.Server(program, allow_exec=bool(wanted.get("allow_exec")))
+        async with server, await server.world(**{**chosen, **choices}) as world:
+            if "profile" in wanted:
+                given = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
+                world.accessory = await world.add(wanted["profile"], **given)
+                if wanted.get("plugged", False):
+                    await world.accessory.plug()
+            try:
+                yield world
+            except BaseException:
+                request.node.stash.setdefault(_TEXTS, []).append(await world.timeline() or "nothing happened")
+                raise
+
+    return make
+
+
+@pytest.fixture
+def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[hosts.HostConnection]:
     """Connect to the accessory at ``--easim-at``; without one, the test is skipped."""
     address = request.config.getoption("--easim-at")
     if not address:
         pytest.skip("needs an accessory: pytest --easim-at usb:")
-    with hosts.open(address, server=easim_server) as host:
+    with hosts.open(address, server=_easim_servers.get()) as host:
         request.node.stash.setdefault(_WORLDS, []).append(host.world)
         if request.config.getoption("--easim-packets"):
             request.node.stash.setdefault(_PACKETS, []).append(host.world.capture(form="transcript"))
@@ -164,20 +217,27 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Add the worlds' timelines to a failed test's report."""
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
-    if not report.failed or report.when == "teardown" or _WORLDS not in item.stash:
+    if not report.failed or report.when == "teardown":
         return
-    worlds: list[World] = item.stash[_WORLDS]
-    for number, world in enumerate(worlds, 1):
+    texts: list[str] = item.stash[_TEXTS] if _TEXTS in item.stash else []
+    worlds: list[World] = item.stash.get(_WORLDS, [])
+    for world in worlds:
         try:
-            text = world.timeline() or "nothing happened"
+            texts.append(world.timeline() or "nothing happened")
         except EasimError as error:
-            text = f"not available: {error}"
-        title = "easim timeline" if number == 1 else f"easim timeline {number}"
-        report.sections.append((title, text))
+            texts.append(f"not available: {error}")
+    for number, text in enumerate(texts, 1):
+        _attach(item, report, "easim timeline" if number == 1 else f"easim timeline {number}", text)
     captures: list[Capture] = item.stash.setdefault(_PACKETS, [])
     for number, packets in enumerate(captures, 1):
         title = "easim packets" if number == 1 else f"easim packets {number}"
-        report.sections.append((title, _last_lines(packets)))
+        _attach(item, report, title, _last_lines(packets))
+
+
+def _attach(item: pytest.Item, report: pytest.TestReport, title: str, text: str) -> None:
+    """Show a text in the failure, and in JUnit as a property of the test."""
+    report.sections.append((title, text))
+    item.user_properties.append((title, text))
 
 
 def _last_lines(packets: Capture) -> str:

@@ -1,51 +1,58 @@
 import AccessoryFormats
+import AccessoryProfiles
 
-/// The protocol as an OpenRPC document, generated from the methods.
+/// The protocol as an OpenRPC document, made from the methods. Each type is in its `components` once.
 enum OpenRPC {
   static let version = "1.3.2"
 
   static func document(version easim: String) -> JSON5Value {
-    .object([
+    var schemas = SharedSchemas(documents: ["a profile": Profile.format.shape])
+    let methods = ControlMethods.all.map { method($0, &schemas) }
+    return .object([
       .init("openrpc", .text(version)),
-      .init("info", .object([.init("title", .text("easim")), .init("version", .text(easim))])),
-      .init("methods", .array(ControlMethods.all.map(method))),
+      .init("info", .object([.init("title", .text("easim")), .init("version", .text(easim.isEmpty ? "0" : easim))])),
+      .init("methods", .array(methods)),
+      .init("components", .object([.init("schemas", schemas.all)])),
     ])
   }
 
-  private static func method(_ method: ControlMethod) -> JSON5Value {
+  private static func method(_ method: ControlMethod, _ schemas: inout SharedSchemas) -> JSON5Value {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      .init("params", .array(method.params.fields.map(parameter))),
+      // What must be there comes first, as the specification asks.
+      .init(
+        "params",
+        .array(
+          (method.params.fields.filter(\.isRequired) + method.params.fields.filter { !$0.isRequired })
+            .map { parameter($0, &schemas) })),
       .init(
         "result",
-        .object([
-          .init("name", .text(method.result.name)), .init("schema", method.result.schema(id: "\(method.name).result")),
-        ])),
-      .init(
-        "errors",
-        .array(
-          (method.errors + [.params]).map { kind in
-            .object([
-              .init("code", .number(kind.code)), .init("message", .text(kind.summary)),
-              .init("data", .object([.init("kind", .text(kind.rawValue))])),
-            ])
-          })),
+        .object([.init("name", .text(method.result.name)), .init("schema", schemas.schema(of: method.result))])),
+      .init("errors", .array((method.errors + [.params]).map(error))),
+      .init("examples", .array([example(method)])),
     ])
   }
 
-  /// Each parameter is the schema of an object with this key alone, so that it contains everything the key refers to.
-  private static func parameter(_ field: FieldShape) -> JSON5Value {
-    let schema = RecordShape(name: field.key, summary: "", fields: [field]).schema(id: field.key)
-    let own = schema["properties"]?[field.key] ?? .object([])
-    var members: [JSON5Member] = []
-    if case .object(let found) = own.content { members = found }
-    if case .object(let definitions)? = schema["$defs"]?.content, !definitions.isEmpty {
-      members.append(.init("$defs", .object(definitions)))
-    }
-    return .object([
-      .init("name", .text(field.key)), .init("description", .text(field.summary)),
-      .init("required", .boolean(field.isRequired)), .init("schema", .object(members)),
+  private static func error(_ kind: RPCError.Kind) -> JSON5Value {
+    .object([
+      .init("code", .number(kind.code)), .init("message", .text(kind.summary)),
+      .init("data", .object([.init("kind", .text(kind.rawValue))])),
     ])
+  }
+
+  private static func parameter(_ field: FieldShape, _ schemas: inout SharedSchemas) -> JSON5Value {
+    .object([
+      .init("name", .text(field.key)), .init("description", .text(field.summary)),
+      .init("required", .boolean(field.isRequired)), .init("schema", schemas.schema(of: field.shape)),
+    ])
+  }
+
+  private static func example(_ method: ControlMethod) -> JSON5Value {
+    var params: [JSON5Value] = []
+    if case .object(let members)? = (try? JSON5.read(method.example, file: method.name))?.content {
+      params = members.map { .object([.init("name", .text($0.key)), .init("value", $0.value)]) }
+    }
+    return .object([.init("name", .text(method.name)), .init("params", .array(params))])
   }
 }

@@ -8,10 +8,16 @@ extension ControlMethods {
       Record("OpenRPC document", "see https://spec.open-rpc.org", JSON5Value.object([])) {
         Field(derived: "openrpc", .text, "the version of OpenRPC") { _ in OpenRPC.version }
         Field(derived: "info", .raw("info"), "name and version") { $0["info"] ?? .null }
-        Field(derived: "methods", .raw("methods"), "every method") { $0["methods"] ?? .null }
+        Field(derived: "methods", .list(of: .raw("method")), "every method") { tree in
+          if case .array(let methods)? = tree["methods"]?.content { methods } else { [] }
+        }
+        Field(derived: "components", .raw("components"), "the types that methods refer to") {
+          $0["components"] ?? .null
+        }
       },
       effect: .reads,
-      exampleResult: "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…]}"
+      exampleResult:
+        "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…],\"components\":{…}}"
     ) { call, _ in OpenRPC.document(version: call.server.settings.version) },
     ControlMethod(
       "server.info", "Get the server's version and the number of its objects.", Nothing.params, ServerInfo.format,

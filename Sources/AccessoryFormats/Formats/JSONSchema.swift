@@ -22,7 +22,7 @@ extension RecordShape {
   }
 
   /// The same schema with nothing required except constants, here and in nested objects.
-  private var partial: RecordShape {
+  fileprivate var partial: RecordShape {
     let fields = fields.map { field in
       var shape = field.shape
       var isRequired = false
@@ -54,13 +54,40 @@ extension RecordShape {
   private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
 }
 
+/// Schemas in one document that share what they refer to, as the `components` of OpenRPC. Objects may have further keys,
+/// because later versions may add some.
+public struct SharedSchemas {
+  private var definitions: SchemaDefinitions
+
+  /// None yet. Objects that another document describes are found by their names in `documents`.
+  public init(documents: [String: RecordShape]) {
+    definitions = SchemaDefinitions()
+    (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
+  }
+
+  /// The schema of a value.
+  public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
+
+  /// The schema of an object, written out here.
+  public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
+
+  /// What the schemas so far refer to, by name.
+  public var all: JSON5Value { .object(definitions.all) }
+}
+
 extension Shape {
   fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
 }
 
 /// The schemas of the named shapes, each once.
 private struct SchemaDefinitions {
-  private var all: [JSON5Member] = []
+  /// Where references lead.
+  var place = "#/$defs/"
+  /// Whether objects may have keys that the schema does not name, as those of later versions.
+  var isOpen = false
+  /// What ``Shape/document(_:)`` stands for, by its name.
+  var documents: [String: RecordShape] = [:]
+  private(set) var all: [JSON5Member] = []
 
   /// A complete schema with its definitions.
   func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
@@ -71,14 +98,18 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    let name = name.replacing(" ", with: "-")
+    var name = name.replacing(" ", with: "-")
+    // In one document several types may have the same name.
+    while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
+      schema(&self).content != there.value.content
+    { name += "-other" }
     if !all.contains(where: { $0.key == name }) {
       // The place in the list is reserved first, so that the order is that of the document.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
     }
-    return .object([JSON5Member("$ref", .text("#/$defs/\(name)"))])
+    return .object([JSON5Member("$ref", .text(place + name))])
   }
 
   mutating func members(of record: RecordShape, discriminator: String? = nil) -> [JSON5Member] {
@@ -99,7 +130,8 @@ private struct SchemaDefinitions {
     members += [.init("type", .text("object")), .init("properties", .object(properties))]
     let required = [discriminator].compactMap(\.self) + record.fields.filter(\.isRequired).map(\.key)
     if !required.isEmpty { members.append(.init("required", .array(required.map { .text($0) }))) }
-    return members + [.init("additionalProperties", .boolean(false))] + record.rules
+    if !isOpen { members.append(.init("additionalProperties", .boolean(false))) }
+    return members + record.rules
   }
 
   mutating func schema(of shape: Shape) -> JSON5Value {
@@ -142,7 +174,9 @@ private struct SchemaDefinitions {
       ]
       if least > 0 { members.append(.init("minProperties", .number(least))) }
       return .object(members)
-    case .document: return object(.init("type", .text("object")))
+    case .document(let name):
+      guard let shape = documents[name] else { return object(.init("type", .text("object"))) }
+      return reference(name) { .object($0.members(of: shape.partial)) }
     case .oneOf(let kinds): return reference(kinds.name) { $0.schema(of: kinds) }
     case .either(let shapes): return object(.init("anyOf", .array(shapes.map { schema(of: $0) })))
     }
