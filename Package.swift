@@ -124,6 +124,12 @@ let package = Package(
       "AccessoryHardware", floor: 3,
       "AccessoryBluetooth AccessoryUSB AccessoryCables AccessoryProfiles LinuxIO AccessoryCore"),
 
+    // The files of the live page, what it shows of packets, and traces: the page with a run inside.
+    library(
+      "AccessoryPages", floor: 3,
+      "AccessoryCables AccessorySessions AccessoryCaptures AccessoryFaults Certificates AccessoryRuns AccessoryCore "
+        + "AccessoryFormats IAP2 CPage", swift: callingC),
+
     // Both ends in one process; either end of a recording, played to the live other end.
     library(
       "AccessoryWorlds", floor: 4,
@@ -149,7 +155,8 @@ let package = Package(
     library(
       "ExternalAccessorySimulation", floor: 6,
       "ExternalAccessoryAppStandIns ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost "
-        + "AccessorySessions AccessoryProfiles LinuxIO AccessoryCore AccessoryFormats IAP2"),
+        + "AccessoryPages AccessoryCables AccessorySessions AccessoryProfiles LinuxIO AccessoryCore AccessoryFormats "
+        + "IAP2"),
     library("ExternalAccessoryAsync", floor: 6, "ExternalAccessory"),
     library(
       "AccessoryLoad", floor: 6, "AccessoryHost AccessorySessions AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
@@ -163,13 +170,13 @@ let package = Package(
       "AccessoryControl", floor: 7,
       "AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "
         + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO "
-        + "Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2 CPage"),
+        + "Certificates AccessoryRuns AccessoryPages AccessoryCore AccessoryFormats IAP2"),
     program(
       "easim",
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
-        + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryRuns "
-        + "AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
+        + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
+        + "AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
@@ -220,7 +227,7 @@ let package = Package(
         + "AccessoryFormats IAP2 CLinux TestSupport"),
     tests(
       "ToolsTests",
-      "AccessoryControl AccessoryCheck AccessoryLoad AccessoryWorlds AccessorySimulator AccessoryHost "
+      "AccessoryControl AccessoryCheck AccessoryLoad AccessoryWorlds AccessorySimulator AccessoryHost AccessoryPages "
         + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults LinuxIO Certificates AccessoryRuns "
         + "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(

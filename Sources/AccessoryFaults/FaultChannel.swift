@@ -29,6 +29,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let inner: any Channel
   private let loop: any EventLoop
   private let report: (FaultEvent) -> Void
+  private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
   private var state = State.made
@@ -44,17 +45,17 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private var senderWaits = false
 
   /// A channel around `inner` with `faults`, which use random numbers from `random`. `report` is called for events
-  /// that users should see, such as cuts and stalls.
+  /// that users should see, such as cuts and stalls, and `struck` for each packet that a packet fault acts on.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
-    on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }
+    on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
   ) {
     self.inner = inner
     self.loop = loop
-    self.report = report
+    (self.report, self.struck) = (report, struck)
     let (received, sent) = Self.seeded(faults, random)
-    inbound = FaultLane(.in, received, unit: unit)
-    outbound = FaultLane(.out, sent, unit: unit)
+    inbound = FaultLane(.in, received, unit: unit, keepsStruck: struck != nil)
+    outbound = FaultLane(.out, sent, unit: unit, keepsStruck: struck != nil)
     timer = loop.makeTimer()
     timer.handler = self
     inbound.sink = { [unowned self] in deliver($0) }
@@ -251,6 +252,10 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     for news in lane.takeNews() {
       report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
     }
+    guard let struck else { return }
+    for (fault, packet) in lane.takeStruck() {
+      struck(FaultStrike(fault: fault, direction: lane.direction, packet: packet, time: loop.now))
+    }
   }
 
   private var isCut: Bool { inbound.cut != nil || outbound.cut != nil }
@@ -320,6 +325,21 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
+/// A packet that a packet fault acted on: lost, sent twice, changed or delivered late.
+public struct FaultStrike: Equatable, Sendable {
+  /// The fault.
+  public let fault: Fault
+  /// In which direction, seen from the end that the fault is at.
+  public let direction: Fault.Direction
+  /// The packet as it was before.
+  public let packet: [UInt8]
+  /// When.
+  public let time: Instant
+
+  /// Which end sent the packet, where the fault is at `end`.
+  public func sender(at end: Cable.End) -> Cable.End { direction == .out ? end : end.other }
+}
+
 extension Cable {
   /// The same cable with faults at this end. On native channels, which have no packets, each transfer counts as a
   /// packet; each channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a
@@ -328,9 +348,11 @@ extension Cable {
   /// - Parameters:
   ///   - random: called once for each channel.
   ///   - made: called with each channel that was created.
+  ///   - struck: called for each packet of the main channel that a packet fault acts on.
   public func faulty(
     _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
-    made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
+    made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in },
+    struck: ((FaultStrike) -> Void)? = nil
   ) -> Cable {
     guard !faults.isEmpty || mayChange else { return self }
     let mayCut = hasNativeChannels && (mayChange || faults.contains(where: \.cuts))
@@ -343,7 +365,8 @@ extension Cable {
           hand.channel = severable
           inner = severable
         }
-        let channel = FaultChannel(around: inner, faults, random: random(), on: loop, report: report)
+        let channel = FaultChannel(
+          around: inner, faults, random: random(), on: loop, report: report, struck: struck)
         made(channel)
         return channel
       },

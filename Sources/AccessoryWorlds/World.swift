@@ -341,7 +341,8 @@ public final class World {
       cable = bare.faulty(
         faults.filter { $0.end == end.end }.map(\.fault), mayChange: settings.faultsMayChange,
         random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
-        made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) })
+        made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) },
+        struck: struck(end))
     }
     // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
@@ -363,6 +364,16 @@ public final class World {
       if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
     }
     return cable.with(main: settings.wrap(cable.main, end))
+  }
+
+  /// Who is told of the packets that faults act on; nil where nobody looks.
+  private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
+    let (recorder, taps) = (settings.recorder, accessories[end.accessory]?.taps)
+    guard recorder?.companion != nil || taps != nil else { return nil }
+    return { strike in
+      recorder?.struck(strike, at: end.end, named: "world:\(end.cable)")
+      taps?.struck(strike, at: end.end)
+    }
   }
 
   /// Keeps a channel for ``faultCounts``; of channels that have ended, only the counts are kept.

@@ -64,10 +64,37 @@ static const unsigned char bursts_js[] = {
 static const unsigned char scenarios_js[] = {
 #embed "files/scenarios.js"
 };
+static const unsigned char events_js[] = {
+#embed "files/events.js"
+};
+static const unsigned char dialogue_js[] = {
+#embed "files/dialogue.js"
+};
+static const unsigned char trace_js[] = {
+#embed "files/trace.js"
+};
+static const unsigned char source_js[] = {
+#embed "files/source.js"
+};
+static const unsigned char toast_js[] = {
+#embed "files/toast.js"
+};
+static const unsigned char tabs_js[] = {
+#embed "files/tabs.js"
+};
+static const unsigned char lanepaint_js[] = {
+#embed "files/lanepaint.js"
+};
+
+struct file {
+  const char *path, *type, *name;
+  const unsigned char *bytes;
+  size_t count;
+};
 
 #define FILE(path, type, name, bytes) {path, type, name, bytes, sizeof bytes}
 
-static const struct cpage_file files[] = {
+static const struct file files[] = {
     FILE("/", "text/html; charset=utf-8", "index.html", index_html),
     FILE("/style.css", "text/css; charset=utf-8", "style.css", style_css),
     FILE("/icon.svg", "image/svg+xml", "icon.svg", icon_svg),
@@ -88,7 +115,19 @@ static const struct cpage_file files[] = {
     FILE("/pcapng.js", "text/javascript; charset=utf-8", "pcapng.js", pcapng_js),
     FILE("/bursts.js", "text/javascript; charset=utf-8", "bursts.js", bursts_js),
     FILE("/scenarios.js", "text/javascript; charset=utf-8", "scenarios.js", scenarios_js),
+    FILE("/events.js", "text/javascript; charset=utf-8", "events.js", events_js),
+    FILE("/dialogue.js", "text/javascript; charset=utf-8", "dialogue.js", dialogue_js),
+    FILE("/trace.js", "text/javascript; charset=utf-8", "trace.js", trace_js),
+    FILE("/source.js", "text/javascript; charset=utf-8", "source.js", source_js),
+    FILE("/toast.js", "text/javascript; charset=utf-8", "toast.js", toast_js),
+    FILE("/tabs.js", "text/javascript; charset=utf-8", "tabs.js", tabs_js),
+    FILE("/lanepaint.js", "text/javascript; charset=utf-8", "lanepaint.js", lanepaint_js),
 };
-const int cpage_file_count = sizeof files / sizeof files[0];
 
-const struct cpage_file *cpage_file_at(int index) { return &files[index]; }
+int cpage_count(void) { return sizeof files / sizeof files[0]; }
+
+const char *cpage_path(int index) { return files[index].path; }
+const char *cpage_type(int index) { return files[index].type; }
+const char *cpage_name(int index) { return files[index].name; }
+const unsigned char *cpage_bytes(int index) { return files[index].bytes; }
+size_t cpage_size(int index) { return files[index].count; }

@@ -32,6 +32,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   let settings: Settings
   /// The world. On its loop only.
   private let inner: World
+  /// What a failed test leaves behind. On the loop only.
+  let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
   /// Other apps of the device. On the loop only.
@@ -68,12 +70,17 @@ public final class SimulatedWorld: @unchecked Sendable {
       entrance = try ThreadEntrance(EpollLoop(seed: settings.seed))
       virtual = nil
     }
-    realm = AccessoryRealm(entrance, settings: settings.chosenFramework, world: Self.nextName())
+    let name = Self.nextName()
+    realm = AccessoryRealm(entrance, settings: settings.chosenFramework, world: name)
     sleepers = Sleepers(entrance)
     timers = settings.firesTimers ? virtual.map { [main = realm.main] in MainLoopTimers($0, main: main) } : nil
     let realm = realm
+    let made = WorldTrace(name, isVirtual: virtual != nil)
+    trace = made
     inner = entrance.sync {
-      let world = World(settings.world, on: entrance.loop)
+      var choices = settings.world
+      made.record(&choices)
+      let world = World(choices, on: entrance.loop)
       realm.look(at: world.device, as: settings.app)
       return world
     }

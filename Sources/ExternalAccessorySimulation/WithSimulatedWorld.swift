@@ -7,7 +7,9 @@ import Testing
 /// A process has one `EAAccessoryManager`, so worlds exist one at a time: tests that run in parallel wait for each other.
 ///
 /// Under Swift Testing each failed expectation in `body` shows the part of the world's timeline that is new since the last
-/// one; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed on standard error.
+/// one; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed on standard error. A failed test also leaves a
+/// trace: a page of HTML with the lanes, packets and events of the world, attached to the test and written to the folder
+/// that `EASIM_TRACES` names, or else to one for temporary files; its path is printed.
 public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value
@@ -21,6 +23,9 @@ public func withSimulatedWorld<Value>(
     await Turns.$isInWorld.withValue(true) { await watched.run() }
     result = watched.result
     if case .failure = result { FileHandle.standardError.write(Data((world.newReport + "\n").utf8)) }
+    if let reason = watched.reason {
+      FileHandle.standardError.write(Data((world.writeTrace(because: reason) + "\n").utf8))
+    }
     world.end()
     await world.settle()
   } catch {
@@ -44,6 +49,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
   private var outcome: Result<Value, any Error>?
+  private var issue: String?
 
   init(_ world: SimulatedWorld, _ body: @escaping (SimulatedWorld) async throws -> Value) {
     self.world = world
@@ -55,9 +61,16 @@ private final class WatchedBody<Value>: @unchecked Sendable {
     return outcome
   }
 
+  /// Why the test failed; nil when it did not.
+  var reason: String? {
+    if case .failure(let error) = outcome { return "\(error)" }
+    return issue
+  }
+
   func run() async {
     guard let test = Test.current else { return await runBody() }
     let addsReport = IssueHandlingTrait.compactMapIssues { [world] issue in
+      self.issue = self.issue ?? "\(issue)"
       var issue = issue
       issue.comments.append(Comment(rawValue: world.newReport))
       return issue

@@ -2,7 +2,7 @@ public import ExternalAccessorySimulation
 public import XCTest
 
 extension XCTestCase {
-  /// A world that ends with this test. If the test fails, the timeline is printed.
+  /// A world that ends with this test. If the test fails, the timeline is printed, and the path of a trace.
   ///
   /// ```swift
   /// final class AppTests: XCTestCase {
@@ -25,7 +25,10 @@ extension XCTestCase {
     // XCTest keeps the teardown blocks until all tests have run, so the world is released explicitly.
     var held: SimulatedWorld? = world
     addTeardownBlock { [unowned self] in
-      if testRun?.hasSucceeded == false, let held { print("\(name): \(held.newReport)") }
+      if testRun?.hasSucceeded == false, let held {
+        print("\(name): \(held.newReport)")
+        print("\(name): \(held.writeTrace(because: "\(name) failed"))")
+      }
       held?.end()
       held?.settle()
       held = nil

@@ -63,6 +63,7 @@ private func easim(_ words: [String]) -> ExitCode {
     return .usage
   }
   let code = execute(words, console)
+  console.trace?.finish(code, console)
   console.finish()
   return code == .done && !console.isComplete ? .usage : code
 }

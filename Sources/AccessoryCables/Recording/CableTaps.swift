@@ -35,6 +35,13 @@ public final class CableTaps {
     for entry in channels { entry.object?.remove(key) }
   }
 
+  /// A fault acted on a packet on the main channel of the newest cable; the fault is at this end.
+  public func struck(_ strike: FaultStrike, at end: Cable.End) {
+    let channel = channels.last { $0.object?.isMain == true }?.object
+    channel?.struck(
+      strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
+  }
+
   /// The same cable, seen at this end by the observers.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
@@ -54,6 +61,7 @@ private final class TappedChannel: CableWitness {
   private let cable: Int
   private let protocolName: String?
   private var witnesses: [(key: Int, witness: any CableWitness)] = []
+  var isMain: Bool { protocolName == nil }
 
   init(_ cable: Int, _ protocolName: String?) {
     (self.cable, self.protocolName) = (cable, protocolName)
@@ -64,6 +72,10 @@ private final class TappedChannel: CableWitness {
 
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     for (_, witness) in witnesses { witness.passed(bytes, from: end, at: time) }
+  }
+
+  func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {
+    for (_, witness) in witnesses { witness.struck(packet, by: fault, from: end, at: time) }
   }
 
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {

@@ -14,9 +14,15 @@ import AccessoryFaults
 public final class CaptureRecorder {
   /// Pauses the cables while the file is written more slowly than bytes arrive.
   public let gate: CableGate
+  /// Makes a witness that sees each recorded channel as well: a trace.
+  public var companion: Companion?
+  private var channels: [Weak<RecordedChannel>] = []
   private let epoch: Int64
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
+
+  /// Makes a witness, given the name of a cable, what it is of, and the protocol of a native channel.
+  public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
   /// Begins a file.
   ///
@@ -46,6 +52,19 @@ public final class CaptureRecorder {
     RecordedChannel(self, name, description, side: side)
   }
 
+  /// A fault acted on a packet of the newest cable with this name; the fault is at this end.
+  public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
+    let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
+    channel?.companion?.struck(
+      strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
+  }
+
+  fileprivate func keep(_ channel: RecordedChannel) {
+    guard companion != nil else { return }
+    channels.removeAll { $0.object == nil }
+    channels.append(Weak(channel))
+  }
+
   /// Adds an event as a comment.
   public func note(_ text: String, at time: Instant) { note(text, on: 0, at: time) }
 
@@ -71,20 +90,28 @@ public final class CaptureRecorder {
 private final class RecordedChannel: CableWitness {
   private let recorder: CaptureRecorder
   private let interface: Int
+  private let name: String
   private let side: String?
+  let companion: (any CableWitness)?
 
   init(_ recorder: CaptureRecorder, _ name: String, _ description: String, side: String?) {
-    (self.recorder, self.side) = (recorder, side)
+    (self.recorder, self.name, self.side) = (recorder, name, side)
+    companion = recorder.companion?(name, description, side)
     interface = recorder.makeInterface(
       side.map { "\(name) \($0)" } ?? name, side ?? description, side == nil ? .iap2 : .nativeTransport)
+    recorder.keep(self)
   }
+
+  func isMain(named name: String) -> Bool { side == nil && self.name == name }
 
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     recorder.record(bytes, on: interface, from: end, at: time)
+    companion?.passed(bytes, from: end, at: time)
   }
 
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     recorder.note(end.note(of: reason, side), on: interface, at: time)
+    companion?.ended(at: end, reason, at: time)
   }
 }
 

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryPages
 
 /// Decides what happens to an HTTP request, from its first line and headers alone.
 ///

@@ -122,7 +122,8 @@ struct Nothing: Equatable, Sendable {
 public enum ControlMethods {
   /// All methods, in the order of the documents.
   public static let all: [ControlMethod] =
-    server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + captures + jobs
+    server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + captures + traces
+    + jobs
 
   static let names = all.map(\.name)
   private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

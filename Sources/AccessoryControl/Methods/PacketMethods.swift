@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
+import AccessoryPages
 import IAP2
 
 extension ControlMethods {
@@ -72,7 +73,10 @@ extension LoggedPacket {
         .init("ack", .number(Int(header.acknowledgement))), .init("session", .number(Int(header.session))),
       ]
     }
+    if let externalSession { members.append(.init("externalSession", .number(externalSession))) }
     members.append(.init("length", .number(bytes.count)))
+    if let data { members.append(.init("data", .text(data))) }
+    if let fault { members.append(.init("fault", .text(fault))) }
     if isRepeated { members.append(.init("repeated", .boolean(true))) }
     members.append(.init("text", .text(text)))
     if !messages.isEmpty {
@@ -153,8 +157,10 @@ private struct PacketPage: Equatable, Sendable {
     Field(
       "packets", \.packets, .list(of: .raw("a packet")),
       "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and "
-        + "`text`; a link packet also with `control`, `seq`, `ack`, `session`, and where applicable `messages` and "
-        + "`repeated`; a transfer on a native channel with `channel`", isRequired: true)
+        + "`text`; a link packet also with `control`, `seq`, `ack`, `session`, and where applicable `messages`, "
+        + "`repeated`, and the `externalSession` and its `data` as text or hex; a transfer on a native channel with "
+        + "`channel`; the event `fault` is a packet that a `fault` acted on, which may be in the list a second time",
+      isRequired: true)
   }
 }
 

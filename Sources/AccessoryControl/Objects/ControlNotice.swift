@@ -39,6 +39,16 @@ struct ControlNotice {
     }
   }
 
+  /// When it happened.
+  var time: Instant {
+    switch content {
+    case .event(let event): event.time
+    case .app(let news): news.time
+    case .session(let news): news.time
+    case .change(let news): news.time
+    }
+  }
+
   /// The event's parameters as JSON.
   var json: String {
     var object = JSONObject()

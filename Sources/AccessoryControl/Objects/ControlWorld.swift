@@ -2,6 +2,7 @@ import AccessoryCables
 import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
+import AccessoryPages
 import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds

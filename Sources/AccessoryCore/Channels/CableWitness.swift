@@ -7,6 +7,9 @@ public protocol CableWitness: AnyObject {
   /// Bytes sent by `end` have passed; on a native channel they are one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
+  /// A fault acted on a packet that `end` sent.
+  func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
+
   /// The owner of this end has handled bytes that it received.
   func handled()
 
@@ -17,6 +20,9 @@ public protocol CableWitness: AnyObject {
 extension CableWitness {
   /// Nothing.
   public func began(_ owner: any ChannelHandler) {}
+
+  /// Nothing.
+  public func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {}
 
   /// Nothing.
   public func handled() {}

@@ -30,13 +30,24 @@ final class FaultLane {
   /// Whether, since the owner last checked, a deadline may have moved or bytes may be left.
   private var isTouched = false
 
+  /// Whether the packets that faults act on are kept for ``takeStruck()``.
+  private let keepsStruck: Bool
+
   /// Creates a lane with the faults of this direction, each with its own random numbers.
-  init(_ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit) {
+  init(
+    _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit, keepsStruck: Bool
+  ) {
     self.direction = direction
     self.unit = unit
-    slots = faults.filter { $0.fault.directions.contains(direction) }.map {
-      FaultSlot($0.fault, unit: unit, random: $0.random)
-    }
+    self.keepsStruck = keepsStruck
+    slots = []
+    slots = faults.filter { $0.fault.directions.contains(direction) }.map(makeSlot)
+  }
+
+  private func makeSlot(_ fault: Fault, _ random: SeededRandom) -> FaultSlot {
+    let slot = FaultSlot(fault, unit: unit, random: random)
+    slot.step.keepsStruck = keepsStruck
+    return slot
   }
 
   /// Whether the lane accepts bytes now.
@@ -84,6 +95,11 @@ final class FaultLane {
     return news
   }
 
+  /// The packets that faults acted on since the last call.
+  func takeStruck() -> [(fault: Fault, packet: [UInt8])] {
+    slots.flatMap { slot in slot.step.takeStruck().map { (slot.fault, $0) } }
+  }
+
   // MARK: Changing the faults
 
   /// Replaces the faults while the channel is in use. A fault that stays keeps its state. A removed fault passes on
@@ -97,7 +113,7 @@ final class FaultLane {
       if let index = slots.indices.first(where: { goes.contains($0) && slots[$0].fault == fault }) {
         goes.remove(index)
       } else {
-        let slot = FaultSlot(fault, unit: unit, random: random)
+        let slot = makeSlot(fault, random)
         new.append(slot)
         if hasStarted { slot.start(now: now) }
       }

@@ -65,6 +65,10 @@ struct FaultStep {
   private(set) var count = FaultCount()
   /// Events that users should see.
   private(set) var news: [String] = []
+  /// Whether ``struck`` is wanted.
+  var keepsStruck = false
+  /// The packets that the fault acted on, as they were before.
+  private(set) var struck: [[UInt8]] = []
   /// Why the channel is to be cut; nil if it is not.
   private(set) var cut: String?
 
@@ -81,6 +85,16 @@ struct FaultStep {
   mutating func hit(bytes: Int) {
     count.hits += 1
     count.bytes += bytes
+  }
+
+  /// The fault acts on this packet.
+  mutating func strike(_ packet: RawSpan) {
+    if keepsStruck { struck.append(packet.withUnsafeBytes { [UInt8]($0) }) }
+  }
+
+  mutating func takeStruck() -> [[UInt8]] {
+    defer { struck.removeAll() }
+    return struck
   }
 
   /// Reports an event that users should see.

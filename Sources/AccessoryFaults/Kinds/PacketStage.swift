@@ -87,6 +87,7 @@ struct PacketSelection<Effect: PacketFault> {
 
   /// A selected packet. The bytes that are passed on replace it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
+    if isStruck { step.strike(packet) }
     effect.act(packet, header, isStruck: isStruck, &step)
   }
 }

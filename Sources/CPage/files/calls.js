@@ -1,23 +1,17 @@
-// Every control of the page sends a request of the control protocol. The bar shows the request that a control sends, as
-// JSON-RPC and as a shell command, to copy, and the result of the last one.
-import { h, oneLine, plain, replace } from "./dom.js";
+// Every control of the page is a request of the control protocol. A button copies the last one as a command for shells; what came
+// of it is said near the control.
+import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
+import { toast } from "./toast.js";
 
 export class CallBar {
   constructor(server, store) {
     Object.assign(this, { server, store });
-    this.history = [];
-    const copy = (name, of) => h("button", {
-      type: "button", title: `Copy ${name}`, "aria-label": `Copy ${name}`,
-      on: { click: () => this.copy(of().textContent) },
-    }, "Copy");
-    this.json = h("code", { id: "call-json", tabIndex: 0 });
+    this.json = h("code", { id: "call-json", hidden: true });
     this.command = h("code", { id: "call-command", tabIndex: 0 });
-    this.result = h("p", { id: "call-result", role: "status" });
     this.element = h("section", { class: "calls", "aria-label": "The same by a program" },
-      h("div", {}, h("span", { class: "tag" }, "shell"), this.command, copy("the command", () => this.command)),
-      h("div", {}, h("span", { class: "tag" }, "JSON-RPC"), this.json, copy("the request", () => this.json)),
-      this.result);
+      h("button", { type: "button", title: "Copy the request of the control that was used last, as a command", dataset: { action: "copy-command" }, on: { click: () => this.copy(this.command.textContent) } }, "Copy as command"),
+      this.command, this.json);
     this.show([["accessory.add", { profile: "lawk-view" }]]);
   }
 
@@ -36,10 +30,7 @@ export class CallBar {
     this.command.textContent = filled.map(([method, params]) => oneLine(asCommand(method, params))).join("\n");
   }
 
-  say(text, isProblem = false) {
-    this.result.className = isProblem ? "problem" : "";
-    replace(this.result, text);
-  }
+  say(text, isProblem = false) { toast(text, isProblem); }
 
   // Sends requests, one after another. `params` may be a function of the results so far.
   async run(calls) {
@@ -53,9 +44,7 @@ export class CallBar {
         this.show(sent);
         results.push(await this.server.call(method, whole));
       }
-      const last = results.at(-1);
-      const text = JSON.stringify(last);
-      this.say(`${calls.at(-1)[0]}: ${text === "{}" ? "done" : plain(text.length > 300 ? `${text.slice(0, 300)}…` : text)}`);
+      this.say(said(calls.at(-1)[0], results.at(-1)));
       return results;
     } catch (error) {
       if (error instanceof Failure) {
@@ -88,4 +77,14 @@ export class CallBar {
     }, label);
     return button;
   }
+}
+
+// What was done, in words.
+function said(method, result) {
+  const made = ["accessory", "app", "session", "fault", "host", "job", "world"].map((key) => result?.[key]).filter((id) => typeof id === "string");
+  const ids = result?.accessories ?? result?.faults;
+  const names = Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : made.slice(0, 1);
+  const [what, verb] = method.split(".");
+  const deed = verb.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `Done: ${what} ${deed}${names.length ? `, ${names.join(", ")}` : ""}`;
 }

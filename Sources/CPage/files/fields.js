@@ -7,8 +7,9 @@ export class PacketDetail {
   constructor() {
     this.tree = h("div", { class: "tree", role: "tree", "aria-label": "Fields" });
     this.dump = h("div", { class: "dump", role: "group", "aria-label": "Bytes" });
-    this.title = h("h3", {}, "No packet chosen");
-    this.element = h("div", { class: "detail" }, this.title, h("div", { class: "halves" }, this.tree, this.dump));
+    this.title = h("h3", {}, "Choose a packet to see its fields and bytes.");
+    this.halves = h("div", { class: "halves", hidden: true }, this.tree, this.dump);
+    this.element = h("div", { class: "detail" }, this.title, this.halves);
     this.tree.addEventListener("pointerover", (event) => this.markField(event.target.closest("[data-offset]")));
     this.tree.addEventListener("focusin", (event) => this.markField(event.target.closest("[data-offset]")));
     this.tree.addEventListener("click", (event) => this.pin(event.target.closest("[data-offset]")));
@@ -20,9 +21,10 @@ export class PacketDetail {
   }
 
   show({ packet, fields }) {
+    this.halves.hidden = false;
     this.pinned = this.marked = null;
     this.rows = [];
-    this.title.textContent = `Packet ${packet.number}: ${oneLine(packet.text)}`;
+    this.title.textContent = [`Packet ${packet.number}: ${oneLine(packet.text)}`, ...(packet.notes ?? [])].join(" · ");
     const add = (field, depth) => {
       const row = h("div", {
         class: "node", role: "treeitem", "aria-level": depth + 1, tabIndex: this.rows.length === 0 ? 0 : -1,
@@ -33,7 +35,7 @@ export class PacketDetail {
     };
     for (const field of fields) add(field, 0);
     replace(this.tree, this.rows.length ? this.rows : h("p", { class: "hint" }, "These bytes are no packet of the link."));
-    const pairs = (packet.hex ?? "").match(/../g) ?? [];
+    const pairs = Array.from(packet.bytes, (byte) => byte.toString(16).padStart(2, "0"));
     const lines = [];
     this.cells = [];
     for (let at = 0; at < Math.min(pairs.length, MOST_BYTES); at += 16) {
@@ -50,6 +52,7 @@ export class PacketDetail {
       const fill = " ".repeat((16 - part.length) * 3 + (part.length <= 7 ? 1 : 0));
       lines.push(h("div", {}, h("i", {}, at.toString(16).padStart(4, "0")), "  ", hex, fill, " ", ascii));
     }
+    if (packet.cut > 0) lines.push(h("p", { class: "hint" }, `${packet.cut} more bytes were left out of this trace.`));
     if (pairs.length > MOST_BYTES) lines.push(h("p", { class: "hint" }, `${pairs.length - MOST_BYTES} more bytes are not shown; save the packets to have them.`));
     replace(this.dump, lines);
   }

@@ -1,37 +1,50 @@
-// Draws a LaneModel on a canvas: bars and marks on a time axis in seconds. The drawn items are kept as a list, for the
-// pointer and for tests that compare the picture with the events.
+// The picture of a LaneModel: a box with a time axis that is always in sight. It zooms, scrolls, follows the time, and lets a range
+// of time be selected. What was drawn last is kept as a list, for the pointer and for whoever wants to compare the picture with
+// the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
+import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
-const AXIS = 22;
-const BAR = 14;
-const GAP = 8;
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
-// The height of one lane, and of a group of lanes.
+// Of one lane.
 const MOST_ROWS = 6;
-const MOST_LANES = 40;
+const MOST_OPEN_ROWS = 100;
+// With more lanes than these, each is one line until it is opened.
+const MOST_TALL = 12;
+const TALLEST = 440;
 
 export class LaneView {
-  constructor({ model, now, label, jump, isLive = true }) {
-    Object.assign(this, { model, now, jump, isLive });
+  constructor({ model, now, label, jump, ranged, isLive = true }) {
+    Object.assign(this, { model, now, jump, ranged, isLive });
     this.span = 10;
     this.end = 0;
     this.follows = isLive;
     this.drawn = [];
+    this.opened = new Set();
+    this.range = null;
+    this.cursor = null;
     this.canvas = h("canvas", { class: "lanes", tabIndex: 0, role: "img", "aria-label": label });
+    this.space = h("div", {});
+    this.scroller = h("div", { class: "lane-scroll" }, this.canvas, this.space);
     this.tip = h("div", { class: "tip", role: "status", hidden: true });
     this.text = h("output", { class: "span", "aria-live": "off" });
     const button = (name, title, body) => h("button", { type: "button", title, "aria-label": title, on: { click: body } }, name);
     this.pauseButton = isLive ? button("Pause", "Pause or follow (space)", () => this.follow(!this.follows)) : null;
+    this.selectButton = ranged ? button("Select", "Select a range of time: drag, or drag with shift (R: what is shown)", () => this.setSelecting(!this.isSelecting)) : null;
+    this.clearButton = ranged ? button("Clear", "Clear the range (escape)", () => this.select(null)) : null;
+    this.filter = h("input", { type: "search", placeholder: "lanes by name", "aria-label": "Filter lanes", autocomplete: "off", hidden: true, on: { input: () => this.request() } });
+    this.openButton = button("Open all", "Open or close all lanes", () => this.openAll());
     this.tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Time axis" },
       this.pauseButton,
       button("−", "Zoom out (-)", () => this.zoom(2)), button("+", "Zoom in (+)", () => this.zoom(0.5)),
       button("◀", "Back (left arrow)", () => this.scroll(-0.5)), button("▶", "Forward (right arrow)", () => this.scroll(0.5)),
-      button("All", "Show everything (A)", () => this.all()), this.text);
-    this.element = h("div", { class: "lane-view" }, this.tools, h("div", { class: "lane-frame" }, this.canvas, this.tip));
+      button("All", "Show everything (A)", () => this.all()), this.selectButton, this.clearButton, this.filter, this.openButton, this.text);
+    this.element = h("div", { class: "lane-view" }, this.tools, h("div", { class: "lane-frame" }, this.scroller, this.tip));
     this.request = perFrame(() => this.draw());
+    if (ranged) this.clearButton.hidden = true;
     this.listen();
-    new ResizeObserver(() => this.request()).observe(this.canvas);
+    this.scroller.addEventListener("scroll", () => { this.hover(null); this.request(); });
+    new ResizeObserver(() => this.request()).observe(this.scroller);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.request());
   }
 
@@ -39,6 +52,9 @@ export class LaneView {
     if (this.model === model) return;
     this.model = model;
     this.follows = this.isLive;
+    this.opened.clear();
+    this.cursor = null;
+    this.select(null);
     this.request();
   }
 
@@ -49,14 +65,21 @@ export class LaneView {
     };
     let drag = null;
     this.canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.clientX, end: this.rightEdge(), moved: false };
+      const point = at(event);
+      drag = { x: event.clientX, end: this.rightEdge(), moved: false, point, selects: this.ranged && (event.shiftKey || this.isSelecting) };
+      if (drag.selects) drag.t = this.timeAt(point.x);
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
       if (drag) {
         const by = event.clientX - drag.x;
         if (Math.abs(by) > 4) drag.moved = true;
-        if (drag.moved) {
+        if (drag.moved && drag.selects) {
+          this.follow(false);
+          const t = this.timeAt(at(event).x);
+          this.range = { t0: Math.min(t, drag.t), t1: Math.max(t, drag.t) };
+          this.request();
+        } else if (drag.moved) {
           this.follow(false);
           this.end = drag.end - by / this.plotWidth() * this.span;
           this.request();
@@ -65,11 +88,14 @@ export class LaneView {
       this.hover(at(event));
     });
     this.canvas.addEventListener("pointerup", (event) => {
-      const moved = drag?.moved;
+      const last = drag;
       drag = null;
-      if (moved) return;
-      const shape = this.shapeAt(at(event));
-      if (shape?.number) this.jump?.(shape);
+      if (last?.moved && last.selects) return this.select(this.range);
+      if (last?.moved) return;
+      const point = at(event);
+      if (this.openAt(point)) return;
+      const shape = this.shapeAt(point);
+      if (shape?.number || shape?.packet) this.jump?.(shape);
     });
     this.canvas.addEventListener("pointerleave", () => { if (!drag) this.hover(null); });
     this.canvas.addEventListener("wheel", (event) => {
@@ -86,7 +112,9 @@ export class LaneView {
         ArrowLeft: () => this.scroll(-0.1), ArrowRight: () => this.scroll(0.1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
         "-": () => this.zoom(2), " ": () => this.follow(!this.follows), a: () => this.all(), A: () => this.all(),
         End: () => this.follow(true), Home: () => this.toStart(), ArrowDown: () => this.step(1), ArrowUp: () => this.step(-1),
-        Enter: () => { if (this.chosen?.number) this.jump?.(this.chosen); }, Escape: () => this.hover(null),
+        Enter: () => { if (this.chosen?.number || this.chosen?.packet) this.jump?.(this.chosen); },
+        Escape: () => { this.hover(null); this.select(null); },
+        r: () => { if (this.ranged) this.select({ t0: this.rightEdge() - this.span, t1: this.rightEdge() }); },
       };
       const action = actions[event.key];
       if (!action || event.altKey || event.metaKey || event.ctrlKey) return;
@@ -97,18 +125,38 @@ export class LaneView {
 
   // Moves from one drawn bar or mark to the next, for the keyboard.
   step(by) {
-    const shapes = this.drawn.filter((shape) => shape.text).sort((a, b) => a.t0 - b.t0 || a.number - b.number);
+    const shapes = this.drawn.filter((shape) => shape.text).sort((a, b) => a.t0 - b.t0 || (a.number ?? 0) - (b.number ?? 0));
     if (shapes.length === 0) return;
-    let at = shapes.findIndex((shape) => shape.number === this.chosen?.number && shape.lane === this.chosen?.lane);
+    let at = shapes.findIndex((shape) => same(shape, this.chosen));
     at = at < 0 ? (by > 0 ? 0 : shapes.length - 1) : Math.min(Math.max(at + by, 0), shapes.length - 1);
     const shape = shapes[at];
     this.hover({ x: shape.x + Math.min(shape.w / 2, 20), y: shape.y + shape.h / 2 }, shape);
   }
 
+  // Ranges
+
+  setSelecting(isSelecting) {
+    this.isSelecting = isSelecting;
+    this.selectButton.setAttribute("aria-pressed", String(isSelecting));
+    this.canvas.classList.toggle("selects", isSelecting);
+  }
+
+  select(range) {
+    if (!this.ranged) return;
+    this.range = range;
+    this.clearButton.hidden = !range;
+    this.setSelecting(false);
+    this.ranged(range);
+    this.request();
+  }
+
+  // Time and place
+
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
   // On narrow screens, the titles are above the bars.
   labels() { return this.canvas.clientWidth < 560 ? 0 : 150; }
   rightEdge() { return this.follows ? Math.max(this.now(), this.span * 0.25) + this.span * 0.04 : this.end; }
+  timeAt(x) { return this.rightEdge() - this.span + (x - this.labels()) / this.plotWidth() * this.span; }
 
   follow(follows) {
     if (!this.isLive && follows) return;
@@ -151,12 +199,16 @@ export class LaneView {
     this.request();
   }
 
-  // Scrolls so that a time is in the middle.
+  // Marks a moment, and brings it into sight.
   showTime(t) {
+    this.cursor = t;
     this.follow(false);
-    this.end = t + this.span / 2;
+    const right = this.rightEdge();
+    if (t < right - this.span || t > right) this.end = t + this.span / 2;
     this.request();
   }
+
+  // The pointer
 
   shapeAt(point) {
     let best = null;
@@ -176,17 +228,38 @@ export class LaneView {
     const wasChosen = this.chosen;
     this.chosen = shape;
     this.tip.hidden = !shape;
-    this.canvas.classList.toggle("points", Boolean(shape?.number && this.jump));
+    const isTitle = point && this.titleAt(point);
+    this.canvas.classList.toggle("points", Boolean((shape?.number || shape?.packet) && this.jump) || Boolean(isTitle));
     if (shape) {
       const time = shape.mark ? `at ${seconds(shape.t0, 6)}`
         : shape.t1 === null ? `since ${seconds(shape.t0, 6)}` : `${seconds(shape.t0, 6)} to ${seconds(shape.t1, 6)}, ${seconds(shape.t1 - shape.t0)}`;
-      const more = [shape.owner ? `serial number ${shape.owner}` : "", shape.protocols?.length ? shape.protocols.join(", ") : "", shape.end ? `ended: ${shape.end}` : ""].filter(Boolean);
+      const more = [shape.owner ? `serial number ${shape.owner}` : "", shape.protocols?.length ? shape.protocols.join(", ") : "", shape.end ? `ended: ${shape.end}` : "", shape.packet ? "click: the packet" : ""].filter(Boolean);
       this.tip.textContent = [plain(shape.text), time, ...more.map(plain)].join("\n");
       const width = this.canvas.clientWidth;
       this.tip.style.setProperty("left", `${Math.max(0, Math.min(point.x + 10, width - 260))}px`);
       this.tip.style.setProperty("top", `${point.y + 16}px`);
     }
-    if (wasChosen !== shape) this.request();
+    if (!same(wasChosen, shape)) this.request();
+  }
+
+  titleAt({ x, y }) {
+    if (!this.rows || this.labels() === 0 || x > this.labels() || y < AXIS) return null;
+    return this.rows.find((row) => row.canOpen && y >= row.top - 4 && y < row.top + Math.max(row.height, BAR));
+  }
+
+  // Opens or closes the lane whose title is at a point.
+  openAt(point) {
+    const row = this.titleAt(point);
+    if (!row) return false;
+    if (!this.opened.delete(row.lane.id)) this.opened.add(row.lane.id);
+    this.request();
+    return true;
+  }
+
+  openAll() {
+    const all = this.shownLanes();
+    if (this.opened.size > 0) this.opened.clear(); else for (const lane of all) this.opened.add(lane.id);
+    this.request();
   }
 
   colors() {
@@ -195,43 +268,79 @@ export class LaneView {
     return {
       text: color("--text"), faint: color("--faint"), line: color("--line"), bare: color("--bare"), whole: color("--whole"),
       session: color("--session"), link: color("--link"), plug: color("--plug"), fault: color("--bad"), warning: color("--warn"),
-      info: color("--faint"), end: color("--bad"), focus: color("--focus"), card: color("--card"),
+      info: color("--faint"), end: color("--bad"), hit: color("--bad"), focus: color("--focus"), card: color("--card"),
     };
   }
 
+  // Drawing
+
+  shownLanes() {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const isAlways = (lane) => this.isLive && (lane.kind === "cable" || lane.kind === "device");
+    return this.model.ordered.filter((lane) => (isAlways(lane) || this.isShown(lane))
+      && words.every((word) => `${lane.title ?? ""} ${lane.id}`.toLowerCase().includes(word)));
+  }
+
   draw() {
-    if (!this.canvas.isConnected || this.canvas.clientWidth === 0) return;
+    if (!this.canvas.isConnected || this.scroller.clientWidth === 0) return;
+    const width = this.scroller.clientWidth;
     const narrow = this.labels() === 0;
-    const lanes = this.model.ordered.filter((lane) => lane.kind !== "accessory" && lane.kind !== "app" || this.isShown(lane));
+    const lanes = this.shownLanes();
     const right = this.rightEdge();
     const from = right - this.span;
     const layout = this.layout(lanes, narrow, from, right);
-    const width = this.canvas.clientWidth;
-    const height = layout.height;
+    const height = Math.min(layout.height, TALLEST);
+    this.resize(width, height, layout.height);
     const ratio = devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.style.setProperty("height", `${height}px`);
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-    }
     const pen = this.canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const colors = this.colors();
-    const left = this.labels();
-    const place = (t) => left + (t - from) / this.span * (width - left);
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    this.axis(pen, colors, { left, width, height, from, right, place });
-    this.drawn = [];
-    const until = this.isLive ? Math.min(this.now(), right) : this.model.last;
+    const left = this.labels();
+    const colors = this.colors();
+    const painter = new LanePainter(pen, colors, {
+      left, width, height, from, right, until: this.isLive ? Math.min(this.now(), right) : this.model.last,
+      place: (t) => left + (t - from) / this.span * (width - left), timeAt: (x) => from + (x - left) / (width - left) * this.span,
+    });
+    painter.axis();
+    const scrolled = this.scroller.scrollTop;
+    this.rows = layout.rows.map((row) => ({ ...row, top: row.top - scrolled })).filter((row) => row.top + row.height > AXIS - BAR && row.top < height + BAR);
     pen.save();
     pen.beginPath();
     pen.rect(left, AXIS, width - left, height - AXIS);
     pen.clip();
+    this.gaps(painter);
+    for (const row of this.rows) painter.lane(row, this.model);
+    pen.restore();
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, AXIS, width, height - AXIS);
+    pen.clip();
+    for (const row of this.rows) this.title(pen, colors, row, narrow, left, width);
+    pen.restore();
+    painter.selection(this.range, this.cursor);
+    if (this.chosen) painter.ring(this.chosen);
+    this.drawn = painter.drawn;
+    this.text.textContent = `${spanText(this.span)} shown`;
+    this.keepMoving(from);
+  }
+
+  resize(width, height, whole) {
+    const ratio = devicePixelRatio || 1;
+    if (this.canvas.width === Math.round(width * ratio) && this.canvas.height === Math.round(height * ratio) && this.whole === whole) return;
+    this.whole = whole;
+    this.scroller.style.setProperty("height", `${height}px`);
+    this.space.style.setProperty("height", `${whole - height}px`);
+    this.canvas.style.setProperty("height", `${height}px`);
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+  }
+
+  gaps({ pen, colors, from, right, place, height, drawn }) {
     for (const t of this.model.gaps) {
       if (t < from || t > right) continue;
-      this.drawn.push({ lane: "", mark: true, kind: "gap", t0: t, t1: t, text: "events before this moment are gone", x: place(t), y: AXIS, w: 0, h: height - AXIS });
+      drawn.push({ lane: "", mark: true, kind: "gap", t0: t, t1: t, text: "events before this moment are gone", x: place(t), y: AXIS, w: 0, h: height - AXIS });
       pen.strokeStyle = colors.warning;
       pen.setLineDash([4, 4]);
       pen.beginPath();
@@ -240,23 +349,17 @@ export class LaneView {
       pen.stroke();
       pen.setLineDash([]);
     }
-    this.rows = layout.rows;
-    for (const row of layout.rows) if (row.lane) this.drawLane(pen, colors, row, { from, right, until, place, left });
-    pen.restore();
+  }
+
+  title(pen, colors, { lane, top, title, note, canOpen, height }, narrow, left, width) {
+    const sign = canOpen ? (this.opened.has(lane.id) ? "▾ " : "▸ ") : "";
     pen.fillStyle = colors.text;
-    for (const { top, title, note } of layout.rows) {
-      pen.fillStyle = colors.text;
-      pen.font = "600 12px system-ui, sans-serif";
-      pen.fillText(cut(pen, title, narrow ? width - 8 : left - 12), 4, narrow ? top - 14 : top + BAR / 2);
-      pen.font = "12px system-ui, sans-serif";
-      if (!narrow && note) {
-        pen.fillStyle = colors.faint;
-        pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
-      }
-    }
-    if (this.chosen) this.ring(pen, colors);
-    this.text.textContent = `${spanText(this.span)} shown`;
-    this.keepMoving(from, right);
+    pen.font = "600 12px system-ui, sans-serif";
+    pen.fillText(cut(pen, sign + title, narrow ? width - 8 : left - 12), 4, narrow ? top - 14 : top + BAR / 2);
+    pen.font = "12px system-ui, sans-serif";
+    if (narrow || !note || height < BAR + 16) return;
+    pen.fillStyle = colors.faint;
+    pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
   // Accessories and apps that have ended disappear from the picture once nothing of theirs is visible.
@@ -272,169 +375,38 @@ export class LaneView {
   layout(lanes, narrow, from, right) {
     const rows = [];
     let top = AXIS + GAP;
-    const counts = {};
     const names = {};
+    for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
+    const isMany = lanes.length > MOST_TALL;
+    this.openButton.hidden = !isMany;
+    this.filter.hidden = !isMany && !this.filter.value;
     for (const lane of lanes) {
-      counts[lane.kind] = (counts[lane.kind] ?? 0) + 1;
-      if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    }
-    const shown = {};
-    for (const lane of lanes) {
-      shown[lane.kind] = (shown[lane.kind] ?? 0) + 1;
-      if (shown[lane.kind] > MOST_LANES + 1) continue;
       if (narrow) top += 20;
-      if (shown[lane.kind] > MOST_LANES) {
-        rows.push({ top, title: `+${counts[lane.kind] - MOST_LANES} more` });
-        top += BAR + 4 + GAP;
-        continue;
-      }
+      const isCompact = isMany && !this.opened.has(lane.id);
       const hasSessions = lane.kind === "accessory" || lane.kind === "app";
-      const rowHeight = hasSessions ? BAR * 2 + 6 : BAR + 4;
+      const rowHeight = hasSessions && !isCompact ? BAR * 2 + 6 : BAR + 4;
+      const hasPhases = !isCompact && this.model.phases.some((one) => one.lane === lane.id && one.t0 <= right && one.t1 >= from);
       const used = new Set([0]);
-      for (const bar of lane.bars) if (bar.t0 <= right && (bar.t1 ?? right) >= from) used.add(bar.row);
-      const most = Math.max(...used) < MOST_ROWS ? MOST_ROWS : MOST_ROWS - 1;
+      if (!isCompact) for (const bar of lane.bars) if (bar.t0 <= right && (bar.t1 ?? right) >= from) used.add(bar.row);
+      const limit = isMany ? MOST_OPEN_ROWS : MOST_ROWS;
+      const highest = Math.max(...used);
+      const most = highest < limit ? limit : limit - 1;
       const more = [...used].filter((row) => row >= most).length;
-      const last = more > 0 ? most : Math.max(...used);
+      const height = rowHeight * ((more > 0 ? most : highest) + 1) + (hasPhases ? PHASE : 0);
       // Accessories with the same name are distinguished by serial number.
       const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
       const title = lane.title ?? lane.id;
       rows.push({
-        lane, top, title: oneLine(narrow && serial ? `${title} ${serial}` : title), note: oneLine(serial || (lane.kind === "app" && lane.state) || ""),
-        hasSessions, rowHeight, most, more,
+        lane, top, height, title: oneLine((narrow || isCompact) && serial ? `${title} ${serial}` : title), note: oneLine(serial || (lane.kind === "app" && lane.state) || ""),
+        hasSessions, rowHeight, most, more, isCompact, hasPhases, canOpen: isMany,
       });
-      top += rowHeight * (last + 1) + GAP;
+      top += height + (isCompact ? 2 : GAP);
     }
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  drawLane(pen, colors, { lane, top, hasSessions, rowHeight, most, more }, { from, right, until, place, left }) {
-    pen.strokeStyle = colors.line;
-    pen.beginPath();
-    pen.moveTo(left, top + BAR + 0.5);
-    pen.lineTo(this.canvas.clientWidth, top + BAR + 0.5);
-    pen.stroke();
-    const covered = [];
-    for (const bar of lane.bars) {
-      const t1 = bar.t1 ?? until;
-      if (t1 < from || bar.t0 > right || bar.row >= most) continue;
-      const x = Math.max(place(bar.t0), left - 2);
-      const end = Math.min(place(t1), this.canvas.clientWidth + 2);
-      const isSession = bar.kind === "session";
-      const isThin = bar.kind === "link";
-      const rowTop = top + bar.row * rowHeight;
-      const y = isSession && hasSessions ? rowTop + BAR + 3 : isThin ? rowTop + 4 : rowTop;
-      const height = isThin ? BAR - 8 : BAR;
-      const w = Math.max(end - x, 1.5);
-      // Thousands of bars in one pixel look like one.
-      const track = bar.row * 4 + (isSession ? 1 : isThin ? 2 : 0);
-      if (w < 3 && x + w <= (covered[track] ?? -1) + 0.7) continue;
-      covered[track] = Math.max(covered[track] ?? -1, x + w);
-      pen.fillStyle = colors[bar.kind] ?? colors.whole;
-      if (bar.kind === "bare" && w >= 5) this.hatch(pen, colors, x, y, w, height);
-      else pen.fillRect(x, y, w, height);
-      this.drawn.push({ ...bar, t1: bar.t1, x, y, w, h: height, mark: false });
-      if (w > 70 && !isThin && bar.kind !== "plug") {
-        pen.fillStyle = bar.kind === "bare" ? colors.text : colors.card;
-        pen.fillText(cut(pen, oneLine(this.barText(bar)), w - 8), x + 4, y + height / 2 + 0.5);
-      }
-    }
-    if (more > 0) {
-      const text = `+${more} more`;
-      const y = top + most * rowHeight;
-      pen.fillStyle = colors.faint;
-      pen.fillText(text, left + 4, y + BAR / 2);
-      this.drawn.push({ lane: lane.id, kind: "more", text: `${text} than fit`, t0: from, t1: right, x: left + 4, y, w: 60, h: BAR, mark: true });
-    }
-    let lastMark = -100;
-    for (const mark of lane.marks) {
-      if (mark.t < from || mark.t > right) continue;
-      const x = place(mark.t);
-      if (x - lastMark < 0.5 && mark.kind === "info") continue;
-      lastMark = x;
-      this.markShape(pen, colors, mark.kind, x, top);
-      this.drawn.push({ ...mark, t0: mark.t, t1: mark.t, x, y: top - 4, w: 0, h: BAR + 4, mark: true });
-    }
-  }
-
-  barText(bar) {
-    if (bar.kind === "session") return bar.text.replace(/^session \S+ /, "");
-    if (bar.kind === "bare") return "no protocols";
-    return bar.protocols?.join(", ") || bar.text;
-  }
-
-  hatch(pen, colors, x, y, w, height) {
-    pen.save();
-    pen.beginPath();
-    pen.rect(x, y, w, height);
-    pen.clip();
-    pen.fillStyle = colors.bare;
-    pen.fillRect(x, y, w, height);
-    pen.strokeStyle = colors.whole;
-    pen.lineWidth = 1;
-    const start = Math.max(x, 0) - height;
-    pen.beginPath();
-    for (let at = start - start % 6; at < x + w; at += 6) {
-      pen.moveTo(at, y + height);
-      pen.lineTo(at + height, y);
-    }
-    pen.globalAlpha = 0.35;
-    pen.stroke();
-    pen.globalAlpha = 1;
-    pen.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0.5), height - 1);
-    pen.restore();
-  }
-
-  // Each kind of mark has its own shape as well as its own colour.
-  markShape(pen, colors, kind, x, top) {
-    pen.fillStyle = colors[kind] ?? colors.info;
-    pen.beginPath();
-    if (kind === "fault") {
-      pen.moveTo(x, top - 5);
-      pen.lineTo(x + 5, top + 4);
-      pen.lineTo(x - 5, top + 4);
-    } else if (kind === "warning") {
-      pen.moveTo(x, top - 6);
-      pen.lineTo(x + 5, top);
-      pen.lineTo(x, top + 6);
-      pen.lineTo(x - 5, top);
-    } else if (kind === "end") {
-      pen.rect(x - 2, top - 4, 4, BAR + 8);
-    } else {
-      pen.arc(x, top - 2, 2.5, 0, 7);
-    }
-    pen.fill();
-  }
-
-  ring(pen, colors) {
-    const shape = this.drawn.find((one) => one.number === this.chosen.number && one.lane === this.chosen.lane && one.mark === this.chosen.mark);
-    if (!shape) return;
-    pen.strokeStyle = colors.focus;
-    pen.lineWidth = 2;
-    pen.strokeRect(shape.x - (shape.mark ? 6 : 1), shape.y - 2, (shape.mark ? 12 : shape.w + 2), shape.h + 4);
-    pen.lineWidth = 1;
-  }
-
-  axis(pen, colors, { left, width, height, from, right, place }) {
-    const most = Math.max(2, (width - left) / 90);
-    const raw = this.span / most;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= raw) ?? raw;
-    const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step))));
-    pen.strokeStyle = colors.line;
-    pen.fillStyle = colors.faint;
-    pen.beginPath();
-    for (let t = Math.ceil(from / step) * step; t <= right; t += step) {
-      const x = Math.round(place(t)) + 0.5;
-      pen.moveTo(x, AXIS - 4);
-      pen.lineTo(x, height);
-      const label = seconds(Math.abs(t) < step / 2 ? 0 : t, digits);
-      if (t >= -step / 2 && x + pen.measureText(label).width + 4 < width) pen.fillText(label, x + 3, AXIS / 2);
-    }
-    pen.stroke();
-  }
-
   // While something is going on, the picture moves; otherwise it is redrawn only when something changes.
-  keepMoving(from, right) {
+  keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>
       lane.open.size > 0 || lane.marks.at(-1)?.t > from || lane.bars.at(-1)?.t0 > from || lane.bars.at(-1)?.t1 > from);
@@ -446,19 +418,14 @@ export class LaneView {
   }
 }
 
-function cut(pen, text, width) {
-  if (pen.measureText(text).width <= width) return text;
-  let low = 0;
-  let high = text.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle; else high = middle - 1;
-  }
-  return low > 0 ? `${text.slice(0, low)}…` : "";
-}
-
 function spanText(span) {
   if (span < 1) return `${(span * 1_000).toPrecision(3)} ms`;
   if (span < 120) return `${Number(span.toPrecision(3))} s`;
   return `${(span / 60).toFixed(1)} min`;
+}
+
+export function legend() {
+  const key = (kind, text) => h("span", { class: `key ${kind}` }, text);
+  return h("p", { class: "legend" }, key("whole", "with its protocols"), key("bare", "without protocols"), key("session", "session and its throughput"),
+    key("linked", "link"), key("fault", "fault"), key("hit", "packet that a fault acted on"), key("warning", "warning"));
 }

@@ -85,7 +85,7 @@ export class VirtualList {
     const elements = [];
     for (let at = first; at < last; at += 1) {
       const item = this.rows[at];
-      const texts = this.cells(item);
+      const texts = this.cells(item, at);
       elements.push(h("div", {
         class: `row ${this.kind?.(item) ?? ""}`, role: "option", id: `${this.id}-${at}`, dataset: { at }, "aria-selected": String(at === this.chosen),
         "aria-setsize": this.rows.length, "aria-posinset": at + 1,

@@ -1,15 +1,18 @@
 // The page: views, the choice of the world, and the connection. The token comes after '#' in the address and is sent
 // only in the header of each request.
-import { h, perFrame, replace, seconds, setText, oneLine } from "./dom.js";
+import { duration, h, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";
 import { Schemas } from "./forms.js";
 import { CallBar } from "./calls.js";
 import { Overview } from "./overview.js";
 import { Controls } from "./controls.js";
-import { LaneView } from "./lanes.js";
-import { VirtualList } from "./list.js";
+import { LaneView, legend } from "./lanes.js";
+import { EventList } from "./events.js";
 import { Packets } from "./packets.js";
+import { LivePackets } from "./source.js";
+import { Tabs } from "./tabs.js";
+import { toast } from "./toast.js";
 import { Bursts } from "./bursts.js";
 import { Scenarios } from "./scenarios.js";
 import { SessionBox } from "./sessions.js";
@@ -27,40 +30,15 @@ desk.choose = (id) => {
   store.refresh().catch(() => {});
 };
 
-const views = [];
-
-function showView(name) {
-  for (const view of views) {
-    const isShown = view.name === name;
-    if (view.element.hidden === !isShown && view.tab.getAttribute("aria-selected") === String(isShown)) continue;
-    view.element.hidden = !isShown;
-    view.tab.setAttribute("aria-selected", String(isShown));
-    view.tab.tabIndex = isShown ? 0 : -1;
-    if (isShown) view.opened?.(); else view.closed?.();
-  }
-  sessionStorage.setItem("view", name);
-}
-
-function addView(name, title, element, hooks = {}) {
-  const tab = h("button", {
-    type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}`, "aria-selected": "false",
-    on: {
-      click: () => showView(name),
-      keydown: (event) => {
-        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        if (!by) return;
-        const at = views.findIndex((view) => view.name === name);
-        const next = views[(at + by + views.length) % views.length];
-        showView(next.name);
-        next.tab.focus();
-      },
-    },
-  }, title);
-  const panel = h("div", { id: `view-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true }, element);
-  document.querySelector("#tabs").append(tab);
-  main.append(panel);
-  views.push({ name, tab, element: panel, ...hooks });
-}
+const tabs = new Tabs(document.querySelector("#tabs"), "view");
+desk.range = null;
+desk.say = toast;
+desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
+// The id of a fault, by its text.
+desk.faultName = (text) => {
+  const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
+  return found ? `${found.fault} (${text})` : text;
+};
 
 function connection() {
   const texts = { connecting: "connecting", live: "live", lost: "connection lost", token: "wrong token" };
@@ -104,55 +82,9 @@ function header() {
   setInterval(() => setText(clock, store.worlds.size ? `t = ${seconds(desk.world().now(), 1)}` : ""), 200);
 }
 
-// The world's events as a list, below the lanes.
-function eventList(lanes) {
-  const filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });
-  const list = new VirtualList({
-    label: "Events",
-    columns: [{ name: "No.", class: "number" }, { name: "Time", class: "time" }, { name: "Side", class: "from" }, { name: "Event", class: "event" }, { name: "What", class: "text" }],
-    cells: (one) => [one.number, seconds(one.t, 6), side(one), one.event ?? one.request, describe(one)],
-    kind: (one) => ["fault", "warning", "refused", "alert"].includes(one.event) ? "bad" : one.event === "connect" ? "message" : "",
-    choose: (one) => { if (!list.follows) lanes.showTime(one.t); },
-  });
-  const count = h("span", { class: "hint" });
-  const update = perFrame(() => {
-    const world = desk.world();
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = words.length === 0 ? world.notices : world.notices.filter((one) => {
-      const text = `${side(one)} ${one.event ?? one.request} ${describe(one)}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-    list.show(rows, { keep: true });
-    setText(count, `${rows.length} events${world.gone ? `, ${world.gone} older ones are gone` : ""}`);
-  });
-  filter.addEventListener("input", () => { list.chosen = -1; update(); });
-  store.addEventListener("notice", update);
-  store.addEventListener("lists", update);
-  const jump = h("button", { type: "button", dataset: { action: "packets-of-event" }, on: { click: () => {
-    const one = list.rows[list.chosen];
-    if (one) jumpToPackets(one.t); else desk.bar.say("Choose an event in the list first.", true);
-  } } }, "Packets of the chosen event");
-  return h("section", { class: "events", "aria-label": "Events" }, h("h2", { class: "hidden" }, "Events"), h("div", { class: "tools" },
-    h("label", { htmlFor: "event-filter" }, "Filter events"), filter, jump, count), list.element);
-}
-
-function side(one) { return one.request ? "request" : one.side ?? one.app ?? one.session ?? ""; }
-
-function describe(one) {
-  if (one.request) {
-    const all = Object.entries({ ...one.params, ...one.result });
-    return oneLine(all.map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(" "));
-  }
-  const name = one.accessory?.name ?? "";
-  const protocols = one.accessory?.protocols;
-  const what = one.text ?? one.reason ?? (["connect", "disconnect", "attach"].includes(one.event) && protocols ? (protocols.length ? protocols.join(", ") : "no protocols") : one.protocol ?? one.on ?? "");
-  const counts = one.bytesRead !== undefined ? ` · ${one.bytesRead} bytes read, ${one.bytesWritten} written` : "";
-  return oneLine([name, what].filter(Boolean).join(" · ") + counts);
-}
-
-async function jumpToPackets(t) {
-  showView("packets");
-  await desk.packets.jump(t);
+async function jumpToPackets(target) {
+  tabs.show("packets");
+  await desk.packets.jump(target);
 }
 
 async function start() {
@@ -168,23 +100,35 @@ async function start() {
       break;
     } catch { await new Promise((done) => setTimeout(done, 500)); }
   }
-  const lanes = new LaneView({ model: desk.world().lanes, now: () => desk.world().now(), label: "Lanes of the accessories, the cable, the device and the apps over time", jump: (shape) => jumpToPackets(shape.t0) });
-  lanes.isStill = () => desk.world().time === "virtual" || store.state !== "live";
+  const ranged = h("p", { class: "range", role: "status", hidden: true });
+  const lanes = new LaneView({
+    model: desk.world().lanes, now: () => desk.world().now(), label: "Lanes of the accessories, the cable, the device and the apps over time",
+    jump: (shape) => jumpToPackets(shape.packet ? { number: shape.packet } : { t: shape.t0 }),
+    ranged: (range) => {
+      desk.range = range;
+      desk.packets?.refilter();
+      events?.request();
+      showRange(ranged);
+    },
+  });
+  desk.showTime = (t) => lanes.showTime(t);
   const renew = () => { lanes.show(desk.world().lanes); lanes.request(); };
   store.addEventListener("notice", renew);
   store.addEventListener("lists", renew);
   desk.overview = new Overview(desk);
-  desk.packets = new Packets(desk);
+  desk.packets = new Packets(desk, new LivePackets(desk));
   desk.bursts = new Bursts(desk);
-  addView("live", "Live", [h("section", { class: "lanes-card card", "aria-label": "Lanes" }, h("h2", {}, "What happens"), lanes.element, legend()),
-    desk.overview.element, new Controls(desk).element, eventList(lanes)]);
-  addView("packets", "Packets", desk.packets.element, { opened: () => desk.packets.opened(), closed: () => desk.packets.closed() });
-  addView("load", "Load", desk.bursts.element, { opened: () => desk.bursts.request() });
+  const events = new EventList(desk, { chosen: (one) => lanes.showTime(one.t), jump: (t) => jumpToPackets({ t }) });
+  store.addEventListener("notice", events.request);
+  store.addEventListener("lists", events.request);
+  tabs.add("live", "Live", [h("section", { class: "lanes-card card", "aria-label": "Lanes" }, h("h2", {}, "What happens"), lanes.element, ranged, legend()),
+    desk.overview.element, new Controls(desk).element, events.element]);
+  tabs.add("packets", "Packets", desk.packets.element, { opened: () => desk.packets.opened(), closed: () => desk.packets.closed() });
+  tabs.add("load", "Load", desk.bursts.element, { opened: () => desk.bursts.request() });
   const scenarios = new Scenarios(desk);
-  addView("scenarios", "Scenarios", scenarios.element);
+  tabs.add("scenarios", "Scenarios", scenarios.element);
   document.body.append(desk.bar.element);
-  const wanted = sessionStorage.getItem("view");
-  showView(views.some((view) => view.name === wanted) ? wanted : "live");
+  tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
     // Ids begin again.
@@ -198,10 +142,13 @@ async function start() {
   store.refresh().catch(() => {});
 }
 
-function legend() {
-  const key = (kind, text) => h("span", { class: `key ${kind}` }, text);
-  return h("p", { class: "legend" }, key("whole", "with its protocols"), key("bare", "without protocols"), key("session", "session"),
-    key("linked", "link"), key("fault", "fault"), key("warning", "warning"));
+// What passed in the selected range of time, as far as packets were recorded.
+function showRange(element) {
+  element.hidden = !desk.range;
+  if (!desk.range) return;
+  const { t0, t1 } = desk.range;
+  const count = desk.world().notices.filter((one) => one.t >= t0 && one.t <= t1).length;
+  setText(element, `${seconds(t0, 3)} to ${seconds(t1, 3)}, ${duration(t1 - t0)}: ${count} events, ${desk.packets.figures(desk.range)}. Packets and events of this range are shown; escape clears it.`);
 }
 
 start();

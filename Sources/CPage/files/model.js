@@ -1,5 +1,7 @@
 // The lanes of a world as bars and marks on its time axis, derived only from notices: one lane for each accessory, one
-// for the cables, one for the device, one for each app. The lines of a scenario give the same picture.
+// for the cables, one for the device, one for each app. The lines of a scenario give the same picture. Packets, where they are known, add what
+// passed in each session, and each packet that a fault acted on.
+import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
 
@@ -58,6 +60,12 @@ export class LaneModel {
     this.lane("device", "device", "Apple device");
     this.gaps = [];
     this.waitingSessions = [];
+    // Every session that was opened, oldest first; the newest of each number is the one that packets belong to.
+    this.sessions = [];
+    // Periods with a name, and periods in which a fault acts; each belongs to a lane.
+    this.phases = [];
+    this.shades = [];
+    this.began = new Map();
     this.first = null;
     this.last = 0;
     this.version = 0;
@@ -91,6 +99,9 @@ export class LaneModel {
       lane.marks = lane.marks.filter((mark) => mark.t >= before);
     }
     this.gaps = this.gaps.filter((t) => t >= before);
+    this.sessions = this.sessions.filter((one) => one.t1 === null || one.t1 >= before);
+    this.phases = this.phases.filter((one) => one.t1 >= before);
+    this.shades = this.shades.filter((one) => one.t1 === null || one.t1 >= before);
     this.first = before;
   }
 
@@ -100,7 +111,106 @@ export class LaneModel {
     this.last = Math.max(this.last, notice.t);
     if (notice.method === "app") this.takeApp(notice);
     else if (notice.method === "event") this.takeEvent(notice);
-    else if (notice.request === "app.launch" && notice.result) this.lane(`app ${notice.result.app}`, "app").launched = notice.t;
+    else if (notice.method === "session") this.takeSession(notice);
+    else if (notice.request) this.takeRequest(notice);
+  }
+
+  takeRequest({ request, params, result, t }) {
+    if (request === "app.launch" && result) this.lane(`app ${result.app}`, "app", params?.name).launched = t;
+    if (request === "fault.add") for (const fault of result?.faults ?? []) this.beginFault(fault, params.fault, t);
+    if (request === "fault.remove") this.endFault(params.fault, t);
+    if (request === "fault.change") {
+      this.endFault(params.fault, t);
+      this.beginFault(params.fault, typeof params.to === "string" ? params.to : params.to?.name ?? "", t);
+    }
+    if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
+  }
+
+  // A fault acts from now on; its `after` and `for` count from now.
+  beginFault(fault, text, t) {
+    const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
+    const t0 = t + (own("after") ?? 0);
+    const length = own("for");
+    this.shades.push({ lane: "cable", fault, text: `${fault ? `${fault}: ` : ""}${text}`, t0, t1: length ? t0 + length : null });
+  }
+
+  endFault(fault, t) {
+    for (const shade of this.shades) if (shade.fault === fault && (shade.t1 === null || shade.t1 > t)) shade.t1 = t;
+  }
+
+  // Which app's a session is, as the server says.
+  takeSession(notice) {
+    if (notice.event !== "opened" || !notice.app) return;
+    this.give(this.lane(`app ${notice.app}`, "app"), notice.session, (bar) => bar.protocol === notice.protocol);
+  }
+
+  give(lane, name, isIt) {
+    lane.shown ??= new Set();
+    if (lane.shown.has(name)) return;
+    const at = this.waitingSessions.findIndex(isIt);
+    if (at < 0) return;
+    const [bar] = this.waitingSessions.splice(at, 1);
+    lane.shown.add(name);
+    bar.record.name = name;
+    const key = `s${bar.session} ${bar.connectionID}`;
+    lane.begin(key, { ...bar, row: lane.row(bar.owner), text: `session ${name} ${bar.protocol}` });
+    if (bar.closed !== undefined) lane.end(key, bar.closed, bar.why);
+    this.version += 1;
+  }
+
+  // The record of a session; both ends report it.
+  openSession({ session: id, protocol, accessory, t }) {
+    const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
+    if (known && t - known.t0 < 1) return known;
+    const made = { id, name: String(id), protocol, serial: accessory?.serial, accessory: accessory?.name, t0: t, t1: null, flow: [], total: 0 };
+    this.sessions.push(made);
+    return made;
+  }
+
+  closeSession({ session: id, accessory, t }) {
+    const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial);
+    if (known && known.t1 === null) known.t1 = t;
+  }
+
+  // The session of a packet. `accessory` is the serial number or the name of its cable's accessory, where that is known.
+  sessionOf(packet, accessory) {
+    if (packet.externalSession === undefined) return undefined;
+    return this.sessions.findLast((one) => one.id === packet.externalSession && one.t0 <= packet.t + 0.05 && (one.t1 === null || packet.t <= one.t1 + 5)
+      && (!accessory || one.serial === accessory || one.accessory === accessory));
+  }
+
+  // What passed in a session until a moment.
+  addFlow(session, t, count) {
+    session.total += count;
+    const last = session.flow.at(-1);
+    if (last && t - last[0] < 0.002) last[1] = session.total; else session.flow.push([t, session.total]);
+    if (session.flow.length > MOST_OF_A_LANE) session.flow = session.flow.filter((_, index) => index % 2 === 1);
+  }
+
+  // A packet that a fault acted on.
+  hit(packet, text) {
+    this.lane("cable", "cable").mark({ t: packet.t, packet: packet.number, kind: "hit", text });
+    this.version += 1;
+  }
+
+  phase(lane, t0, t1, name) {
+    // In virtual time much takes none.
+    if (t1 - t0 < 1e-6) return;
+    this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
+    if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
+  }
+
+  // Phases of a connection: the handshake, and the flicker from the first connect to the one with protocols.
+  takePhase(kind, serial, t) {
+    const began = (name) => { const at = this.began.get(`${name} ${serial}`); this.began.delete(`${name} ${serial}`); return at; };
+    const link = began("link");
+    if (link !== undefined) this.phase("cable", link, t, "handshake");
+    if (kind === "bare") {
+      if (!this.began.has(`flicker ${serial}`)) this.began.set(`flicker ${serial}`, t);
+      return;
+    }
+    const flicker = began("flicker");
+    if (flicker !== undefined) this.phase("device", flicker, t, "flicker");
   }
 
   takeApp(notice) {
@@ -152,12 +262,15 @@ export class LaneModel {
         accessory?.endAll(t, notice.reason, number);
         cable.end(serial, t, notice.reason, number);
         cable.end(`link ${serial}`, t, notice.reason, number);
+        this.began.delete(`link ${serial}`);
         return;
       case "accessory link":
+        if (notice.up) this.began.set(`link ${serial}`, t);
         if (notice.up) cable.begin(`link ${serial}`, { t0: t, number, kind: "link", owner: serial, text: `${subject?.name}: link` });
         else cable.end(`link ${serial}`, t, notice.text, number);
         return;
       case "device connect":
+        this.takePhase(kind, serial, t);
         device.begin(subject.connectionID, {
           t0: t, number, kind, owner: serial, text: `connect ${subject.name}`, protocols: subject.protocols,
         });
@@ -174,13 +287,14 @@ export class LaneModel {
       case "app disconnect": this.lanes.get("app")?.end(subject.connectionID, t, "disconnect", number); return;
       case "accessory session.open":
         accessory?.begin(`s${notice.session} ${notice.protocol}`, {
-          t0: t, number, kind: "session", text: `session ${notice.session} ${notice.protocol}`,
+          t0: t, number, kind: "session", text: `session ${notice.session} ${notice.protocol}`, record: this.openSession(notice),
         });
         return;
       case "device session.open": {
         const bar = {
           t0: t, number, kind: "session", text: `session ${notice.session} ${notice.protocol}`,
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
+          record: this.openSession(notice),
         };
         // A scenario has one app; in other worlds, the app's list of sessions shows which app a session belongs to.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
@@ -190,7 +304,8 @@ export class LaneModel {
       }
       case "accessory session.close":
       case "device session.close": {
-        const why = `${notice.reason}, ${notice.bytesRead} bytes read, ${notice.bytesWritten} written`;
+        const why = `${notice.reason}, ${bytes(notice.bytesRead)} read, ${bytes(notice.bytesWritten)} written`;
+        this.closeSession(notice);
         if (side === "accessory") accessory?.end(`s${notice.session} ${notice.protocol}`, t, why, number);
         else this.endSession(notice, why);
         return;
@@ -199,9 +314,17 @@ export class LaneModel {
     }
     const lane = accessory ?? (side === "cable" ? cable : side === "app" ? this.appLane() : device);
     const known = { fault: "fault", warning: "warning", refused: "warning", alert: "warning" }[event];
+    if (event === "fault") this.takeStall(notice);
     if (known || ["authentication", "identification"].includes(event)) {
       lane.mark({ t, number, kind: known ?? "info", text: `${event}: ${notice.text ?? notice.reason ?? ""}` });
     }
+  }
+
+  // Faults that let nothing pass say so when they begin and end.
+  takeStall({ text, t }) {
+    const name = text.split(" (")[0];
+    if (/from now on$/.test(text)) this.shades.push({ lane: "cable", fault: name, text, t0: t, t1: null, isStall: true });
+    else if (/bytes pass again/.test(text)) for (const shade of this.shades) if (shade.isStall && shade.fault === name && shade.t1 === null) shade.t1 = t;
   }
 
   appLane() {
@@ -212,8 +335,8 @@ export class LaneModel {
   endSession(notice, why) {
     this.waitingSessions = this.waitingSessions.filter((bar) => {
       const isIt = bar.session === notice.session && bar.connectionID === notice.accessory?.connectionID;
-      if (isIt) { bar.closed = notice.t; bar.why = why; }
-      return !isIt;
+      if (isIt && bar.closed === undefined) { bar.closed = notice.t; bar.why = why; }
+      return true;
     });
     for (const lane of this.lanes.values()) {
       if (lane.kind !== "app") continue;
@@ -237,15 +360,8 @@ export class LaneModel {
       lane.begin(seen.connectionID, { ...bar, lane: lane.id, t0: Math.max(bar.t0, lane.launched ?? bar.t0), text: `sees ${seen.name}`, isSeen: true, row: lane.row(bar.owner) });
       this.version += 1;
     }
-    lane.shown ??= new Set();
     for (const state of app.states ?? []) {
-      if (lane.shown.has(state.session)) continue;
-      const at = this.waitingSessions.findIndex((bar) => bar.connectionID === state.connectionID && bar.protocol === state.protocol);
-      if (at < 0) continue;
-      const [bar] = this.waitingSessions.splice(at, 1);
-      lane.shown.add(state.session);
-      lane.begin(`s${bar.session} ${bar.connectionID}`, { ...bar, row: lane.row(bar.owner), text: `session ${state.session} ${bar.protocol}` });
-      this.version += 1;
+      this.give(lane, state.session, (bar) => bar.closed === undefined && bar.connectionID === state.connectionID && bar.protocol === state.protocol);
     }
   }
 }

@@ -1,49 +1,58 @@
 // The packets of a world, as in Wireshark: a list that follows the traffic, filters, the bytes beside the fields, and
 // files.
-import { h, oneLine, replace, save, seconds } from "./dom.js";
-import { Failure } from "./rpc.js";
+import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";
+import { Dialogue } from "./dialogue.js";
 import { pcapng } from "./pcapng.js";
 
 const MOST = 100_000;
 const AT_ONCE = 1_000;
+// What a fault did to a packet.
+const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {
-  constructor(desk) {
+  // `desk` knows the world, the range of time that is selected, and whose cable a packet was on.
+  constructor(desk, source) {
     this.desk = desk;
+    this.source = source;
     this.all = [];
     this.last = 0;
     this.gone = 0;
+    this.newest = new Map();
     this.detail = new PacketDetail();
+    this.dialogue = new Dialogue();
     this.list = new VirtualList({
       label: "Packets",
       columns: [
-        { name: "No.", class: "number" }, { name: "Time", class: "time" }, { name: "From", class: "from" }, { name: "Cable", class: "cable" },
-        { name: "Kind", class: "kind" }, { name: "Seq", class: "small" }, { name: "Ack", class: "small" }, { name: "Bytes", class: "small" },
-        { name: "Contents", class: "text" },
+        { name: "No.", class: "number" }, { name: "Time", class: "time" }, { name: "Δ", class: "delta" }, { name: "From", class: "from" },
+        { name: "Cable", class: "cable" }, { name: "Session", class: "session" }, { name: "Kind", class: "kind" }, { name: "Seq", class: "small" },
+        { name: "Ack", class: "small" }, { name: "Bytes", class: "bytes" }, { name: "Contents", class: "text" },
       ],
-      cells: (one) => [one.number, seconds(one.t, 6), one.from === "accessory" ? "accessory →" : "← device", `${one.accessory}.${one.cable}`,
-        one.control ? (one.length > 9 && one.control === "ACK" ? "DATA" : one.control) : one.event, one.seq ?? "", one.ack ?? "", one.length,
-        oneLine(`${one.repeated ? "sent again: " : ""}${one.text.replace(/^(DATA|ACK|SYN\S*|EAK\S*|RST\S*) seq=\d+ ack=\d+ ?(session=\d+ )?/, "")}`)],
-      kind: (one) => `${one.from}${one.repeated || one.event === "spoiled" || one.event === "skipped" ? " bad" : ""}${one.messages ? " message" : ""}`,
+      cells: (one, at) => [one.number, seconds(one.t, 6), at > 0 ? duration(one.t - this.shown[at - 1].t) : "", one.from === "accessory" ? "accessory →" : "← device",
+        source.isLive ? `${one.accessory}.${one.cable}` : `${one.cable} ${oneLine(one.accessory)}`, this.sessionName(one), kindOf(one), one.seq ?? "", one.ack ?? "", one.length, contents(one)],
+      kind: (one) => `${one.from}${one.repeated || one.lostBy || ["fault", "spoiled", "skipped"].includes(one.event) ? " bad" : ""}${one.messages ? " message" : ""}`,
       choose: (one) => this.open(one),
     });
     this.list.followed = (follows) => this.showFollow(follows);
-    this.filter = h("input", { type: "search", id: "packet-filter", placeholder: "text, EA00, seq=3, a1, device", autocomplete: "off", spellcheck: false, on: { input: () => this.refilter() } });
+    this.filter = h("input", { type: "search", id: "packet-filter", placeholder: "hello, EA00, seq=3, a1, lost", autocomplete: "off", spellcheck: false, on: { input: () => this.refilter() } });
     this.kind = h("select", { id: "packet-kind", on: { change: () => this.refilter() } },
-      [["", "all packets"], ["messages", "control messages"], ["data", "session data"], ["repeated", "retransmissions"], ["acks", "without acknowledgements"]].map(([value, text]) => h("option", { value }, text)));
+      [["", "all packets"], ["messages", "control messages"], ["data", "session data"], ["repeated", "retransmissions"], ["faults", "faults"], ["acks", "without acknowledgements"]].map(([value, text]) => h("option", { value }, text)));
     this.session = h("select", { id: "packet-session", on: { change: () => this.refilter() } }, h("option", { value: "" }, "all sessions"));
-    this.follow = h("button", { type: "button", "aria-pressed": "true", on: { click: () => this.list.setFollows(!this.list.follows) } }, "Following");
-    this.record = h("button", { type: "button", dataset: { action: "record" }, on: { click: () => this.setRecording(!this.isRecording) } }, "Record");
+    this.sessions = [];
+    this.follow = source.isLive ? h("button", { type: "button", "aria-pressed": "true", on: { click: () => this.list.setFollows(!this.list.follows) } }, "Following") : null;
+    this.record = source.isLive ? h("button", { type: "button", dataset: { action: "record" }, on: { click: () => this.setRecording(!this.isRecording) } }, "Record") : null;
+    if (!source.isLive) this.list.setFollows(false);
     this.count = h("span", { class: "hint", role: "status" });
-    const saver = (name, body) => h("button", { type: "button", dataset: { action: `save-${name}` }, on: { click: () => body() } }, `Save ${name}`);
+    const button = (text, action, body) => h("button", { type: "button", dataset: { action }, on: { click: () => body() } }, text);
     this.element = h("section", { class: "packets", "aria-label": "Packets" }, h("h2", { class: "hidden" }, "Packets"),
       h("div", { class: "tools" }, this.record, this.follow,
         h("label", { htmlFor: "packet-filter" }, "Filter"), this.filter,
         h("label", { htmlFor: "packet-kind", class: "hidden" }, "Kind"), this.kind,
         h("label", { htmlFor: "packet-session", class: "hidden" }, "Session"), this.session,
-        saver("pcapng", () => this.savePcapng()), saver("text", () => this.saveText()), saver("JSON", () => this.saveJSON()), this.count),
+        button("Follow session", "follow-session", () => this.followSession()),
+        button("Save pcapng", "save-pcapng", () => this.savePcapng()), button("Save text", "save-text", () => this.saveText()),
+        button("Save JSON", "save-JSON", () => this.saveJSON()), this.count),
       this.list.element, this.detail.element);
     this.shown = [];
     this.loop();
@@ -52,7 +61,7 @@ export class Packets {
   // Called when the view is shown: from then on every packet is recorded.
   async opened() {
     this.isOpen = true;
-    if (this.isRecording === undefined) await this.setRecording(true);
+    if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
     this.list.request();
     this.wake?.();
   }
@@ -60,8 +69,7 @@ export class Packets {
   closed() { this.isOpen = false; }
 
   async setRecording(isRecording) {
-    const results = await this.desk.bar.run([["packet.record", { world: this.desk.world().id, recording: isRecording }]]);
-    if (!results) return;
+    if (!await this.source.record(isRecording)) return;
     this.isRecording = isRecording;
     this.record.textContent = isRecording ? "Recording" : "Record";
     this.record.setAttribute("aria-pressed", String(isRecording));
@@ -72,77 +80,138 @@ export class Packets {
     this.all = [];
     this.last = 0;
     this.gone = 0;
+    this.newest.clear();
+    this.sessions = [];
+    replace(this.session, h("option", { value: "" }, "all sessions"));
     this.isRecording = undefined;
     this.refilter();
   }
 
-  // Asks for the next packets four times a second, more often while there are many.
+  // Asks for the next packets four times a second, more often while there are many; while the view is closed, now and then, because
+  // the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;
-      if (this.isOpen && this.desk.store.state === "live") {
-        try { more = await this.fetch(); } catch (error) { if (error instanceof Failure) this.reset(); }
+      if (this.source.isReady) {
+        try { more = await this.fetch(); } catch { /* The connection says it, or the world is gone. */ }
       }
       if (!more) {
+        if (!this.source.isLive) return;
         await new Promise((done) => {
           this.wake = done;
-          setTimeout(done, this.isOpen ? 250 : 2_000);
+          setTimeout(done, this.isOpen ? 250 : 1_000);
         });
       }
     }
   }
 
-  async fetch() {
+  // One fetch at a time.
+  fetch() {
+    this.fetching = (this.fetching ?? Promise.resolve()).catch(() => {}).then(() => this.fetchNext());
+    return this.fetching;
+  }
+
+  async fetchNext() {
     const world = this.desk.world().id;
     if (this.of !== world) {
       this.of = world;
       this.reset();
-      if (this.isOpen) await this.setRecording(true);
+      if (this.isOpen && this.source.isLive) await this.setRecording(true);
     }
-    const answer = await this.desk.server.call("packet.list", { world, after: this.last, limit: AT_ONCE });
+    const answer = await this.source.list(world, this.last, this.source.isLive ? AT_ONCE : MOST);
     if (this.of !== this.desk.world().id) return true;
-    this.isRecording = answer.recording;
+    if (this.source.isLive && this.isRecording !== undefined) this.isRecording = answer.recording;
     if (answer.last < this.last) { this.reset(); return true; }
     const found = answer.packets;
     if (found.length === 0) return false;
     const gap = found[0].number - this.last - 1;
     if (gap > 0) this.gone += gap;
     this.last = found.at(-1).number;
-    for (const one of found) this.all.push(one);
-    if (this.all.length > MOST) {
-      const dropped = this.all.splice(0, this.all.length - MOST).length;
-      this.gone += dropped;
+    for (const one of found) {
+      this.take(one);
+      this.all.push(one);
+    }
+    if (this.all.length > MOST * 1.1) {
+      this.gone += this.all.splice(0, this.all.length - MOST).length;
       this.refilter();
     } else {
       const passes = this.test();
       for (const one of found) if (passes(one)) this.shown.push(one);
       this.list.show(this.shown, { keep: true });
     }
-    this.showSessions(found);
     this.showCount();
-    return found.length === AT_ONCE;
+    return this.source.isLive ? found.length === AT_ONCE : found.length === MOST;
   }
 
-  showSessions(found) {
-    for (const one of found) {
-      if (!one.session || this.session.querySelector(`option[value="${one.session}"]`)) continue;
-      this.session.append(h("option", { value: one.session }, `session ${one.session}`));
+  // Connects a packet with what is known of it: the one that it repeats, the fault that acted on it, its session.
+  take(one) {
+    const lanes = this.desk.world().lanes;
+    if (one.seq !== undefined) {
+      const key = `${one.cable} ${one.from} ${one.seq} ${one.length}`;
+      const before = this.newest.get(key);
+      if (one.event === "fault") {
+        const isIt = before && one.t - before.t < 0.5;
+        const [name] = one.fault.split(",");
+        one.note = `${DEEDS[name] ?? "changed by"} ${this.desk.faultName?.(one.fault) ?? one.fault}`;
+        if (isIt) {
+          before.lostBy = one.note;
+          one.of = before.number;
+        }
+        lanes.hit(one, `${one.note}: ${isIt ? `packet ${before.number}, ` : ""}${oneLine(one.text)}`);
+      } else if (one.repeated && before) {
+        one.first = before.first ?? before;
+        one.note = `sent again: first was #${one.first.number}, ${duration(one.t - one.first.t)} before`;
+        this.newest.set(key, one);
+      } else {
+        if (one.repeated) one.note = "sent again";
+        this.newest.set(key, one);
+      }
+    } else if (one.event === "fault") {
+      one.note = `${DEEDS[one.fault.split(",")[0]] ?? "changed by"} ${this.desk.faultName?.(one.fault) ?? one.fault}`;
+      lanes.hit(one, `${one.note}: ${oneLine(one.text)}`);
     }
+    if (one.externalSession === undefined) return;
+    const session = this.sessionOf(one);
+    if (session && !one.repeated && one.event === "packet") lanes.addFlow(session, one.t, Math.max(0, one.length - 12));
+  }
+
+  sessionOf(one) {
+    if (one.externalSession === undefined) return undefined;
+    if (!one.record) {
+      one.record = this.desk.world().lanes.sessionOf(one, this.desk.accessoryOf?.(one));
+      if (one.record && !this.sessions.includes(one.record)) this.sessions.push(one.record);
+    }
+    return one.record;
+  }
+
+  sessionName(one) { return one.externalSession === undefined ? "" : this.sessionOf(one)?.name ?? one.externalSession; }
+
+  // The sessions to choose from, by the names that they have elsewhere on the page.
+  showSessions() {
+    this.sessions.forEach((session, index) => {
+      const text = `${session.name}: ${session.protocol}`;
+      const option = this.session.options[index + 1];
+      if (!option) this.session.append(h("option", { value: index }, text));
+      else if (option.textContent !== text) option.textContent = text;
+    });
   }
 
   test() {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const kind = this.kind.value;
-    const session = this.session.value;
+    const session = this.session.value === "" ? null : this.sessions[this.session.value];
+    const { range } = this.desk;
     return (one) => {
+      if (range && (one.t < range.t0 || one.t > range.t1)) return false;
       if (kind === "messages" && !one.messages) return false;
       if (kind === "repeated" && !one.repeated && one.event !== "spoiled") return false;
+      if (kind === "faults" && one.event !== "fault" && !one.lostBy) return false;
       if (kind === "data" && (one.messages || !one.session)) return false;
       if (kind === "acks" && one.control === "ACK" && one.length <= 9) return false;
-      if (session && String(one.session) !== session) return false;
+      if (session && this.sessionOf(one) !== session) return false;
       if (words.length === 0) return true;
-      one.search ??= `${one.text} ${one.accessory} ${one.from} ${one.event} ${one.repeated ? "retransmission again" : ""}`.toLowerCase();
-      return words.every((word) => one.search.includes(word));
+      one.search ??= `${one.text} ${one.data ?? ""} ${one.accessory} ${one.from} ${one.event} ${one.repeated ? "retransmission again" : ""}`.toLowerCase();
+      return words.every((word) => one.search.includes(word) || one.lostBy?.includes(word) || one.note?.includes(word));
     };
   }
 
@@ -155,62 +224,95 @@ export class Packets {
   }
 
   showCount() {
+    this.showSessions();
     const gone = this.gone > 0 ? `, ${this.gone} older or unrecorded ones are gone` : "";
     replace(this.count, `${this.shown.length} of ${this.all.length} packets${gone}`);
   }
 
+  // Figures of the packets of a range.
+  figures({ t0, t1 }) {
+    const found = this.all.filter((one) => one.t >= t0 && one.t <= t1 && one.event !== "fault");
+    const data = found.reduce((sum, one) => sum + (one.externalSession !== undefined && !one.repeated ? Math.max(0, one.length - 12) : 0), 0);
+    const again = found.filter((one) => one.repeated).length;
+    const struck = this.all.filter((one) => one.event === "fault" && one.t >= t0 && one.t <= t1).length;
+    const rate = t1 > t0 ? `, ${bytes(Math.round(data / (t1 - t0)))}/s` : "";
+    return `${found.length} packets, ${bytes(data)} of data${rate}, ${again} sent again, ${struck} hit${struck === 1 ? "" : "s"} of faults`;
+  }
+
   showFollow(follows) {
+    if (!this.follow) return;
     this.follow.setAttribute("aria-pressed", String(follows));
     this.follow.textContent = follows ? "Following" : "Follow";
   }
 
   async open(one) {
-    this.desk.bar.show([["packet.get", { world: this.of, number: one.number }]]);
+    this.desk.showTime?.(one.t);
     try {
-      this.detail.show(await this.desk.server.call("packet.get", { world: this.of, number: one.number }));
+      const { packet, fields } = await this.source.get(this.of, one.number);
+      this.detail.show({ packet: { ...packet, text: packet.text, bytes: packet.bytes, notes: [one.note, one.lostBy].filter(Boolean) }, fields });
     } catch (error) {
-      this.detail.show({ packet: one, fields: [] });
-      this.desk.bar.say(error.message, true);
+      this.detail.show({ packet: { ...one, bytes: new Uint8Array() }, fields: [] });
+      this.desk.say(error.message, true);
     }
   }
 
-  // Shows the packets at a given moment.
-  async jump(t) {
+  // Shows a packet, or the packets of a moment.
+  async jump({ number, t }) {
     await this.opened();
     while (await this.fetch());
-    let at = this.shown.findIndex((one) => one.t >= t - 1e-6);
-    if (at < 0) at = this.shown.length - 1;
+    const find = () => number ? this.shown.findIndex((one) => one.number === number) : this.shown.findIndex((one) => one.t >= t - 1e-6);
+    let at = find();
+    if (at < 0 && this.shown.length < this.all.length) {
+      this.filter.value = this.kind.value = this.session.value = "";
+      this.refilter();
+      at = find();
+    }
+    if (at < 0 && !number) at = this.shown.length - 1;
     if (at >= 0) {
       this.list.setFollows(false);
       this.list.select(at);
       this.list.scroller.focus({ preventScroll: true });
     }
-    if (this.shown.length === 0 || Math.abs(this.shown[at].t - t) > 0.5) {
-      this.desk.bar.say("No packet of this moment was written down: record, and let it happen again.", true);
+    if (at < 0 || (!number && Math.abs(this.shown[at].t - t) > 0.5)) {
+      this.desk.say(this.source.isLive ? "No packet of this moment was written down: record, and let it happen again." : "No packet passed at this moment.", true);
     }
   }
 
-  // The packets in the list with their bytes, which the page does not keep.
+  // The session that is chosen in the list of sessions, or that of the chosen packet.
+  async followSession() {
+    const chosen = this.list.rows[this.list.chosen];
+    const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
+    if (!session) return this.desk.say("Choose a session, or one of its packets, first.", true);
+    const packets = await this.source.whole(this.of, this.all.filter((one) => this.sessionOf(one) === session));
+    this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
+  }
+
+  // The packets in the list with their bytes, which the page may not have.
   async whole() {
-    const wanted = new Map(this.shown.map((one) => [one.number, one]));
-    const found = [];
-    let after = (this.shown[0]?.number ?? 1) - 1;
-    const end = this.shown.at(-1)?.number ?? 0;
-    while (after < end) {
-      const { packets } = await this.desk.server.call("packet.list", { world: this.of, after, limit: 500, bytes: true });
-      if (packets.length === 0) break;
-      for (const one of packets) if (wanted.has(one.number)) found.push(one);
-      after = packets.at(-1).number;
-    }
-    if (found.length < wanted.size) this.desk.bar.say(`${wanted.size - found.length} packets are gone from the server and not in the file.`, true);
+    const found = await this.source.whole(this.of, this.shown);
+    if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);
     return found;
   }
 
-  async savePcapng() { save("easim.pcapng", "application/octet-stream", [pcapng(await this.whole())]); }
+  async savePcapng() { save("easim.pcapng", "application/octet-stream", [pcapng((await this.whole()).filter((one) => one.event !== "fault"))]); }
 
   saveText() {
-    save("easim.txt", "text/plain", this.shown.map((one) => `${one.t.toFixed(6)} ${one.from === "accessory" ? "A" : "D"} ${oneLine(one.text)}\n`));
+    save("easim.txt", "text/plain", this.shown.map((one) => `${one.t.toFixed(6)} ${one.from === "accessory" ? "A" : "D"} ${one.note ? `${oneLine(one.note)}: ` : ""}${oneLine(one.text)}\n`));
   }
 
-  async saveJSON() { save("easim-packets.json", "application/json", [JSON.stringify(await this.whole(), null, 1)]); }
+  async saveJSON() {
+    const rows = (await this.whole()).map(({ number, t, cable, accessory, from, event, control, seq, ack, session, externalSession, length, repeated, text, data, fault, messages, hex }) =>
+      ({ number, t, cable, accessory, from, event, control, seq, ack, session, externalSession, length, repeated, text, data, fault, messages, hex }));
+    save("easim-packets.json", "application/json", [JSON.stringify(rows, null, 1)]);
+  }
+}
+
+function kindOf(one) {
+  if (one.event === "fault" || one.event === "spoiled" || !one.control) return one.event;
+  return one.length > 9 && one.control === "ACK" ? "DATA" : one.control;
+}
+
+function contents(one) {
+  const text = one.data ?? one.text.replace(/^(DATA|ACK|SYN\S*|EAK\S*|RST\S*) seq=\d+ ack=\d+ ?(session=\d+ )?/, "");
+  return oneLine([one.note, one.lostBy].filter(Boolean).map((note) => `${note} · `).join("") + text);
 }

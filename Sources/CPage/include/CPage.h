@@ -2,20 +2,19 @@
 
 #include <stddef.h>
 
-/// A file of the live page, which is part of the program.
-struct cpage_file {
-  /// The path in the address: "/", "/main.js".
-  const char *path;
-  /// The value of Content-Type.
-  const char *type;
-  /// The name in the folder files.
-  const char *name;
-  const unsigned char *bytes;
-  size_t count;
-};
+// The files of the live page, which are part of the program; Swift declares these functions itself.
 
 /// The number of files.
-extern const int cpage_file_count;
+int cpage_count(void);
 
-/// One of the files, by index from 0.
-const struct cpage_file *cpage_file_at(int index);
+/// The path of one of them in the address, from 0: "/", "/main.js".
+const char *cpage_path(int index);
+
+/// The value of Content-Type.
+const char *cpage_type(int index);
+
+/// The name in the folder files.
+const char *cpage_name(int index);
+
+const unsigned char *cpage_bytes(int index);
+size_t cpage_size(int index);

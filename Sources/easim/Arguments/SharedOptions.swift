@@ -19,6 +19,10 @@ struct SharedOptions: Sendable {
   var transcriptBytes: Int?
   /// `--capture`: a path, or `-` for stdout.
   var capture: String?
+  /// `--trace`: a path.
+  var trace: String?
+  /// `--trace-limit`, in bytes.
+  var traceLimit: Int?
   /// `--fault`, in the order given.
   var faults: [Fault] = []
   /// `--allow-remote`.
@@ -86,6 +90,27 @@ extension Option {
     Option(
       "--capture", \.shared.capture, .optional(.text), as: "FILE|-",
       "record every byte to FILE as pcapng for Wireshark, or with - to stdout")
+  }
+
+  static var trace: Option {
+    Option(
+      "--trace", \.shared.trace, .optional(.text), as: "FILE",
+      "write the run to FILE as one page of HTML: lanes, packets, log and verdict")
+  }
+
+  static var traceLimit: Option {
+    let size = Format<Int>.parsed(TextShape("size"), expected: "a size, such as 20MB") { text in
+      let units = ["kB": 1_000, "MB": 1_000_000]
+      guard let unit = units.first(where: { text.hasSuffix($0.key) }), let count = Int(text.dropLast(2)),
+        1...1_000 ~= count
+      else { return nil }
+      return count * unit.value
+    } text: {
+      "\($0 / 1_000)kB"
+    }
+    return Option(
+      "--trace-limit", \.shared.traceLimit, .optional(size), as: "SIZE", "leave out what is beyond SIZE (default: 20MB)"
+    )
   }
 
   static var fault: Option {

@@ -101,7 +101,7 @@ struct BurstOptions: CommandOptions {
     .quietMessages,
     .transcript,
     .transcriptBytes,
-    .capture,
+    .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     [

@@ -29,7 +29,8 @@ struct CheckOptions: CommandOptions {
     Option("--junit", \.junit, .optional(.text), as: "FILE", "write the report as JUnit XML"),
     .baseline.described("print what changed since this JSON report; fail only on cases that did not fail in it"),
     .shard.described("run part I of N of the cases and attacks"), .allowEmpty,
-    .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture,
+    .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture, .trace,
+    .traceLimit,
   ]
   static let rules: [OptionRule] = [
     .needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile"), .exclusive(["--shard", "--list"]),

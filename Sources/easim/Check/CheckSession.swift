@@ -43,6 +43,7 @@ final class CheckSession {
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },
       wrap: { [cables, options] in cables.wrap($0, at: .device, place: options.address.description) })
     try cables.openFiles(console)
+    console.trace?.recorder.readsLinks = true
     let checker = Checker(plug, CheckPump(runtime.loop) { [runtime] in runtime.signal != nil }, settings)
     var report: CheckReport
     do { report = try checker.run(cases) { handle($0) } } catch let absent as AccessoryAbsent {
@@ -76,6 +77,7 @@ final class CheckSession {
 
   private func handle(_ result: CheckResult) {
     judged += 1
+    console.witness(TimelineEvent(time: runtime.loop.now, side: .app, kind: .note(result.text)))
     bar.clear()
     console.out(console.isJSON ? Self.line(result, at: runtime.loop.now).text : result.text)
     bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")

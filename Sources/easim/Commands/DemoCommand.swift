@@ -34,11 +34,11 @@ private struct DemoOptions: CommandOptions {
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
       $0 = try Quirk(option: $1)
     },
-    .allowExec, .seed, .transcript, .transcriptBytes, .capture,
+    .allowExec, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--page", "--virtual"]), .exclusive(["--page", "--transcript"]), .exclusive(["--page", "--capture"]),
-    .exclusive(["--page", "--json"]),
+    .exclusive(["--page", "--json"]), .exclusive(["--page", "--trace"]),
   ]
 }
 

@@ -131,6 +131,7 @@ final class Console {
 
   /// A line of progress, or an error.
   func err(_ line: String) {
+    trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
     // Errors quote names that others have chosen.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
@@ -153,6 +154,9 @@ final class Console {
     place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
+  /// The file of `--trace`, if there is one.
+  var trace: TraceFile?
+
   /// Called with every event: captures, for example.
   var witnesses: [(TimelineEvent) -> Void] = []
 
@@ -167,6 +171,7 @@ final class Console {
   /// An event to which JSON adds further keys.
   func show(_ event: TimelineEvent, adding more: (inout JSONObject) -> Void) {
     witness(event)
+    if case .result(let passed, let text) = event.kind { trace?.conclude(passed ? "passed" : "failed", text) }
     if case .message = event.kind, !showsMessages { return }
     guard isJSON else { return out(TimelineText.line(event, colors: colors)) }
     var object = event.printed

@@ -82,7 +82,7 @@ private struct ReplayOptions: CommandOptions {
     .auth, .identification, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how late the accessory may connect and answer"), .settleAfter,
     .allowEmpty, .json,
-    .quietMessages, .transcript, .transcriptBytes, .capture,
+    .quietMessages, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     [.exclusive(["--on", "--at"]), .exclusive(["--any-order", "--at"])]

@@ -80,7 +80,7 @@ private struct RunOptions: CommandOptions {
       "--control", \.control, .optional(.text), as: "PATH",
       "let programs control the accessories through this unix socket, as 'easim serve' does"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
-    .capture,
+    .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     ["--count", "--behavior", "--quirk", "--control"].map {

@@ -67,14 +67,14 @@ struct ScenarioOptions: CommandOptions {
     .shard.described("with --all: run part I of N"),
     .allowEmpty.described("with --all: exit with 0 even if the part has no scenarios"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
-    .json, .seed, .transcript, .transcriptBytes, .capture,
+    .json, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     [
       .needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all"),
       .needs("--allow-empty", "--all"),
     ]
-    + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
+    + ["--real-time", "--at", "--transcript", "--trace", "--file"].map { .exclusive(["--all", $0]) }
 
   /// What distinguishes a run of all scenarios from others, for its report.
   fileprivate var reportedWords: [String] {

@@ -94,7 +94,7 @@ struct SendOptions: CommandOptions {
     .quietMessages,
     .transcript,
     .transcriptBytes,
-    .capture,
+    .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     ["--text", "--hex", "--file", "--script"].map { .exclusive([$0, "--10k", "--size"]) }

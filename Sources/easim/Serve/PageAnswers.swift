@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryPages
 import CMicroHTTPD
 import Glibc
 

@@ -60,7 +60,8 @@ final class CableOptions {
     var cable = bare.faulty(
       faultsNow, mayChange: mayToggleFaults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       made: { [weak self] channel in self?.keep(channel) },
-      report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
+      report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) },
+      struck: recorder.map { recorder in { recorder.struck($0, at: end, named: place) } })
     if door != nil { cable = offer(place, accessory).taps.tap(cable, at: end, on: loop) }
     if let recorder {
       cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)

@@ -8,11 +8,31 @@ import Glibc
 /// No byte is dropped. If too much is waiting, for example because a pipe is not being read, the cables pause until it
 /// is written.
 enum CaptureFile {
-  /// Reads `--capture`, if it is given. The file is emptied, so everything else about the command line is checked
-  /// first.
+  /// What `--capture` and `--trace` ask for, if they are given. Their files are emptied, so everything else about the
+  /// command line is checked first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
+    let recorder = try file(for: shared, console, origin: origin)
+    guard let trace = try trace(for: shared, console, isVirtual: origin == nil) else { return recorder }
+    let followed = recorder ?? CaptureRecorder(program: "") { _ in }
+    trace.recorder.follow(followed)
+    return followed
+  }
+
+  /// What `--trace` asks for, if it is given.
+  static func trace(for shared: SharedOptions, _ console: Console, isVirtual: Bool) throws -> TraceFile? {
+    guard let path = shared.trace else { return nil }
+    let made = try TraceFile(path, time: isVirtual ? "virtual" : "real", limit: shared.traceLimit)
+    for fault in shared.faults { made.recorder.add(fault: fault.description) }
+    console.trace = made
+    console.witnesses.append { [recorder = made.recorder] in recorder.add($0) }
+    return made
+  }
+
+  private static func file(
+    for shared: SharedOptions, _ console: Console, origin: Instant?
+  ) throws -> CaptureRecorder? {
     guard let path = shared.capture else { return nil }
     let name = "--capture \(path)"
     if path == "-", isatty(STDOUT_FILENO) == 1 {

@@ -57,5 +57,8 @@ struct RunOutput<Result: Report> {
   }
 
   /// Writes the files.
-  func write(_ report: Result) { files.write(report, console) }
+  func write(_ report: Result) {
+    console.trace?.conclude(report)
+    files.write(report, console)
+  }
 }

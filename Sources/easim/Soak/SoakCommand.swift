@@ -68,7 +68,9 @@ struct SoakOptions: CommandOptions {
     .report.described("write the result: .json, .html, or .xml (JUnit, one case per rule)"),
     .shard.described("run part I of N of the worlds"), .allowEmpty,
     .transcript.described("with --seeds 1: write everything that happens"),
-    .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"), .json,
+    .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"),
+    .trace.described("write the first world that failed to FILE as one page of HTML; with --seeds 1, that world"),
+    .traceLimit, .json,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]), .exclusive(["--shard", "--capture"]),
@@ -114,6 +116,11 @@ struct SoakRun {
     }
     var shared = options.shared
     shared.seed = first
+    if total != 1, let trace = try CaptureFile.trace(for: shared, console, isVirtual: true) {
+      trace.isWanted = false
+      // Only the world that failed is recorded.
+      shared.trace = nil
+    }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
     if let folder { try Self.make(folder) }

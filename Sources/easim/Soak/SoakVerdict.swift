@@ -34,6 +34,7 @@ struct SoakVerdict {
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
     options.output.write(report)
+    if let failure = report.failures.first { record(failure, console) }
     return report.verdict.isPassed ? .done : .checkFailed
   }
 
@@ -83,6 +84,16 @@ struct SoakVerdict {
     do {
       if let reason = PatientFile.write(bytes, to: try WholeFile(path)) { console.lose(path, reason) }
     } catch { console.err("easim: \(path): \(error.reason)") }
+  }
+
+  /// The trace of a failure, where it is wanted and not made already.
+  private func record(_ failure: SoakReport.Failure, _ console: Console) {
+    guard let trace = console.trace, !trace.isWanted else { return }
+    trace.isWanted = true
+    let recorder = CaptureRecorder(program: "") { _ in }
+    trace.recorder.follow(recorder)
+    _ = Soak.run(options.recipe.plan(failure.seed), event: { trace.recorder.add($0) }, recorder: recorder)
+    trace.conclude("failed", "seed \(failure.seed): \(failure.violations.map { "\($0)" }.joined(separator: "; "))")
   }
 
   // MARK: JSON

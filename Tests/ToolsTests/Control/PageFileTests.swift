@@ -1,4 +1,4 @@
-import AccessoryControl
+import AccessoryPages
 import TestSupport
 import Testing
 

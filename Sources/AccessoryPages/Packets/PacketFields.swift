@@ -3,14 +3,14 @@ import AccessoryFormats
 import IAP2
 
 /// The fields of a packet with the positions of their bytes, for viewers that show both side by side.
-struct PacketField: Equatable {
+package struct PacketField: Equatable {
   var name: String
   var value: String
   var range: Range<Int>
   var fields: [PacketField] = []
 
   /// The fields of a packet; empty if the bytes are not a packet.
-  static func fields(of packet: LoggedPacket) -> [PacketField] {
+  package static func fields(of packet: LoggedPacket) -> [PacketField] {
     guard let header = packet.header, packet.bytes.count >= PacketHeader.size else { return [] }
     let bytes = packet.bytes
     func number(_ name: String, _ at: Int) -> PacketField { PacketField(name, "\(bytes[at])", at..<at + 1) }
@@ -21,14 +21,18 @@ struct PacketField: Equatable {
         PacketField("length", "\(header.length)", 2..<4),
         PacketField("control", "\(header.control)", 4..<5),
         number("sequence number", 5), number("acknowledgement number", 6), number("session", 7),
-        PacketField("header checksum", Hex.plain(bytes[8..<9]), 8..<9),
+        PacketField("header checksum", sum(bytes[..<PacketHeader.size]), 8..<9),
       ])
     guard header.payloadCount > 0, bytes.count == Int(header.length) else { return [link] }
     let end = bytes.count - 1
     let payload = self.payload(of: packet, header, PacketHeader.size..<end)
-    let sum = PacketField(
-      "payload checksum", Hex.plain(bytes[end...]) + (packet.event == .spoiled ? ", wrong" : ""), end..<end + 1)
+    let sum = PacketField("payload checksum", sum(bytes[PacketHeader.size...]), end..<end + 1)
     return [link] + payload + [sum]
+  }
+
+  /// A checksum, which makes the sum of all bytes 0.
+  private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
+    Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }
 
   private static func payload(of packet: LoggedPacket, _ header: PacketHeader, _ range: Range<Int>) -> [PacketField] {
@@ -144,7 +148,7 @@ struct PacketField: Equatable {
   }
 
   /// As JSON: `name`, `value`, `offset`, `length`, and nested `fields`.
-  var tree: JSON5Value {
+  package var tree: JSON5Value {
     var members: [JSON5Member] = [
       .init("name", .text(name)), .init("value", .text(value)), .init("offset", .number(range.lowerBound)),
       .init("length", .number(range.count)),

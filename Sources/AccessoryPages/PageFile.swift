@@ -1,6 +1,4 @@
-import AccessoryCore
 import AccessoryRuns
-import CPage
 
 /// A file of the live page, which is at `/`. The files are part of the program; the page itself uses only the control
 /// protocol.
@@ -14,11 +12,11 @@ public struct PageFile: Equatable, Sendable {
   /// Its contents.
   public let bytes: [UInt8]
 
-  private init(_ file: cpage_file) {
-    path = String(cString: file.path)
-    type = String(cString: file.type)
-    name = String(cString: file.name)
-    bytes = [UInt8](UnsafeBufferPointer(start: file.bytes, count: file.count))
+  private init(_ index: Int32) {
+    path = String(cString: cpage_path(index))
+    type = String(cString: cpage_type(index))
+    name = String(cString: cpage_name(index))
+    bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
   }
 
   /// The style that the live page shares with reports.
@@ -30,8 +28,8 @@ public struct PageFile: Equatable, Sendable {
   /// All files, by their paths.
   public static let all: [String: PageFile] = {
     var files: [String: PageFile] = [:]
-    for index in 0..<cpage_file_count {
-      let file = PageFile(cpage_file_at(index).pointee)
+    for index in 0..<cpage_count() {
+      let file = PageFile(index)
       files[file.path] = file
     }
     let look = PageFile(look: "/look.css")
@@ -47,3 +45,11 @@ public struct PageFile: Equatable, Sendable {
     "trusted-types 'none'",
   ].joined(separator: "; ")
 }
+
+// Declared here, because ExternalAccessorySimulation, which uses this module, must not need a C module.
+@_extern(c) private func cpage_count() -> Int32
+@_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
+@_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>
+@_extern(c) private func cpage_name(_ index: Int32) -> UnsafePointer<CChar>
+@_extern(c) private func cpage_bytes(_ index: Int32) -> UnsafePointer<UInt8>
+@_extern(c) private func cpage_size(_ index: Int32) -> Int

@@ -1,0 +1,56 @@
+import AccessoryFormats
+import AccessoryPages
+
+extension ControlMethods {
+  /// The trace of a world.
+  static let traces: [ControlMethod] = [
+    ControlMethod(
+      "trace.get",
+      "Get what happened in a world as one page of HTML that opens in any browser without a server: lanes, packets, log and "
+        + "verdict. Call packet.record first to have more than the first packets of each cable.",
+      TraceAsking.format, TracePageText.format, effect: .reads, errors: [.unknown, .gone],
+      example: "{\"text\":\"the greeting did not arrive\"}",
+      exampleResult: "{\"html\":\"<!doctype html>…\"}"
+    ) { call, asked in
+      let job = try asked.job.map { try call.server.jobs.find($0) }
+      let world = try job?.world ?? call.server.world(asked.world)
+      let verdict = job.map { TraceVerdict("\($0.state.state)", $0.outcome?.text ?? $0.title) }
+      return TracePageText(
+        html: String(
+          decoding: world.trace.page(verdict ?? TraceVerdict(asked.verdict, asked.text)), as: UTF8.self))
+    }
+  ]
+}
+
+extension ControlWorld {
+  /// What is kept of this world.
+  fileprivate var trace: TraceRecorder {
+    let trace = TraceRecorder(
+      program: "easim \(server.settings.version)", command: "the world \(id)",
+      time: virtual == nil ? "real" : "virtual", packets)
+    for notice in notices(after: 0, atMost: .max) { trace.add(notice.method, params: notice.json, at: notice.time) }
+    return trace
+  }
+}
+
+private struct TraceAsking: Equatable, Sendable {
+  var world = "main"
+  var job: String?
+  var verdict = ""
+  var text = ""
+
+  static let format = Record("asking for a trace", "", TraceAsking()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("job", \.job, .optional(.text), "the id of a job, whose world and result are shown")
+    Field("verdict", \.verdict, .text, "the word at the head of the page, such as `failed`")
+    Field("text", \.text, .text, "the sentence at the head of the page")
+  }
+}
+
+private struct TracePageText: Equatable, Sendable {
+  var html = ""
+
+  static let format = Record("trace", "", TracePageText()) {
+    Field("html", \.html, .text, "the page", isRequired: true)
+  }
+}

@@ -1,0 +1,65 @@
+import AccessoryCore
+import IAP2
+
+/// One packet, or other bytes that passed a cable.
+package struct LoggedPacket: Equatable, Sendable {
+  package enum Event: String, CaseIterable, Sendable {
+    case packet
+    case spoiled
+    case detection
+    case iap1
+    case skipped
+    case transfer
+    /// A fault acted on a packet.
+    case fault
+  }
+
+  package var number = 0
+  package var time = Instant.origin
+  package var cable = 0
+  /// The id of the accessory, or of the host whose address the accessory is at.
+  package var accessory = ""
+  package var from = Cable.End.accessory
+  package var event = Event.packet
+  /// For a transfer, the protocol of its native channel.
+  package var channel: String?
+  package var header: PacketHeader?
+  /// What the packet's session carries, if its SYN was seen.
+  package var kind: LinkSession.Kind?
+  /// The fault that acted on the packet, as for `--fault`.
+  package var fault: String?
+  /// Whether a packet with this number was seen before.
+  package var isRepeated = false
+  package var text = ""
+  package var messages: [MessageID] = []
+  package var bytes: [UInt8] = []
+}
+
+extension LoggedPacket {
+  /// How much of the data of a session is shown.
+  private static let shownText = 200
+  private static let shownBytes = 16
+
+  /// The External Accessory session whose data it carries; nil for all other packets.
+  package var externalSession: Int? {
+    guard let data = externalData else { return nil }
+    return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])
+  }
+
+  /// The data of a session as people read it: a text in quotation marks, or the first bytes in hex.
+  package var data: String? {
+    guard let range = externalData ?? (event == .transfer ? bytes.indices : nil), !range.isEmpty else { return nil }
+    let isText = bytes[range].allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+    if isText, let text = String(validating: bytes[range], as: UTF8.self) {
+      return "\"\(text.prefix(Self.shownText))\"" + (text.count > Self.shownText ? " …" : "")
+    }
+    return Hex.spaced(bytes[range].prefix(Self.shownBytes)) + (range.count > Self.shownBytes ? " …" : "")
+  }
+
+  private var externalData: Range<Int>? {
+    guard kind == .externalAccessory, event != .spoiled, let header, header.payloadCount >= 2,
+      header.control.isDisjoint(with: [.syn, .eak]), bytes.count >= PacketHeader.size + 3
+    else { return nil }
+    return PacketHeader.size + 2..<bytes.count - 1
+  }
+}

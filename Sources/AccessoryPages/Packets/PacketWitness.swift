@@ -1,0 +1,125 @@
+import AccessoryCore
+import AccessoryFaults
+import IAP2
+
+/// Records what passes one channel of a cable.
+final class PacketWitness: CableWitness {
+  private unowned let log: PacketLog
+  private let cable: Int
+  private let protocolName: String?
+  private let accessory: String
+  private var left: Int
+  private var fromAccessory = Direction()
+  private var fromDevice = Direction()
+  private var narrator = PacketNarrator()
+
+  private struct Direction: ~Copyable {
+    var scanner = PacketScanner()
+    /// Whether bytes were skipped, so that the next ones may begin inside a packet.
+    var isTorn = false
+    /// The numbers of the last packets that carried a payload.
+    var highest: UInt8?
+  }
+
+  init(_ log: PacketLog, cable: Int, _ protocolName: String?, of owner: String, atLeast: Int) {
+    (self.log, self.cable, self.protocolName, accessory, left) = (log, cable, protocolName, owner, atLeast)
+  }
+
+  func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
+    guard left > 0 || log.isRecording else {
+      fromAccessory.isTorn = true
+      fromDevice.isTorn = true
+      return
+    }
+    if let protocolName {
+      var entry = LoggedPacket()
+      (entry.event, entry.channel) = (.transfer, protocolName)
+      return add(&entry, "SIDE \(protocolName) \(bytes.byteCount.counted("byte"))", bytes, end, time)
+    }
+    switch end {
+    case .accessory: scan(bytes, &fromAccessory, end, time)
+    case .device: scan(bytes, &fromDevice, end, time)
+    }
+  }
+
+  func struck(_ bytes: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {
+    guard protocolName == nil, left > 0 || log.isRecording else { return }
+    var scanner = PacketScanner()
+    var told = PacketNarrator()
+    swap(&told, &narrator)
+    scanner.forEach(in: bytes) { piece, packet in
+      var entry = LoggedPacket()
+      (entry.event, entry.fault) = (.fault, fault)
+      switch piece {
+      case .packet(let header, _):
+        (entry.header, entry.kind) = (header, told.kind(of: header.session))
+        add(&entry, told.line(for: header, packet: packet), packet, end, time)
+      case .spoiled(let header, _):
+        entry.header = header
+        add(&entry, told.spoiledLine(for: header), packet, end, time)
+      case .detection, .legacy, .skipped: add(&entry, "\(packet.byteCount.counted("byte"))", packet, end, time)
+      }
+    }
+    swap(&told, &narrator)
+  }
+
+  private func scan(_ bytes: RawSpan, _ direction: inout Direction, _ end: Cable.End, _ time: Instant) {
+    let isTorn = direction.isTorn
+    if isTorn { direction = Direction() }
+    var highest = direction.highest
+    direction.scanner.forEach(in: bytes) { piece, packet in
+      switch piece {
+      case .packet(let header, _): add(header, packet, &highest, end, time)
+      case .spoiled(let header, _): spoiled(header, packet, end, time)
+      case .detection: add(.detection, "DETECT", packet, end, time)
+      case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
+      // The rest of a packet whose beginning was skipped.
+      case .skipped where isTorn: break
+      case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
+      }
+    }
+    direction.highest = highest
+  }
+
+  private func add(
+    _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Cable.End, _ time: Instant
+  ) {
+    var entry = LoggedPacket()
+    entry.header = header
+    // First, because the narrator learns the sessions from a SYN.
+    let line = narrator.line(for: header, packet: packet)
+    entry.kind = narrator.kind(of: header.session)
+    entry.messages = narrator.messages(in: header, packet: packet).map(\.id)
+    if header.control.contains(.syn) {
+      highest = header.sequence
+    } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
+      // Half of the possible numbers precede the newest one.
+      entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
+      if !entry.isRepeated { highest = header.sequence }
+    }
+    add(&entry, line, packet, end, time)
+  }
+
+  private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Cable.End, _ time: Instant) {
+    var entry = LoggedPacket()
+    (entry.event, entry.header) = (.spoiled, header)
+    add(&entry, narrator.spoiledLine(for: header), packet, end, time)
+  }
+
+  private func add(
+    _ event: LoggedPacket.Event, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
+  ) {
+    var entry = LoggedPacket()
+    entry.event = event
+    add(&entry, text, bytes, end, time)
+  }
+
+  private func add(
+    _ entry: inout LoggedPacket, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
+  ) {
+    left = max(0, left - 1)
+    (entry.time, entry.cable, entry.accessory, entry.from) = (time, cable, accessory, end)
+    (entry.text, entry.bytes) = (text, bytes.withUnsafeBytes { [UInt8]($0) })
+    log.add(entry)
+  }
+}

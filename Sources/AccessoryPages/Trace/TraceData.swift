@@ -1,0 +1,106 @@
+import AccessoryCore
+import AccessoryFormats
+import Certificates
+import IAP2
+
+/// What a trace holds, as JSON for the page's module trace.js.
+///
+/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, how many bytes were
+/// cut off, and an object with what few packets have: messages, fields, the external session, and so on.
+struct TraceData {
+  /// Packets with more bytes are cut to this many, where not all fit into the limit.
+  private static let shortest = 64
+
+  private let recorder: TraceRecorder
+  private let verdict: TraceVerdict
+  private var cutCount = 0
+  private var droppedCount = 0
+
+  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
+
+  /// The whole object. `<` is escaped, so that no text can end the element that it is in.
+  mutating func json() -> String {
+    let packets = packets()
+    var object = JSONObject()
+    object.add("easim", "trace")
+    object.add("version", 1)
+    object.add("program", recorder.program)
+    object.add("command", recorder.command)
+    object.add("time", recorder.time)
+    object.add("verdict", verdict.word)
+    object.add("text", verdict.text)
+    object.add("left", left)
+    object.add("gone", recorder.lostEvents)
+    object.add("faults", recorder.faults)
+    object.add("events", raw: "[\(recorder.allEvents.joined(separator: ",\n"))]")
+    let log = recorder.log
+    var cables: [Int: String] = [:]
+    for packet in log.packets(after: 0, atMost: .max) { cables[packet.cable] = packet.accessory }
+    let names = cables.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\(JSONObject.quoted($0.value))" }
+    object.add("cables", raw: "{\(names.joined(separator: ","))}")
+    object.add("first", droppedCount + 1)
+    object.add("packets", raw: "[\(packets.joined(separator: ",\n"))]")
+    return object.text.replacing("<", with: "\\u003c")
+  }
+
+  /// The newest packets that fit.
+  private mutating func packets() -> [String] {
+    let all = recorder.log.packets(after: 0, atMost: .max)
+    let gone = recorder.log.firstNumber - 1
+    var lines = all.map { Self.line($0, atMost: .max) }
+    var size = lines.reduce(0) { $0 + $1.utf8.count }
+    if size > recorder.limit {
+      // The oldest first: what a run ended with is what it is looked at for.
+      for (index, packet) in all.enumerated() where size > recorder.limit && packet.bytes.count > Self.shortest {
+        guard packet.messages.isEmpty else { continue }
+        let short = Self.line(packet, atMost: Self.shortest)
+        size -= lines[index].utf8.count - short.utf8.count
+        lines[index] = short
+        cutCount += 1
+      }
+    }
+    var first = 0
+    while size > recorder.limit, first < lines.count {
+      size -= lines[first].utf8.count
+      first += 1
+    }
+    droppedCount = gone + first
+    return Array(lines[first...])
+  }
+
+  /// What is not in the file, as a sentence; empty where all is.
+  private var left: String {
+    var parts: [String] = []
+    if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }
+    if cutCount > 0 { parts.append("all but the first \(Self.shortest) bytes of \(cutCount.counted("packet"))") }
+    if recorder.lostEvents > 0 { parts.append(recorder.lostEvents.counted("older event")) }
+    guard !parts.isEmpty else { return "" }
+    let sizes = "\(recorder.limit / 1_000_000) MB"
+    return "Left out to keep this file below \(sizes): \(parts.joined(separator: ", and "))."
+  }
+
+  private static func line(_ packet: LoggedPacket, atMost count: Int) -> String {
+    let event = LoggedPacket.Event.allCases.firstIndex(of: packet.event) ?? 0
+    let bytes = packet.bytes.count > count ? Array(packet.bytes.prefix(count)) : packet.bytes
+    var parts = [
+      "\(packet.time.nanoseconds / 1_000)", "\(packet.cable)", packet.from == .accessory ? "0" : "1", "\(event)",
+      JSONObject.quoted(packet.text), "\"\(Base64.text(bytes))\"", "\(packet.bytes.count - bytes.count)",
+    ]
+    if let more = more(packet) { parts.append(more) }
+    return "[\(parts.joined(separator: ","))]"
+  }
+
+  private static func more(_ packet: LoggedPacket) -> String? {
+    var more = JSONObject()
+    if packet.isRepeated { more.add("repeated", true) }
+    if let channel = packet.channel { more.add("channel", channel) }
+    if let fault = packet.fault { more.add("fault", fault) }
+    if let session = packet.externalSession { more.add("externalSession", session) }
+    if !packet.messages.isEmpty { more.add("messages", packet.messages.map { "\($0)" }) }
+    // Of bare acknowledgements and of data, the page knows the fields itself.
+    if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
+      more.add("fields", raw: JSON5Writer.line(.array(PacketField.fields(of: packet).map(\.tree))))
+    }
+    return more == JSONObject() ? nil : more.text
+  }
+}

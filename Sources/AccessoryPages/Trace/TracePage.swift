@@ -1,0 +1,78 @@
+import AccessoryFormats
+import AccessoryRuns
+
+/// The file of a trace: the modules of the live page, the style, and the data, in one document that fetches nothing.
+struct TracePage {
+  private let recorder: TraceRecorder
+  private let verdict: TraceVerdict
+
+  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
+
+  /// The file.
+  var html: [UInt8] {
+    var data = TraceData(recorder, verdict)
+    let title = MarkupText.escaped("\(verdict.word): \(recorder.command)")
+    let head = """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <title>\(title)</title>
+      <style>
+      \(PageLook.style)\(Self.text("style.css"))
+      </style>
+      </head>
+      <body class="trace">
+      <header><h1>easim</h1><div id="tabs" role="tablist" aria-label="Views"></div><span id="program"></span></header>
+      <main></main>
+      <noscript>A trace needs JavaScript; it uses no network.</noscript>
+      <script type="application/json" id="data">
+      """
+    let tail = "</script>\n<script type=\"module\">\n\(Self.program)\n</script>\n</body>\n</html>\n"
+    return Array(head.utf8) + Array(data.json().utf8) + Array(tail.utf8)
+  }
+
+  /// Nothing is fetched, and no text becomes markup.
+  private static let policy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    + "require-trusted-types-for 'script'; trusted-types 'none'"
+
+  private static func text(_ name: String) -> String {
+    PageFile.all["/\(name)"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
+  }
+
+  /// trace.js and the modules that it imports as one script: each module is a function that returns what it exports.
+  static let program: String = {
+    var parts: [String] = []
+    var done: Set<String> = []
+    add("trace.js", to: &parts, &done)
+    return parts.joined(separator: "\n")
+  }()
+
+  private static func add(_ name: String, to parts: inout [String], _ done: inout Set<String>) {
+    guard done.insert(name).inserted else { return }
+    var lines: [Substring] = []
+    var exported: [Substring] = []
+    for line in text(name).split(separator: "\n", omittingEmptySubsequences: false) {
+      if let found = line.wholeMatch(of: /import (\{.*\}) from "\.\/(.*)";/) {
+        add(String(found.2), to: &parts, &done)
+        lines.append("const \(found.1.replacing(" as ", with: ": ")) = \(variable(found.2));")
+      } else if let found = line.prefixMatch(of: /export ((?:async )?(?:function|class|const|let) (\w+))/) {
+        exported.append(found.2)
+        lines.append(line.dropFirst("export ".count))
+      } else {
+        lines.append(line)
+      }
+    }
+    parts.append(
+      "const \(variable(name)) = (() => {\n\(lines.joined(separator: "\n"))return { \(exported.joined(separator: ", ")) };\n})();"
+    )
+  }
+
+  private static func variable(_ name: some StringProtocol) -> String {
+    "module_\(name.prefix { $0 != "." })"
+  }
+}

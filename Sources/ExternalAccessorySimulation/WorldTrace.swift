@@ -1,0 +1,60 @@
+import AccessoryCables
+import AccessoryPages
+import AccessoryWorlds
+import Foundation
+import Testing
+
+/// The trace of a world of a test: one page of HTML with everything that happened, written when the test fails.
+///
+/// Belongs to the world's loop.
+final class WorldTrace: @unchecked Sendable {
+  /// The folder that traces are written to, if this variable of the environment names one.
+  static let variable = "EASIM_TRACES"
+
+  private let name: String
+  private let recorder: TraceRecorder
+
+  init(_ name: String, isVirtual: Bool) {
+    self.name = name
+    recorder = TraceRecorder(
+      program: "easim", command: "the test \(name)", time: isVirtual ? "virtual" : "real", limit: 5 << 20)
+  }
+
+  /// Records the world that is made with these settings.
+  func record(_ settings: inout World.Settings) {
+    let capture = CaptureRecorder(program: "easim") { _ in }
+    recorder.follow(capture)
+    settings.recorder = capture
+    let report = settings.report
+    settings.report = { [recorder] event in
+      recorder.add(event)
+      report(event)
+    }
+  }
+
+  /// The page.
+  func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
+
+  /// Where it is written: in the folder that ``variable`` names, or else in that of temporary files.
+  var file: URL {
+    let folder =
+      ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }
+      ?? FileManager.default.temporaryDirectory.appendingPathComponent("easim-traces")
+    let plain = String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }.prefix(80))
+    return folder.appendingPathComponent("\(plain)-\(ProcessInfo.processInfo.processIdentifier).html")
+  }
+}
+
+extension SimulatedWorld {
+  /// Writes the trace of a failed test and returns its path; the reason where it cannot be written.
+  package func writeTrace(because reason: String) -> String {
+    let page = perform { [trace] _ in trace.page(because: reason) }
+    let file = trace.file
+    do {
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(page).write(to: file)
+    } catch { return "the trace could not be written: \(error.localizedDescription)" }
+    if Test.current != nil { Attachment.record(page, named: "trace.html") }
+    return "the trace of this world: \(file.path)"
+  }
+}
