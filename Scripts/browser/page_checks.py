@@ -208,8 +208,7 @@ def every_control_of_an_accessory_acts_on_it(setting):
                 assert site.rpc("session.read", session=session, wait="300ms")["bytes"] == 0, "a forgotten session answered"
                 site.rpc("session.close", session=session)
 
-        set_value(browser, f"{card} .chooser select", "preset:bluetooth", "change")
-        press(browser, "add-faults", card)
+        set_value(browser, f"{card} [data-action=add-fault]", "bluetooth", "change")
         site.until(lambda: len(site.accessory("a1")["faults"]) == 3, "the preset has two faults")
         press(browser, "remove-fault", f"{card} .fault:nth-of-type(1)")
         site.until(lambda: len(site.accessory("a1")["faults"]) == 2, "a fault is removed")
@@ -255,7 +254,7 @@ def every_control_of_an_app_and_a_session_acts_on_it(setting):
             browser.wait("return document.querySelector('.verdict').textContent.startsWith(arguments[0])", f"{count} bytes came back, equal")
         browser.type(f"{card} .sender input", "xyz")
         press(browser, "send-hex", card)
-        browser.wait("return document.querySelector('#call-result').className === 'problem'", what="hex that is none is refused")
+        browser.wait("return document.querySelector('#call-result').classList.contains('problem')", what="hex that is none is refused")
         assert site.rpc("session.state", session="s1")["bytesWritten"] == total
         press(browser, "close-session", card)
         site.until(lambda: not site.rpc("session.state", session="s1")["open"], "the session is closed")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
 from typing import Any, Optional
 
 import pytest
@@ -50,6 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--easim-packets",
         action="store_true",
         help="show the last 200 packets of a failed test (also with the mark easim(packets=True))",
+    )
+    group.addoption(
+        "--easim-traces",
+        metavar="FOLDER",
+        help="where the traces of failed tests are written, pages of HTML (default: a folder for temporary files)",
     )
 
 
@@ -144,6 +152,7 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[str
     world = TestWorld(server, made.aio)
     request.node.stash.setdefault(_WORLDS, []).append(world)
     with world:
+        world.call("packet.record")
         if wanted.get("packets") or request.config.getoption("--easim-packets"):
             request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
         if "profile" in wanted:
@@ -202,6 +211,7 @@ def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iter
         pytest.skip("needs an accessory: pytest --easim-at usb:")
     with hosts.open(address, server=_easim_servers.get()) as host:
         request.node.stash.setdefault(_WORLDS, []).append(host.world)
+        host.world.call("packet.record")
         if request.config.getoption("--easim-packets"):
             request.node.stash.setdefault(_PACKETS, []).append(host.world.capture(form="transcript"))
         try:
@@ -228,6 +238,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             texts.append(f"not available: {error}")
     for number, text in enumerate(texts, 1):
         _attach(item, report, "easim timeline" if number == 1 else f"easim timeline {number}", text)
+    for number, world in enumerate(worlds, 1):
+        title = "easim trace" if number == 1 else f"easim trace {number}"
+        _attach(item, report, title, _write_trace(item, call, world, number))
     captures: list[Capture] = item.stash.setdefault(_PACKETS, [])
     for number, packets in enumerate(captures, 1):
         title = "easim packets" if number == 1 else f"easim packets {number}"
@@ -238,6 +251,21 @@ def _attach(item: pytest.Item, report: pytest.TestReport, title: str, text: str)
     """Show a text in the failure, and in JUnit as a property of the test."""
     report.sections.append((title, text))
     item.user_properties.append((title, text))
+
+
+def _write_trace(item: pytest.Item, call: pytest.CallInfo[None], world: World, number: int) -> str:
+    """Write what happened in a world as one page of HTML, and return its path."""
+    reason = str(call.excinfo.value).splitlines()[0] if call.excinfo and str(call.excinfo.value) else "the test failed"
+    folder = Path(item.config.getoption("--easim-traces") or Path(tempfile.gettempdir()) / "easim-traces")
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", item.nodeid).strip("-")[-120:]
+    path = folder / f"{name}{'' if number == 1 else f'-{number}'}.html"
+    try:
+        page = world.call("trace.get", verdict="failed", text=f"{item.name}: {reason}")["html"]
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except (EasimError, OSError) as error:
+        return f"not available: {error}"
+    return str(path.absolute())
 
 
 def _last_lines(packets: Capture) -> str:

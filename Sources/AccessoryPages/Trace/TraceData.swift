@@ -75,7 +75,7 @@ struct TraceData {
     if cutCount > 0 { parts.append("all but the first \(Self.shortest) bytes of \(cutCount.counted("packet"))") }
     if recorder.lostEvents > 0 { parts.append(recorder.lostEvents.counted("older event")) }
     guard !parts.isEmpty else { return "" }
-    let sizes = "\(recorder.limit / 1_000_000) MB"
+    let sizes = recorder.limit < 1_000_000 ? "\(recorder.limit / 1_000) kB" : "\(recorder.limit / 1_000_000) MB"
     return "Left out to keep this file below \(sizes): \(parts.joined(separator: ", and "))."
   }
 

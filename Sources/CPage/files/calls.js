@@ -81,6 +81,7 @@ export class CallBar {
 
 // What was done, in words.
 function said(method, result) {
+  if (typeof result?.plugged === "boolean") return `${oneLine(result.name ?? result.accessory)} is ${result.plugged ? "" : "not "}plugged in.`;
   const made = ["accessory", "app", "session", "fault", "host", "job", "world"].map((key) => result?.[key]).filter((id) => typeof id === "string");
   const ids = result?.accessories ?? result?.faults;
   const names = Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : made.slice(0, 1);

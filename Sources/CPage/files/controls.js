@@ -6,8 +6,8 @@ export class Controls {
   constructor(desk) {
     this.desk = desk;
     this.element = h("section", { class: "controls", "aria-label": "Controls" }, h("h2", { class: "hidden" }, "Controls"),
-      this.time(), h("details", { open: true, id: "add-accessory" }, h("summary", {}, "Add an accessory"), this.accessory()),
-      h("details", { open: true, id: "launch-app" }, h("summary", {}, "Launch an app"), this.app()),
+      this.time(), h("details", { id: "add-accessory" }, h("summary", {}, "Add an accessory"), this.accessory()),
+      h("details", { id: "launch-app" }, h("summary", {}, "Launch an app"), this.app()),
       h("details", { id: "add-host" }, h("summary", {}, "Connect to an address"), this.host()),
       h("details", { id: "new-world" }, h("summary", {}, "Make a world"), this.world()));
     desk.store.addEventListener("lists", () => this.update());
@@ -16,6 +16,11 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
+    // What an empty world needs first.
+    if (!this.wasSeen) {
+      this.wasSeen = true;
+      for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
+    }
     if (this.clock.hidden === isVirtual) this.clock.hidden = !isVirtual;
     setText(this.clockText, `The time of ${world.id} is virtual: it passes only here.`);
     this.removeWorld.disabled = world.id === "main";
@@ -85,7 +90,7 @@ export class Controls {
     };
     const add = desk.bar.button("Add", () => {
       if (!fields.every((one) => one.isValid) || !this.quirks.isValid || !this.faults.isValid) {
-        desk.bar.say("A value in the form is not possible: it is marked.", true);
+        this.element.querySelector("input:invalid")?.focus();
         return null;
       }
       return make();

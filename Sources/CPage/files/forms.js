@@ -59,8 +59,13 @@ export function field(schema, { title, changed } = {}) {
   input.dataset.key = schema.key;
   input.setAttribute("aria-describedby", `${id}h`);
   if (changed) input.addEventListener("input", changed);
+  const problem = h("small", { class: "problem", role: "alert", hidden: true });
+  input.addEventListener("input", () => {
+    problem.hidden = input.validity.valid;
+    problem.textContent = problem.hidden ? "" : input.validity.patternMismatch && schema.description ? `not possible here: ${schema.description}` : input.validationMessage;
+  });
   const element = h("div", { class: `field${schema.type === "boolean" ? " check" : ""}` },
-    h("label", { htmlFor: id }, title ?? schema.key), input, h("small", { id: `${id}h` }, hint));
+    h("label", { htmlFor: id }, title ?? asWords(schema.key)), input, problem, h("small", { id: `${id}h` }, hint));
   return {
     element, input, schema,
     get isValid() { return input.validity.valid; },
@@ -74,6 +79,9 @@ export function field(schema, { title, changed } = {}) {
     },
   };
 }
+
+// "bytesPerSecond" as "bytes per second".
+export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
 // The schema's patterns are written for engines without the v flag.
 function jsPattern(pattern) {

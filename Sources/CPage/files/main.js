@@ -1,6 +1,6 @@
 // The page: views, the choice of the world, and the connection. The token comes after '#' in the address and is sent
 // only in the header of each request.
-import { duration, h, replace, seconds, setText } from "./dom.js";
+import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";
 import { Schemas } from "./forms.js";
@@ -121,8 +121,12 @@ async function start() {
   const events = new EventList(desk, { chosen: (one) => lanes.showTime(one.t), jump: (t) => jumpToPackets({ t }) });
   store.addEventListener("notice", events.request);
   store.addEventListener("lists", events.request);
-  tabs.add("live", "Live", [h("section", { class: "lanes-card card", "aria-label": "Lanes" }, h("h2", {}, "What happens"), lanes.element, ranged, legend()),
-    desk.overview.element, new Controls(desk).element, events.element]);
+  const sight = h("p", { class: "sight", role: "status" });
+  const see = perFrame(() => setText(sight, sentence(desk.world())));
+  store.addEventListener("lists", see);
+  store.addEventListener("notice", see);
+  tabs.add("live", "Live", [sight, new Controls(desk).element, h("section", { class: "lanes-card card", "aria-label": "Lanes" }, h("h2", { class: "hidden" }, "What happens"), lanes.element, ranged, legend()),
+    desk.overview.element, events.element]);
   tabs.add("packets", "Packets", desk.packets.element, { opened: () => desk.packets.opened(), closed: () => desk.packets.closed() });
   tabs.add("load", "Load", desk.bursts.element, { opened: () => desk.bursts.request() });
   const scenarios = new Scenarios(desk);
@@ -140,6 +144,19 @@ async function start() {
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");
   store.refresh().catch(() => {});
+}
+
+// What is happening, as one sentence.
+function sentence(world) {
+  const count = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`;
+  if (world.accessories.length === 0) return "Nothing is here yet: add an accessory, and launch an app that sees it.";
+  const plugged = world.accessories.filter((one) => one.plugged);
+  const sessions = world.apps.flatMap((app) => app.states ?? []);
+  const faults = world.accessories.reduce((sum, one) => sum + one.faults.length, 0);
+  const names = plugged.length === 1 ? `${plugged[0].name} is plugged in` : `${count(plugged.length, "accessory is", "accessories are")} plugged in`;
+  const apps = world.apps.length === 0 ? "no app is running" : sessions.length > 0
+    ? `${count(world.apps.length, "app has", "apps have")} ${count(sessions.length, "open session")}` : `${count(world.apps.length, "app is", "apps are")} running, without a session`;
+  return `${plugged.length === 0 ? "No accessory is plugged in" : names}; ${apps}${faults > 0 ? `; ${count(faults, "fault acts", "faults act")} on the cables` : ""}.`;
 }
 
 // What passed in the selected range of time, as far as packets were recorded.

@@ -66,6 +66,7 @@ export class LaneModel {
     this.phases = [];
     this.shades = [];
     this.began = new Map();
+    this.named = [];
     this.first = null;
     this.last = 0;
     this.version = 0;
@@ -141,7 +142,18 @@ export class LaneModel {
   // Which app's a session is, as the server says.
   takeSession(notice) {
     if (notice.event !== "opened" || !notice.app) return;
-    this.give(this.lane(`app ${notice.app}`, "app"), notice.session, (bar) => bar.protocol === notice.protocol);
+    // The server may name a session before the device reports it.
+    this.named.push(notice);
+    if (this.named.length > 100) this.named.shift();
+    this.giveNamed();
+  }
+
+  giveNamed() {
+    this.named = this.named.filter(({ app, session, protocol }) => {
+      const lane = this.lane(`app ${app}`, "app");
+      this.give(lane, session, (bar) => bar.closed === undefined && bar.protocol === protocol);
+      return !lane.shown.has(session);
+    });
   }
 
   give(lane, name, isIt) {
@@ -269,6 +281,11 @@ export class LaneModel {
         if (notice.up) cable.begin(`link ${serial}`, { t0: t, number, kind: "link", owner: serial, text: `${subject?.name}: link` });
         else cable.end(`link ${serial}`, t, notice.text, number);
         return;
+      case "device attach":
+      case "device detach":
+      case "device link":
+        if (this.isDeviceAlone) this.takeDeviceCable(notice);
+        return;
       case "device connect":
         this.takePhase(kind, serial, t);
         device.begin(subject.connectionID, {
@@ -300,6 +317,7 @@ export class LaneModel {
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
+        this.giveNamed();
         return;
       }
       case "accessory session.close":
@@ -317,6 +335,33 @@ export class LaneModel {
     if (event === "fault") this.takeStall(notice);
     if (known || ["authentication", "identification"].includes(event)) {
       lane.mark({ t, number, kind: known ?? "info", text: `${event}: ${notice.text ?? notice.reason ?? ""}` });
+    }
+  }
+
+  // Whether only the device's end of the cables reports what happens.
+  get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
+
+  takeDeviceCable({ event, t, number, up, text, reason, on }) {
+    const cable = this.lane("cable", "cable");
+    if (event === "attach") cable.begin("device", { t0: t, number, kind: "plug", owner: "device", text: `cable at ${on}` });
+    if (event === "link" && up) {
+      this.began.set("link device", t);
+      cable.begin("link device", { t0: t, number, kind: "link", owner: "device", text: "link" });
+    } else if (event === "link") cable.end("link device", t, text, number);
+    if (event !== "detach") return;
+    cable.end("link device", t, reason, number);
+    cable.end("device", t, reason, number);
+  }
+
+  // Gives the sessions that no app is known of to one app.
+  giveRest() {
+    const waiting = this.waitingSessions;
+    this.waitingSessions = [];
+    for (const bar of waiting) {
+      const lane = this.lane("app", "app", "App");
+      const key = `s${bar.session} ${bar.connectionID}`;
+      lane.begin(key, { ...bar, row: lane.row(bar.owner) });
+      if (bar.closed !== undefined) lane.end(key, bar.closed, bar.why);
     }
   }
 

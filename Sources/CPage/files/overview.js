@@ -1,7 +1,7 @@
 // The overview: accessories, the device, apps, and sessions as lines between them.
 import { bytes, h, keyed, perFrame, replace, setText, svg, oneLine } from "./dom.js";
 import { PHASES } from "./store.js";
-import { chooser, field, fromOptionText, optionText, sliderScale } from "./forms.js";
+import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./forms.js";
 import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
@@ -103,15 +103,32 @@ class AccessoryCard {
       button("Forget sessions", () => [["accessory.forgetSessions", one()]]),
       button("Remove", () => [["accessory.remove", one()]], { name: "remove-accessory" }));
     this.faults = h("div", { class: "faults" });
-    this.addFault = chooser(desk.schemas.kinds("fault.change", "to", "fault"), { title: "fault", presets: desk.library.linkPresets });
+    this.addFault = this.faultMenu();
     this.addQuirk = chooser(desk.schemas.kinds("accessory.quirk", "add", "quirk"), { title: "quirk" });
     this.element = h("article", { class: "card accessory" }, this.title, this.facts, this.phases, this.problem, this.buttons,
-      h("details", {}, h("summary", {}, this.faultCount = h("span", {}, "Faults")), this.faults, this.addFault.element,
-        button("Add faults", () => this.addFault.texts().map((fault) => ["fault.add", { ...one(), fault }]),
-          { done: () => this.addFault.clear() })),
+      h("details", {}, h("summary", {}, this.faultCount = h("span", {}, "Faults")), this.faults, this.addFault),
       h("details", {}, h("summary", {}, "Quirks"), this.quirks = h("div", { class: "buttons" }), this.addQuirk.element,
         button("Add quirks", () => [["accessory.quirk", { ...one(), add: this.addQuirk.texts() }]], { done: () => this.addQuirk.clear() })),
       h("details", {}, h("summary", {}, "More"), this.more));
+  }
+
+  // A fault acts as soon as it is chosen, with its defaults; its sliders change it.
+  faultMenu() {
+    const { desk } = this;
+    const option = (name, text) => h("option", { value: name, title: text }, name);
+    const menu = h("select", {
+      "aria-label": "Add a fault", dataset: { action: "add-fault" },
+      on: {
+        change: () => {
+          const fault = menu.value;
+          menu.value = "";
+          if (fault) desk.bar.run([["fault.add", { accessory: this.state.accessory, fault }]]);
+        },
+      },
+    }, h("option", { value: "" }, "Add a fault…"),
+    h("optgroup", { label: "links" }, desk.library.linkPresets.map((one) => option(one.linkPreset, one.summary))),
+    h("optgroup", { label: "faults" }, desk.schemas.kinds("fault.change", "to", "fault").map((kind) => option(kind.name, kind.description))));
+    return menu;
   }
 
   // For an accessory that is not plugged in, the quirk makes it flicker the next time it is plugged in.
@@ -209,7 +226,7 @@ export class FaultRow {
       slider.setAttribute("aria-valuetext", text);
     };
     return {
-      element: h("label", {}, h("span", {}, property.key), slider, output),
+      element: h("label", {}, h("span", {}, asWords(property.key)), slider, output),
       update: ({ value }) => {
         if (this.moved.has(property.key) || slider.matches(":active")) return;
         const text = value ?? String(property.default ?? "");

@@ -32,15 +32,43 @@ export class Scenarios {
     this.both = desk.bar.button("Run both", () => [call(), call("naive")], { name: "run-both", done: finish(["robust client", "naive client"]) });
     search.addEventListener("input", list);
     select.addEventListener("change", () => { show(); desk.bar.show([call()]); });
+    this.all = h("button", { type: "button", dataset: { action: "run-all" }, on: { click: () => this.runAll() } }, "Run all");
+    this.table = h("tbody", {});
+    this.sum = h("p", { role: "status" });
+    this.results = h("div", { class: "card all-runs", hidden: true }, this.sum, h("div", { class: "scrolls", tabIndex: 0, role: "region", "aria-label": "All scenarios" }, h("table", {}, this.table)));
     this.runs = h("div", { class: "runs" });
     list();
     this.element = h("section", { class: "scenarios", "aria-label": "Scenarios" }, h("h2", { class: "hidden" }, "Scenarios"), h("div", { class: "form card" },
       h("div", { class: "field" }, h("label", { htmlFor: "scenario-search" }, "Search scenarios"), search),
       h("div", { class: "field" }, h("label", { htmlFor: "scenario" }, "Scenario"), select, about),
-      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.robust, this.naive, this.both)), this.runs);
+      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.robust, this.naive, this.both, this.all)), this.results, this.runs);
   }
 
-  reset() { replace(this.runs); }
+  reset() {
+    replace(this.runs);
+    replace(this.table);
+    this.results.hidden = true;
+  }
+
+  // Every scenario with the robust client, one after the other, a line each.
+  async runAll() {
+    this.all.disabled = true;
+    this.results.hidden = false;
+    replace(this.table);
+    const { scenarios } = this.desk.library;
+    const count = { passed: 0, failed: 0 };
+    try {
+      for (const [index, { scenario }] of scenarios.entries()) {
+        setText(this.sum, `${index} of ${scenarios.length} scenarios, ${count.failed} failed`);
+        const { job } = await this.desk.server.call("scenario.run", { scenario });
+        const state = await this.desk.server.call("job.wait", { job, limit: "10m" });
+        count[state.state === "passed" ? "passed" : "failed"] += 1;
+        const show = h("button", { type: "button", class: "link", on: { click: () => { this.select.value = scenario; this.watch(job, "robust client"); } } }, scenario);
+        this.table.append(h("tr", { dataset: { state: state.state } }, h("td", { class: state.state }, state.state === "passed" ? "✓ passed" : "✗ failed"), h("td", {}, show), h("td", {}, oneLine(state.text ?? ""))));
+      }
+      setText(this.sum, count.failed === 0 ? `All ${count.passed} scenarios passed.` : `${count.failed} of ${scenarios.length} scenarios failed.`);
+    } catch (error) { this.desk.bar.say(error.message, true); } finally { this.all.disabled = false; }
+  }
 
   async watch(job, name) {
     const title = h("h3", {}, `${this.select.value}, ${name}: running`);

@@ -20,6 +20,8 @@ data.events.forEach((one, index) => {
   world.lanes.take(notice);
 });
 
+world.lanes.giveRest();
+
 const desk = { range: null, world: () => world, say: toast };
 const source = new RecordedPackets(data);
 world.lanes.last = Math.max(world.lanes.last, source.all.at(-1)?.t ?? 0);

@@ -164,7 +164,7 @@ final class BurstSession {
       object.add("report", report.json)
       console.out(object.text)
     } else if report.begun > 0 {
-      console.out(report.text)
+      console.outJudged(report.text)
     }
     if let refusing {
       refusing.explainRefusal(console)

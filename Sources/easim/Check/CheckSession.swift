@@ -79,7 +79,7 @@ final class CheckSession {
     judged += 1
     console.witness(TimelineEvent(time: runtime.loop.now, side: .app, kind: .note(result.text)))
     bar.clear()
-    console.out(console.isJSON ? Self.line(result, at: runtime.loop.now).text : result.text)
+    console.outJudged(console.isJSON ? Self.line(result, at: runtime.loop.now).text : result.text)
     bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")
   }
 
@@ -105,7 +105,7 @@ final class CheckSession {
       object.add("report", report.json)
       console.out(object.text)
     } else {
-      console.out(report.endOfList)
+      console.outJudged(report.endOfList)
     }
     switch report.ending {
     case .complete: break

@@ -25,7 +25,7 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
   } else {
     let rows = found.map { [$0.mark, $0.name, $0.purpose, $0.text] }
     for (examination, line) in zip(found, TextTable.lines(rows)) {
-      console.out(String(line.dropFirst(2)))
+      console.outJudged(String(line.dropFirst(2)))
       if let remedy = examination.remedy { console.out("     \(remedy)") }
     }
   }

@@ -110,6 +110,15 @@ final class Console {
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
   }
 
+  /// Lines that say how something was judged: in color on a terminal, unless NO_COLOR is set.
+  func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
+
+  /// The address of the live page; people at a terminal read what to do with it, programs get the address alone.
+  func outPageAddress(_ address: String) {
+    out(address)
+    if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
+  }
+
   /// A line that stays below everything that is printed, if stderr is a terminal; nil for none. It is no wider than the
   /// terminal.
   var footer: String? {

@@ -104,7 +104,7 @@ private func add<Result: Report>(
     throw UsageError("\(first.path) is a \(Result.kind): --baseline is for load tests and checks")
   }
   output.write(sum.report)
-  console.out(console.isJSON ? sum.report.json.text : sum.report.text)
+  console.outJudged(console.isJSON ? sum.report.json.text : sum.report.text)
   let isWhole = options.verb == .show || sum.tellMissing(console)
   return sum.report.outcome.isPassed && isWhole ? .done : .checkFailed
 }
@@ -128,7 +128,7 @@ private func compare<Result: Report>(
     do { try limit.check(among: trend.rows.map(\.name)) } catch { throw UsageError("--fail-if \(error)") }
   }
   files.write(trend, console)
-  console.out(console.isJSON ? trend.json.text : trend.text)
+  console.outJudged(console.isJSON ? trend.json.text : trend.text)
   return trend.checks.allSatisfy(\.passed) ? .done : .checkFailed
 }
 

@@ -158,7 +158,10 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   let output = try RunOutput<ScenarioReport>(options.shared, dividing: names.count, console)
   var all = ScenarioReport(names, options: options.reportedWords, shard: output.shard, program: Version.program)
   all.allowsEmpty = options.shared.allowsEmpty
-  for name in names[output.shard.share(of: names.count)] {
+  let bar = ProgressBar(console)
+  let share = output.shard.share(of: names.count)
+  for (index, name) in names[share].enumerated() {
+    bar.draw(Double(index) / Double(share.count), "\(index) of \(share.count.counted("scenario")): \(name)")
     let scenario = try library.scenario(name)
     let run = try playQuietly(scenario, options)
     all.add(run)
@@ -167,9 +170,11 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
         TimelineEvent(time: .origin + run.length, side: .app, kind: .result(passed: run.passed, "\(name): \(run.text)"))
       )
     } else {
-      console.out(run.line)
+      bar.clear()
+      console.outJudged(run.line)
     }
   }
+  bar.clear()
   output.write(all)
   if all.runs.isEmpty { console.result(all.verdict, all.sentence, at: .origin) }
   console.err("easim: \(all.sentence)")

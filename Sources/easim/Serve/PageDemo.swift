@@ -118,7 +118,7 @@ extension CommandRuntime {
       console.err("easim: the demonstration stopped: \($0)")
     }
     demo.start()
-    console.out("http://\(door.address)/#\(token)")
+    console.outPageAddress("http://\(door.address)/#\(token)")
     _ = run(until: { false })
     door.stop()
     server.stop()

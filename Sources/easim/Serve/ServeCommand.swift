@@ -102,7 +102,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
       case .cannotAccept(let reason): console.err("easim serve: cannot accept connections now: \(reason)")
       }
     }
-    console.out("http://\(http.address)/#\(token)")
+    console.outPageAddress("http://\(http.address)/#\(token)")
     _ = runtime.run(until: { false })
     http.stop()
   }

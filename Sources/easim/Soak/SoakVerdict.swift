@@ -24,11 +24,11 @@ struct SoakVerdict {
       if let shrunk = failure.shrunk {
         tell(failure, shrunk, console, at: now)
       } else if !console.isJSON {
-        console.out(report.line(of: failure))
+        console.outJudged(report.line(of: failure))
       }
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
-    console.isJSON ? console.out(json(at: now).text) : console.out("\(report.headline); hash \(report.hash)")
+    console.outJudged(console.isJSON ? json(at: now).text : "\(report.headline); hash \(report.hash)")
     // On stderr, because it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
@@ -45,7 +45,7 @@ struct SoakVerdict {
   ) {
     let path = save(failure.seed, shrunk, console)
     if console.isJSON { return console.out(json(failure, shrunk, path, at: now).text) }
-    console.out(report.line(of: failure))
+    console.outJudged(report.line(of: failure))
     console.out("  shrunk: \(shrunk.before) to \(shrunk.after), in \(shrunk.worlds) worlds")
     if let path {
       console.out("  saved:  easim scenario run \(path.shellWord)")

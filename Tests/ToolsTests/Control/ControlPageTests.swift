@@ -41,6 +41,7 @@ import Testing
         "rpc.discover", "server.info", "client.detach", "events.subscribe", "events.unsubscribe", "events.list",
         "library.list", "world.list", "accessory.list", "fault.list", "app.list", "app.accessories", "session.write",
         "session.read", "session.state", "packet.list", "packet.get", "host.list", "capture.list", "capture.read",
+        "trace.get",
         "job.wait", "job.state", "job.list", "job.report", "job.kept", "job.keptReport",
       ])
   }
