@@ -67,9 +67,9 @@ public struct RPCError: Error, Equatable, Sendable {
       case .state: "the object's state does not allow this"
       case .refused: "the session was refused"
       case .time: "the method needs virtual time and the world has real time, or the reverse"
-      case .address: "the address cannot be used"
+      case .address: "the address cannot be used, or the server has none"
       case .limit: "a limit of the server is reached"
-      case .notAllowed: "the server was started without the option required for this"
+      case .notAllowed: "the server was started without the option required for this, or the token is wrong"
       }
     }
   }
