@@ -32,6 +32,29 @@ final class FailureTests: XCTestCase {
     }
   }
 
+  func testAConditionThatDoesNotHoldFailsAtItsLine() throws {
+    for test in ["testExpectsInVain", "testExpectsInVainAsync"] {
+      let text = try output(of: test)
+      XCTAssertTrue(text.contains("FailureTests.swift:"), text)
+      XCTAssertTrue(text.contains("FailureTests.\(test) : the condition did not hold within 1.0 seconds"), text)
+      XCTAssertTrue(text.contains("the world's timeline:\n"), text)
+    }
+  }
+
+  func testExpectsInVain() throws {
+    try XCTSkipUnless(ProcessInfo.processInfo.environment[Self.variable] == "1")
+    let world = try simulatedWorld()
+    try world.add("echo").plugIn()
+    world.expect(limit: .seconds(1)) { EAAccessoryManager.shared().connectedAccessories.count > 1 }
+  }
+
+  func testExpectsInVainAsync() async throws {
+    try XCTSkipUnless(ProcessInfo.processInfo.environment[Self.variable] == "1")
+    let world = try simulatedWorld()
+    try world.add("echo").plugIn()
+    await world.expect(limit: .seconds(1)) { EAAccessoryManager.shared().connectedAccessories.count > 1 }
+  }
+
   func testFailsOnPurpose() throws {
     try XCTSkipUnless(ProcessInfo.processInfo.environment[Self.variable] == "1")
     let world = try simulatedWorld()

@@ -2,17 +2,23 @@
 #if canImport(Combine)
   @_exported import Combine
 #else
+  /// Ends what it stands for when it is released.
   public final class AnyCancellable {
     private let cancelled: () -> Void
+    /// Calls `cancelled` when it is released.
     public init(_ cancelled: @escaping () -> Void) { self.cancelled = cancelled }
     deinit { cancelled() }
   }
 
+  /// Passes values on.
   public final class PassthroughSubject<Output, Failure: Error> {
     private var receivers: [Int: (Output) -> Void] = [:]
     private var count = 0
+    /// Without receivers.
     public init() {}
+    /// Passes a value to all receivers.
     public func send(_ value: Output) { for receiver in receivers.values { receiver(value) } }
+    /// Adds a receiver.
     public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
       count += 1
       let number = count

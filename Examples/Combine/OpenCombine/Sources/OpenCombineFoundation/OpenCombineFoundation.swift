@@ -3,16 +3,19 @@ import OpenCombine
 
 #if !canImport(Combine)
   extension NotificationCenter {
+    /// Notifications with one name.
     public struct Publisher {
       let center: NotificationCenter
       let name: Notification.Name
 
+      /// Adds a receiver.
       public func sink(receiveValue: @escaping (Notification) -> Void) -> AnyCancellable {
         let token = center.addObserver(forName: name, object: nil, queue: nil) { receiveValue($0) }
         return AnyCancellable { center.removeObserver(token) }
       }
     }
 
+    /// Notifications with one name.
     public func publisher(for name: Notification.Name) -> Publisher { Publisher(center: self, name: name) }
   }
 #endif
