@@ -50,7 +50,7 @@ public protocol Report: WritableReport, Equatable {
   /// When the run was made; empty if the report does not contain it.
   var date: String { get }
 
-  /// How the plan differs from the other report's, one text per difference. Results of different plans cannot be
+  /// How the plan differs from the other report's, one sentence per difference. Results of different plans cannot be
   /// compared.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier one of the same plan: ``outcome`` and every format then show what became worse by

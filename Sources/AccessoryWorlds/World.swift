@@ -230,7 +230,7 @@ public final class World {
     }
   }
 
-  /// The number of an accessory of this world, which its device's events have.
+  /// The number of an accessory of this world, as in the events of its device.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }

@@ -29,7 +29,7 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  /// On the given queue, otherwise on the main queue; the delegate is not retained.
+  /// The delegate is called on the given queue, otherwise on the main queue, and is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()

@@ -90,7 +90,7 @@ final class ControlCall {
   }
   /// The id of the request, where it has one.
   let id: RPCID?
-  /// What it waits for.
+  /// The wait that must end before the call is answered.
   weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 

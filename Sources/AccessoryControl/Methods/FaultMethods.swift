@@ -6,8 +6,8 @@ extension ControlMethods {
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
-      "Add a fault to an accessory's present and later cables. Its times count from now, and on later cables from "
-        + "each plug-in. It sits at the accessory's end: `in` is what the accessory receives.",
+      "Add a fault to an accessory's present and later cables. Its times count from now; on later cables, from "
+        + "the plug-in. It sits at the accessory's end: `in` is what the accessory receives.",
       FaultMethods.Adding.format,
       Listed<String>.format("faults", .text, "their ids; a link preset adds several faults"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"

@@ -140,7 +140,7 @@ private struct Unsubscribing: Equatable, Sendable {
 }
 
 private struct Cancelling: Equatable, Sendable {
-  /// An id of a request: a text or a whole number.
+  /// The id of a request: a string or a whole number.
   enum Request: Equatable, Sendable {
     case text(String)
     case number(Int)

@@ -276,7 +276,7 @@ final class ControlWait {
   let accepts: ((ControlNotice) -> Bool)?
   let isDone: (() -> Bool)?
   var timer: LoopTimer?
-  /// Where it waits.
+  /// The world in which the client waits.
   weak var world: ControlWorld?
   private var done: ((End) -> Void)?
 

@@ -142,7 +142,7 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // What the client has taken already stays taken; nil is everything.
+    // Protocols that the client has already taken stay taken; nil means all.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)

@@ -144,7 +144,7 @@ public final class ControlClient {
 
 /// Which events a client receives.
 struct ControlSubscription {
-  /// Which of one world's; nil for all.
+  /// The events of one world that the client receives; nil means all.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?
@@ -155,9 +155,9 @@ struct ControlSubscription {
     }
   }
 
-  /// Of worlds that are not named below; nil for none.
+  /// The events of worlds that ``worlds`` does not name; nil means none.
   var others: Choice?
-  /// By world; nil for none of its events.
+  /// The events of each named world; nil means none.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

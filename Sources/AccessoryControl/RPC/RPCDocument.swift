@@ -40,7 +40,7 @@ extension ControlClient {
 
 /// A parsed JSON-RPC document: one request, several, or an error.
 enum RPCDocument {
-  /// A response, of which a server asks none: it is ignored.
+  /// A response, which is ignored because a server sends no requests.
   case none
   /// One object.
   case single(Result<RPCRequest, RPCFailure>)
@@ -120,7 +120,7 @@ struct RPCRequest {
   var method: String
   var params: JSON5Value
 
-  /// Whether it is the answer to a request, which this end never sends.
+  /// Whether the document is the answer to a request; this end never sends requests.
   static func isResponse(_ tree: JSON5Value) -> Bool {
     guard case .object = tree.content, tree["method"] == nil else { return false }
     return tree["result"] != nil || tree["error"] != nil
@@ -149,7 +149,7 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // Parameters by position: none are none, and the method refuses others.
+    // Parameters by position: an empty list counts as no parameters, and the method refuses any other.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request are an object with names, found \(params.summary)")
     }

@@ -98,7 +98,7 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// The mistakes in the parameters; a mistake that names the record names the method's parameters instead.
+  /// An error for mistakes in the parameters. Where a mistake names `record`, the error names the method's parameters.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -28,7 +28,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// Strings in a form other than `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// The regular expression that such texts match, for the schema.
+    /// The regular expression that such strings match, for the schema.
     let pattern: String
     /// The members of the object that a string stands for; nil for a string in the usual form. An error says what to
     /// write instead.

@@ -12,9 +12,9 @@
 public enum JSON5 {
   /// The grammar of a document.
   public enum Grammar: Equatable, Sendable {
-    /// JSON5: for files that people write.
+    /// JSON5, for files that people write.
     case json5
-    /// JSON of RFC 8259, in which no object has a key twice: for programs.
+    /// JSON as in RFC 8259, without repeated keys in an object: for programs.
     case json
   }
 

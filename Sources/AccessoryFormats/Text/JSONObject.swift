@@ -41,7 +41,7 @@ public struct JSONObject: Equatable, Sendable {
     add(key, raw: value ? "true" : "false")
   }
 
-  /// Adds a list of texts.
+  /// Adds a list of strings.
   public mutating func add(_ key: String, _ values: [String]) {
     add(key, raw: "[\(values.map(Self.quoted).joined(separator: ","))]")
   }

@@ -223,7 +223,7 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim writes no longer texts, and the texts of many reports are shown together.
+  /// easim writes no longer strings, and those of many reports are shown together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }

@@ -130,8 +130,8 @@ extension BurstReport.Plan {
 
   static let closedLoop = "closed loop"
 
-  /// How the plan differs, one text per difference; empty if the plans are equal. Results of different plans cannot be
-  /// compared.
+  /// How the plan differs, one sentence per difference; empty if the plans are equal. Results of different plans cannot
+  /// be compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {

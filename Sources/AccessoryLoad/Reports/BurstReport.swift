@@ -169,7 +169,7 @@ public struct BurstReport: Equatable, Sendable {
     public var latency = Histogram()
   }
 
-  /// When, where and how a run was made; unknown texts are empty.
+  /// When, where and how a run was made; unknown strings are empty.
   public struct Making: Equatable, Sendable {
     /// The date and time of the start, in ISO 8601 format.
     public var date = ""

@@ -273,7 +273,7 @@ extension ProfileCheck {
     warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
   }
 
-  /// What looks like a wildcard; nil for texts that real protocols use, such as `*IDN?`.
+  /// What looks like a wildcard; nil for strings that real protocols use, such as `*IDN?`.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
     if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }

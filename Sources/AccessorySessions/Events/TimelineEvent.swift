@@ -135,8 +135,8 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// The accessory to which it was sent.
   public var subject: Subject?
-  /// The number that the accessory at the other end has in its world, also before it has identified itself; nil where no
-  /// world made both ends. Timelines and files do not have it.
+  /// The number of the accessory at the other end in its world, known even before it identifies itself; nil if no
+  /// world contains both ends. Timelines and files do not include it.
   public var worldNumber: Int?
 
   /// An event.

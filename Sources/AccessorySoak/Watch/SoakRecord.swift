@@ -33,7 +33,7 @@ final class SoakRecord {
       SoakViolation(rule, isLong ? String(scalars.prefix(Self.longest)) + "…" : String(scalars), at: time))
   }
 
-  /// The same, as reported by a watch.
+  /// Records a violation that a watch has reported.
   func violation(_ seen: SoakViolation, at time: Instant) { violation(seen.rule, seen.text, at: time) }
 
   func saw(_ event: TimelineEvent) {

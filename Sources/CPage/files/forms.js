@@ -102,8 +102,8 @@ export function values(fields) {
   return all;
 }
 
-// A list of quirks or faults: add one, set its parameters, remove it. The value is a list of texts in the form used on
-// the command line: "latency,delay=20ms".
+// A list of quirks or faults: add one, set its parameters, remove it. The value is a list of strings in the form used
+// on the command line: "latency,delay=20ms".
 export function chooser(kinds, { title, presets = [], changed }) {
   const id = `f${++counter}`;
   const entries = [];

@@ -39,7 +39,7 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
 /// Reads the parameters of a control message, one level at a time: a group is read only by a caller that knows it is
 /// one, so endlessly nested groups cost nothing.
 public enum ParameterReader {
-  /// All parameters of `body`, in order; numbers may repeat, because lists of texts and groups are written that way.
+  /// All parameters of `body`, in order; numbers may repeat, because lists of strings and groups are written that way.
   /// `base` is added to the offsets, for the parameters of a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []

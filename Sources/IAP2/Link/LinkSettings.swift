@@ -86,7 +86,7 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets a timeout retransmits.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device that gives up a link sends a reset. No source says; without a reset, an idle accessory would keep
+  /// Whether a device that gives up a link sends a reset. No source tells; without one, an idle accessory would keep
   /// a link that no longer exists, because there is no keep-alive.
   public var resetsWhenGivingUp = true
 

@@ -36,7 +36,7 @@ struct EADemoScreen: Equatable {
     var past: Int?
   }
 
-  /// How many earlier prompt texts are kept.
+  /// How many earlier inputs are kept.
   static let historyLimit = 100
   /// How many events are kept for display.
   static let newsLimit = 100
@@ -49,7 +49,7 @@ struct EADemoScreen: Equatable {
   private(set) var news: [EADemoApp.Line] = []
   /// How many rows of received bytes are below the visible rows.
   private(set) var scroll = 0
-  /// Earlier texts of prompts, the latest last.
+  /// Earlier inputs, the latest last.
   private var history: [Prompt] = []
   /// The last text that was sent.
   private var lastSent: [UInt8]?

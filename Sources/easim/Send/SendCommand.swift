@@ -123,7 +123,7 @@ struct SendOptions: CommandOptions {
     }
   }
 
-  /// The first text with a backslash that is sent as two characters; nil if all texts are what they seem.
+  /// The first text with a backslash that is sent as two characters; nil if there is none.
   fileprivate var unescaped: String? { escapes || scriptFile != nil ? nil : script.unescaped().first }
 }
 

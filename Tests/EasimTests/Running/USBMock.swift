@@ -28,7 +28,7 @@ struct USBMock {
     ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"]
   }
 
-  /// The device's description of itself.
+  /// The device's descriptors.
   var descriptors = Self.plain
   /// Additional options of the mock.
   var options: [String] = []

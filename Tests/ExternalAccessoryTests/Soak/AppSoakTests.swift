@@ -32,7 +32,7 @@ enum Soak {
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // Waits for the caches of idle threads, which a short soak does not do.
+    // Checking the heap requires waiting for the caches of idle threads, so a short soak does not check it.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate what the process keeps permanently.

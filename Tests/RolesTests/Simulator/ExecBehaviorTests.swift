@@ -131,7 +131,7 @@ import Testing
   @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
     let (rig, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
     recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
-    // Only a full pipe and full buffers: the program waits for the end of a line.
+    // The pipe and the buffers are full, and the program still waits for the end of a line.
     wait("the session takes no more") {
       rig.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
     }
