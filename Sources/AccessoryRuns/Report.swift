@@ -100,7 +100,7 @@ extension Report {
   /// As defined by ``format``.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
-  /// For CI servers: JUnit as XML.
+  /// JUnit as XML, for CI servers.
   public var junit: String { suite.xml }
 
   /// A page for people to read, complete in one file.

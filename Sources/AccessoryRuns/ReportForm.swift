@@ -1,12 +1,12 @@
 /// A format of reports; its name is the extension of the files.
 public enum ReportForm: String, CaseIterable, Sendable {
-  /// For programs, and for reading back.
+  /// JSON, for programs and for reading reports back.
   case json
   /// Text for a terminal.
   case text
   /// A single page for people to read.
   case html
-  /// For CI servers: JUnit.
+  /// JUnit, for CI servers.
   case xml
   /// Tables of load tests: for spreadsheets, for HdrHistogram, and for metrics.
   case csv, hgrm, om, prom

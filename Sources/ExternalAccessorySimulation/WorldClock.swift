@@ -102,7 +102,7 @@ final class Sleepers: @unchecked Sendable {
   private struct Woken {
     /// Their `sleep` has not returned yet.
     var resuming = 0
-    /// They do not sleep again yet.
+    /// The woken tasks have not gone back to sleep yet.
     var awake = 0
   }
 

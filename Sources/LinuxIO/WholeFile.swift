@@ -141,7 +141,7 @@ public final class WholeFile: Sendable {
     while fsync(descriptor) != 0 {
       switch errno {
       case EINTR: continue
-      // A file system that does not support this.
+      // The file system does not support this.
       case EINVAL, EROFS, ENOTSUP: return
       default: throw .last("write \(path)")
       }

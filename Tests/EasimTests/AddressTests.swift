@@ -46,7 +46,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// For a serial line there is no "listening" at either end.
+  /// Neither end of a serial line "listens".
   @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
   func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
     let path = place.file("ttyS9")

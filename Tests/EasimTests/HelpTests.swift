@@ -121,7 +121,7 @@ import Testing
     // The tests have no D-Bus, so nothing is paired, whatever this machine has.
     "easim pair": 3,
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
-    // Stopped before an app came.
+    // The command is stopped before an app connects.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
     // Either no server is named, or none is running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,

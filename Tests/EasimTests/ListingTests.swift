@@ -37,7 +37,7 @@ import Testing
     let path = place.write(made.out, to: "my-lamp.json5")
     let checked = try Program.run("profile", "check", path)
     #expect(checked.err == "")
-    // A program that it runs is announced first.
+    // The name of a program is printed before it runs.
     #expect(checked.out.hasSuffix("my-lamp is valid\n"))
     #expect(checked.out.contains("runs for each session: cat") == (behavior == "exec"))
   }

@@ -26,7 +26,7 @@ import Testing
     _ = try run.wait()
   }
 
-  /// Two megabytes through each kind of descriptor, byte for byte.
+  /// Two megabytes pass through each kind of descriptor unchanged.
   @Test(arguments: ["easim pipe %@ < in > out", "cat in | easim pipe %@ | cat > out", "easim pipe %@ < in | cat > out"])
   func filesAndPipesAreCopiedByteForByte(line: String) throws {
     place.write((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }, to: "in")
@@ -158,7 +158,7 @@ import Testing
 
   @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
-    // An input that never ends and provides nothing.
+    // An input that never ends and contains nothing.
     let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
     try accessory.program.line("session 1 open")
     pipe.send(SIGINT)

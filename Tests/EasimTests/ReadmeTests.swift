@@ -3,7 +3,7 @@ import Testing
 
 /// The documents show what actually runs.
 @Suite(.waits) struct ReadmeTests {
-  /// The test that every app team wants: the one on the page is the one that `Scripts/outside` runs, word for word.
+  /// The test in the README is, word for word, the one that `Scripts/outside` runs.
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
     let page = try Repository.text("docs/README.md")
     let begin = try #require(page.range(of: "```swift\nimport ExternalAccessory\n"))

@@ -95,7 +95,7 @@ import Testing
     terminal.resume()
     try terminal.read(to: "session 1 ended")
     run.send(SIGINT)
-    // stdout before stderr, as they were written.
+    // The lines of stdout come before those of stderr, as they were written.
     try terminal.read(to: "unplugged: Ctrl-C", "1 session was served")
     #expect(try run.wait().ending == .exit(0))
   }
@@ -182,7 +182,7 @@ import Testing
     let first = try run("run", "echo", "--on", address, "--transcript", place.file("fifo"))
     first.send(SIGTERM)
     let end = try first.wait()
-    // Either before or after it takes its signals.
+    // The signal arrives either before or after the program handles signals.
     #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
   }
 

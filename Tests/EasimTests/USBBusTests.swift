@@ -168,8 +168,8 @@ import Testing
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
   }
 
-  /// The ones that begin immediately and take a few seconds, all at the same time. Not under a sanitizer, as with
-  /// sockets.
+  /// Scenarios that begin immediately and take a few seconds, all at the same time. They do not run under a sanitizer,
+  /// for the same reason as those on sockets.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in

@@ -76,7 +76,7 @@ import Testing
       world.finishConfiguration(.success)
       await world.settle()
       await withCheckedContinuation { told in queue.async { told.resume() } }
-      // Searching, found, removed, configuring, finished, stopped.
+      // The states in turn: searching, found, removed, configuring, finished, stopped.
       #expect(held?.isOwn == Array(repeating: hasQueue, count: 6))
       #expect(held?.isMain == Array(repeating: !hasQueue, count: 6))
       #expect(place != nil)

@@ -216,7 +216,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // The next delegate gets the missed events.
+      // The next delegate receives the events that were missed.
       parts.session.inputStream?.delegate = recorder
       await world.settle()
       #expect(recorder.all == ["in open"])

@@ -227,7 +227,7 @@ import Testing
       let session = try #require(client.session)
       let streams = session.listen()
       await world.settle()
-      // The lock: off the screen, and suspended seconds later.
+      // The device is locked: the app leaves the screen and is suspended seconds later.
       world.move(to: .background)
       await world.advance(by: .seconds(5))
       world.move(to: .suspended)

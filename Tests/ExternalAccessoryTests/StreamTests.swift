@@ -49,7 +49,7 @@ import Testing
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
-        // Something for the mode that is running, so that it waits.
+        // A source for the current mode, so that the run loop waits.
         RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])

@@ -111,7 +111,7 @@ import Testing
     }
 
     func peerGoes() {
-      // Unread bytes would turn its closing into a reset.
+      // With unread bytes, closing the socket would reset the connection.
       _ = peerReadsAll()
       Glibc.close(ends[1])
       ends[1] = -1

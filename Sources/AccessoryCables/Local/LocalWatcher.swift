@@ -278,7 +278,7 @@ final class OwnerWatch {
     timer = loop.makeTimer { [unowned self] in ask() }
   }
 
-  /// Counts one more card of this process.
+  /// Raises the number of this process's cards by one.
   func add(_ process: ProcessIdentity) {
     if owners[process] == nil {
       let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
@@ -288,7 +288,7 @@ final class OwnerWatch {
     owners[process]?.cards += 1
   }
 
-  /// Counts one card less of this process.
+  /// Lowers the number of this process's cards by one.
   func remove(_ process: ProcessIdentity) {
     guard let owner = owners[process] else { return }
     owners[process]?.cards -= 1

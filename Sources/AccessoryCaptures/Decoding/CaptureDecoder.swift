@@ -200,7 +200,7 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // A transcript may claim any number.
+    // A transcript may contain any number.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 

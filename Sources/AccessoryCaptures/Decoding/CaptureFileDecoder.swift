@@ -89,7 +89,7 @@ final class CaptureFileDecoder {
     (number, place) = (frame.number, frame.offset)
     let first = first ?? frame.time
     self.first = first
-    // A damaged file may contain any times.
+    // A damaged file may contain arbitrary times.
     let since = frame.time.subtractingReportingOverflow(first)
     now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
     let interface = interfaces[frame.interface]

@@ -95,7 +95,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Names, keys and comments of other programs.
+    // Blocks with names, keys or comments from other programs.
     default: return
     }
   }

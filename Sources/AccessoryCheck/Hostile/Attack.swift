@@ -50,7 +50,7 @@ extension Attack.Step {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
-      // A header that announces bytes that never come.
+      // A header that announces bytes that never arrive.
       var header: [UInt8] = [
         0xFF, 0x5A, byte(), byte(), [0x40, 0x80, 0xC0, byte()].randomElement(using: &random) ?? 0,
       ]

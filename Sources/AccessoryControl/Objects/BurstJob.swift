@@ -52,7 +52,7 @@ final class BurstJob: AppHandler {
     guard let app else { return }
     self.app = nil
     timer?.cancel()
-    // The timer holds this job.
+    // The timer retains this job.
     timer = nil
     let report = runner.report
     app.close("the load test is over")

@@ -191,7 +191,7 @@ extension Format {
     named(atLeast: least) { _ in format }
   }
 
-  /// The same, where the name decides what is read; its shape is the same for every name.
+  /// The same for values whose name decides how they are read; the shape is the same for every name.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {

@@ -33,8 +33,8 @@
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. If only parts are given, it starts from the existing value. Returns nil if this was no such value,
-  /// which has then been reported.
+  /// Reads a value. If only parts are given, it starts from the existing value. Returns nil, after reporting a
+  /// problem, if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
   /// Writes a value; nil if it equals the default. A value without a default is always written.
   let encode: @Sendable (Value, Value?) -> JSON5Value?

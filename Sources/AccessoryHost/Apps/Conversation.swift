@@ -107,7 +107,7 @@ public final class Conversation: SessionHandler {
       if taken == 0 { break }
       sent += taken
     }
-    // An accessory may answer before it has received everything.
+    // An accessory may reply before it has received the whole request.
     if collector == nil { collector = ReplyCollector(exchanges[current].rule, since: loop.now) }
   }
 

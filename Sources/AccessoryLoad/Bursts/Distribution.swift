@@ -193,7 +193,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // What rounding leaves over.
+    // Rounding may leave a remainder, which belongs to the last value.
     return last
   }
 }

@@ -146,7 +146,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // Attachments that were dropped are counted as more.
+      // Attachments that were dropped count towards the number of further ones.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

@@ -79,7 +79,7 @@ public struct BurstReport: Equatable, Sendable {
   public var made = Making()
   /// When the first burst was sent, on the clock of ``Site/attachments``; the series begin then.
   public var started = Instant.origin
-  /// For how long bursts at the start were not measured.
+  /// How long bursts at the start were not measured.
   public var warmUpTime = Duration.zero
   /// The results of each phase of the plan, in order.
   public var phases: [PhaseTally] = []

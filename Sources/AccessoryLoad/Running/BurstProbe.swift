@@ -16,7 +16,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   public enum Finding: Equatable, Sendable {
     /// The burst came back unchanged.
     case echo
-    /// Something else came back: its length, and its first bytes.
+    /// Other bytes came back: their length, and the first of them.
     case reply(count: Int, first: [UInt8])
     /// Nothing came back, but the link acknowledged everything.
     case nothing
@@ -24,7 +24,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     case failed(String)
   }
 
-  /// For how long nothing must arrive.
+  /// How long no bytes may arrive.
   public static let quiet = Duration.seconds(1)
   /// The largest part of a reply that is examined.
   private static let limit = 1 << 20

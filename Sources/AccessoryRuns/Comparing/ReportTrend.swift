@@ -191,7 +191,7 @@ public struct ReportTrend: WritableReport {
     return object
   }
 
-  /// For spreadsheets: one line for each figure of each run.
+  /// CSV for spreadsheets, with one line for each figure of each run.
   public var csv: String {
     var lines = ["run,date,figure,value"]
     for row in rows {

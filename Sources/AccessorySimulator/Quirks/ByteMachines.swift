@@ -99,7 +99,7 @@ struct StaleBytes: Equatable {
     fresh.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
 
-  /// Passes them to a new session.
+  /// Passes the kept bytes to a new session.
   mutating func take() -> [UInt8] {
     defer { bytes.removeAll(keepingCapacity: true) }
     return bytes

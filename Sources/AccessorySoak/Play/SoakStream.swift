@@ -63,7 +63,7 @@ final class SoakStream: SessionHandler {
   private var reading: LoopTimer?
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
-  /// For the bytes it reads.
+  /// Checks the bytes that it reads.
   private var verifier: StreamVerifier
   /// How many bytes it reads before it stops; nil if it does not stop.
   private var readLimit: Int?

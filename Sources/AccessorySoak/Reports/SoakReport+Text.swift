@@ -55,7 +55,7 @@ extension SoakReport {
   /// reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // What a later version reports is not lost.
+    // Entries from later versions are kept.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }

@@ -52,7 +52,7 @@ extension USBChannel {
   private func judgeReader(_ transfer: USBTransfer) {
     transfer.keepReceived()
     note(transfer.outcome, \.incoming, "it stalls reading")
-    // The bytes that arrived before the failure are valid.
+    // Bytes that arrived before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 

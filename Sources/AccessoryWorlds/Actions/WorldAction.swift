@@ -157,7 +157,7 @@ extension WorldAction {
         .app(.ends(ending, leavesSessions: $1.sessions == .left), of: role)
       }
     }
-    // In plans the app has a name.
+    // In plans, each app has a name.
     let quit = row(
       "\(side).quit", "Make an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
       keys: hasName ? [.ofApp] : []

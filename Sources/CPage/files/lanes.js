@@ -199,7 +199,7 @@ export class LaneView {
     this.request();
   }
 
-  // Marks a moment, and brings it into sight.
+  // Marks a moment and scrolls to it.
   showTime(t) {
     this.cursor = t;
     this.follow(false);

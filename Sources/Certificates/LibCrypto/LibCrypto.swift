@@ -39,7 +39,7 @@ enum LibraryReasons {
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
-    // The library keeps at most sixteen.
+    // The library keeps at most sixteen errors.
     while case let code = ERR_get_error(), code != 0 {
       guard let text = ERR_reason_error_string(code) else { continue }
       let reason = String(cString: text)

@@ -141,7 +141,7 @@ final class Console {
   /// A line of progress, or an error.
   func err(_ line: String) {
     trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
-    // Errors quote names that others have chosen.
+    // Errors quote names from untrusted sources.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 

@@ -41,7 +41,7 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Nothing followed, so a held escape was the key.
+  /// Nothing followed, so the escape character that was held back is a key.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []

@@ -60,7 +60,7 @@ enum PatientFile {
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    // A year stands for no limit.
+    // A limit of a year means no limit.
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()

@@ -161,7 +161,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // The library notices this now, and forgets the connection.
+    // The library notices this now and drops the connection.
     MHD_run(daemon)
   }
 

@@ -14,7 +14,7 @@ final class HTTPExchange {
   private var isSuspended = false
   var isStream = false
   var isEnding = false
-  /// For an event stream.
+  /// The answer is an event stream.
   var unsent = UnsentNews(.events)
   var onEnd: (() -> Void)?
 

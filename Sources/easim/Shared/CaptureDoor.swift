@@ -151,7 +151,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // Not now, because a channel is being recorded.
+        // Recording cannot begin now, because a channel is already being recorded.
         return leave()
       }
       send(block)

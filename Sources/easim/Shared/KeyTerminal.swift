@@ -55,7 +55,7 @@ final class KeyTerminal: DescriptorHandler {
 
   private func take() {
     guard watch == nil else { return }
-    // In the background, reading would stop easim.
+    // If easim runs in the background, reading from the terminal would stop it.
     guard clinux_terminal_hold_keys(STDIN_FILENO) == 0 else {
       timer?.arm(at: loop.now + Self.period)
       return

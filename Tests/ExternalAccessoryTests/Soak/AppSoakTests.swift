@@ -17,7 +17,7 @@ import Testing
       FileHandle.standardError.write(Data(findings.joined(separator: "\n").utf8))
       exit(EXIT_SUCCESS)
     }
-    // The findings, otherwise one line with what was done.
+    // The findings, or a line that summarizes the run if there are none.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
       // Threads that take sessions from each other cause messages.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")

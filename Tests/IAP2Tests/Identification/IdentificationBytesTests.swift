@@ -75,7 +75,7 @@ import Testing
     let message = Self.identification.message
     #expect(message.id.rawValue == 0x1D01)
     let written = try? ParameterReader.read(message.body).map { Sheet.parameter($0.id, Sheet.hex($0.value)) }
-    // One by one, so that a failure shows which.
+    // The bytes are tested one by one, so that a failure shows which one is wrong.
     #expect(written == Self.parts.map { Sheet.hex(Sheet.unhex($0)) })
     #expect(Sheet.hex(message.body) == Sheet.hex(Self.parts.flatMap(Sheet.unhex)))
   }

@@ -71,7 +71,7 @@ import Testing
     // Our packet is waiting for its acknowledgement; none of theirs is waiting for ours.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
-    // The count starts over, too.
+    // The count also starts over.
     #expect(end.receives(data(0x43), data(0x44)) == [])
     #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }

@@ -72,7 +72,7 @@ import Testing
     settings.link.extendedAcknowledgement = meaning
     var end = OneEnd.device(settings, offer: Sheet.parameters(length: 24))
     var lists: [[UInt8]] = []
-    // 1 to 29 never come.
+    // Packets 1 to 29 never arrive.
     for number: UInt8 in 30...60 {
       lists += end.receives(Sheet.packet(0x40, number, 1, session: 1, "404000064e01")).map(Sheet.unhex)
     }

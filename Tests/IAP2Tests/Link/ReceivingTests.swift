@@ -100,7 +100,7 @@ import Testing
     var end = accessory { $0.extendedAcknowledgement = .received }
     #expect(end.receives(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "45")])
     #expect(end.receives(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4345")])
-    // Nothing new, so there is no answer.
+    // The packet contains nothing new, so there is no answer.
     #expect(end.receives(packet(0x43)) == [])
   }
 

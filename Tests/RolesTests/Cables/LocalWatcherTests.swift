@@ -43,7 +43,7 @@ import Testing
       let accessory = lab.accessory(try lab.profile(serial: serial), on: local)
       try accessory.plugIn()
       defer { accessory.unplug() }
-      // Each is kept until the watcher has seen it.
+      // Each card is kept until the watcher has seen it.
       let watcher = lab.watcher()
       try watcher.start()
       #expect(lab.changes == ["arrived \(serial) [\"com.example.echo\"]"])

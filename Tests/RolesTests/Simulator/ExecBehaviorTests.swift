@@ -95,7 +95,7 @@ import Testing
     let before = descriptors().count
     for _ in 0..<100 { _ = try rig.open() }
     wait("all sessions end") { rig.endings.count == 101 }
-    // Each would leave three pipes.
+    // Each program would leave three pipes.
     #expect(descriptors().count < before + 100)
   }
 
@@ -145,7 +145,7 @@ import Testing
     let (rig, recorder) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
     recorder.isDeaf = true
-    // Two buffers of a quarter of a megabyte, a pipe and one read: far less than its four megabytes.
+    // The limit is two buffers of a quarter of a megabyte, a pipe and one read: far less than the program's 4 MB.
     #expect(!loop.run(until: { rig.said.count >= 20 }, limit: .milliseconds(300)))
     recorder.isDeaf = false
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }

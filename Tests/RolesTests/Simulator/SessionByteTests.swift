@@ -101,7 +101,7 @@ import Testing
     try loop.advance(by: .seconds(5))
     #expect(ear.heard == Array(sent.prefix(100)))
     #expect(ear.end == nil)
-    // Written slowly, everything arrives.
+    // If it is written slowly, everything arrives.
     for byte in sent {
       ear.send([byte])
       try loop.advance(by: .milliseconds(10))

@@ -112,7 +112,7 @@ final class USBRig {
       cable = nil
       var opened: Result<USBCable, USBHostError>?
       let opening = USBOpening(usable, on: loop) { opened = $0 }
-      // Does nothing once it has completed.
+      // This does nothing once the transfer has completed.
       defer { opening.cancel() }
       try wait("the accessory was opened") { opened != nil }
       guard let left = try opened?.get().cable.main else { throw RigError("there is no cable") }

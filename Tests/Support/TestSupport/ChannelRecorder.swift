@@ -17,7 +17,7 @@ public final class ChannelRecorder: ChannelHandler {
   /// Called with every event of its kind.
   public var onEnd: (() -> Void)?
 
-  /// For a channel that is started with this handler.
+  /// Creates a recorder for a channel that is started with it as the handler.
   public init() {}
 
   /// The same as text.

@@ -18,7 +18,7 @@ import Testing
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "request"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":[1]}", "params"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":7}", "request"),
-    // What JSON5 has and JSON has not.
+    // Syntax that JSON5 allows and JSON does not.
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",}", "parse"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,method:\"server.info\"}", "parse"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":'server.info'}", "parse"),

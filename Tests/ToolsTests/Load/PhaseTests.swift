@@ -21,11 +21,11 @@ import Testing
     let table = BurstTimetable(file.phases)
     #expect(table.length == 6.5)
     #expect(table.count == 600)
-    // A hundred in the ramp: a quarter of them in its first half.
+    // The ramp has a hundred bursts, a quarter of them in its first half.
     #expect(try abs(#require(table.due(25)) - 1) < 1e-9)
     #expect(try abs(#require(table.due(100)) - 2) < 1e-9)
     #expect(try abs(#require(table.due(250)) - 3.5) < 1e-9)
-    // There are no bursts in the rest of the time.
+    // The phase "rest" has no bursts.
     #expect(table.due(400) == 6)
     #expect(try abs(#require(table.due(599)) - 6.4975) < 1e-9)
     #expect(table.due(600) == nil)
@@ -47,7 +47,7 @@ import Testing
     #expect(try BurstReportTests.read(report.json.text).phases == report.phases)
     #expect(report.timeMarks.count { $0.kind == .phase } == 4)
     #expect(report.html.contains("<td>spike 400 bursts/s for 500ms</td>"))
-    // A second for 100 bursts each.
+    // Two seconds of the steady phase, with about 100 bursts each.
     let steady = report.series.slices[25..<45].reduce(0) { $0 + $1.bursts }
     #expect((196...204).contains(steady))
   }

@@ -87,7 +87,7 @@ import Testing
     var sum = half
     #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(half) }
     #expect(sum == half)
-    // In each report, one is the run itself.
+    // Each report also counts one run: its own.
     try sum.add(report(counting: CountSum.most / 2 - 2))
     #expect(sum.counted == CountSum.most)
     _ = try BurstReport(json: Array(sum.json.text.utf8), file: "r.json")

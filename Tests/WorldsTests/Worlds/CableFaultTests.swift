@@ -29,7 +29,7 @@ import Testing
       faults.first?.kind
         == .fault("cut,packets=5,direction=out (out): the cable is pulled after the last packet allowed"))
     #expect(faults.first?.subject?.serial == "EW1-0001")
-    // Each cable is cut again.
+    // The fault cuts each new cable again.
     try accessory.plugIn()
     try loop.runUntilQuiet()
     #expect(!accessory.isAttached)

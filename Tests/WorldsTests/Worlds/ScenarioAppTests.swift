@@ -122,7 +122,7 @@ import Testing
     let (player, app) = try play(steps)
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
     #expect(player.client.report.verified == 2)
-    // A second one replaces the first.
+    // A second client replaces the first.
     #expect(try play(plugIn + "{ at: '1s', app: 'openSession' }").app == app)
   }
 
