@@ -49,7 +49,7 @@ public struct MediumTable: Sendable {
 
   // MARK: For a host
 
-  /// A dialer that has not started. See ``Dialer`` for what keeps it going.
+  /// A dialer that has not started.
   ///
   /// - Parameters:
   ///   - owner: takes the cables.

@@ -292,7 +292,7 @@ public struct DeviceSettings {
   public var authentication = AuthenticationMode.verify
   /// What the device tells accessories about itself, and how it answers them.
   public var profile = DeviceProfile()
-  /// The time at the zero of the loop's clock, in seconds since 1970.
+  /// The time of day when the loop's clock was zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?

@@ -149,7 +149,7 @@ public final class WholeFile: Sendable {
   }
 }
 
-/// Writes to descriptors, whatever gets in the way.
+/// Writes to descriptors, despite interruptions and short writes.
 public enum FileWriting {
   /// Writes everything, however long it blocks; returns the error number if that fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output without room, without a place to go, or without a reader.
+/// Output to a full disk, to a closed descriptor, or without a reader.
 @Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 

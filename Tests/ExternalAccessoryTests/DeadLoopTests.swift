@@ -9,7 +9,8 @@ import Testing
 @Suite struct DeadLoopTests {
   private final class Delegate: NSObject, StreamDelegate {}
 
-  /// The thread that reports a misuse may be held up before it can be read. A thread that reads the misuses then waits.
+  /// The thread that reports a misuse may be delayed before the misuse can be read; a thread that reads the misuses then
+  /// waits.
   @Test func aLoopIsDeadUntilThatCanBeRead() async throws {
     try await withSimulatedWorld { world in
       let (isReporting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -21,7 +21,7 @@ public final class DirectoryWatch: DescriptorHandler {
 
   /// Which events to report.
   public enum Interest: Sendable {
-    /// Files that are moved in complete, and files that are removed.
+    /// Complete files that are moved into the directory, and files that are removed.
     case entries
     /// Anything new.
     case creations

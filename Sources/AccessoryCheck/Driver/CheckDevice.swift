@@ -373,7 +373,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(header), remark: Self.sentAgain)
   }
 
-  /// The remark on a packet that was not acknowledged.
+  /// The note for a packet that was not acknowledged.
   static let sentAgain = "sent again"
 
   private func armTimer() {

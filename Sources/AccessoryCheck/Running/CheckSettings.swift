@@ -3,7 +3,7 @@ import Certificates
 
 /// The settings of a check.
 public struct CheckSettings {
-  /// How long the accessory may take for each step before the step counts as not taken.
+  /// How long the accessory may take for each step.
   public var stepLimit = Duration.seconds(20)
   /// How long to wait between two attachments.
   public var pace = Duration.milliseconds(200)

@@ -161,7 +161,7 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // For a whole state, the ids are enough; for a single key, it is what was created.
+    // Of a whole state, the notice contains only the ids; a result with a single key names what was created.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

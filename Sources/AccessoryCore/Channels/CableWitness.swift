@@ -132,7 +132,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     inner.pauseReading()
   }
 
-  /// Forwarded to the inner channel; while the gate is closed, takes effect when it opens.
+  /// It is forwarded to the inner channel; while the gate is closed, it takes effect when the gate opens.
   public func resumeReading() {
     isPaused = false
     if !isHeld { inner.resumeReading() }

@@ -40,7 +40,7 @@ package struct MessageRate: Equatable, Sendable {
     return take(startingAgainAt: now)
   }
 
-  /// Takes the count early.
+  /// Returns the count before the period ends.
   package mutating func take(startingAgainAt now: Instant) -> Int {
     defer { (start, held) = (now, 0) }
     return held

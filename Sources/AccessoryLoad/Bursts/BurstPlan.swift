@@ -68,7 +68,7 @@ public struct BurstPlan: Equatable, Sendable {
     /// No reply: a burst is delivered when the link has acknowledged its last byte.
     case nothing
 
-    /// How many bytes of reply complete a burst of `payload` bytes.
+    /// How long the reply to a burst of `payload` bytes is.
     func replyCount(payload: Int) -> Int {
       switch self {
       case .echo: payload

@@ -36,7 +36,7 @@ public final class TraceRecorder {
   private(set) var faults: [String] = []
   /// Whether plugs and sessions are read from the packets, because no device or accessory reports them here.
   public var readsLinks = false
-  /// Of the cables of a capture.
+  /// The witnesses of the cables of a capture.
   var witnesses: [Int: any CableWitness] = [:]
 
   /// A recorder of a run.

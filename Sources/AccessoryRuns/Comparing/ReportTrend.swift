@@ -125,7 +125,8 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// By which part a figure changed: 0.1 for a tenth more. Exact for what people write: a tenth is no more than a tenth.
+  /// The relative change of a figure: 0.1 means a tenth more. It is rounded, so that a change by exactly a tenth equals a
+  /// limit of a tenth.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }

@@ -65,7 +65,7 @@ enum USBEnumeration {
   /// The maximum number of descriptor bytes to read; a longer file is invalid.
   private static let longestDescriptors = 256 * 1024
 
-  /// Every accessory, and every device that is almost one.
+  /// Every accessory, and every device that resembles one.
   static func scan(_ udev: OpaquePointer) -> [USBAccessory] {
     guard let enumeration = udev_enumerate_new(udev) else { return [] }
     defer { udev_enumerate_unref(enumeration) }
@@ -93,7 +93,7 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// The device as an accessory, or as almost one; nil if it is something else, or already half removed.
+  /// The device, if it is an accessory or resembles one; nil for other devices and those that are being removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

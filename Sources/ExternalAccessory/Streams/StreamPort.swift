@@ -47,8 +47,8 @@ final class StreamPort: @unchecked Sendable {
   private var source: CFRunLoopSource?
   /// The source is signalled, but no run loop has performed it yet.
   private var isSignalled = false
-  /// A block on the main queue will deliver what the main run loop does not. One at a time: a busy main run loop takes
-  /// blocks from its queue more slowly than its sources are signalled.
+  /// A block on the main queue will deliver what the main run loop does not. Only one block is queued, because a busy
+  /// main run loop takes blocks from its queue more slowly than its sources are signalled.
   private var isNudging = false
   private var watch = LoopWatch()
 

@@ -139,7 +139,7 @@ struct StreamState {
   }
 }
 
-/// Whether a stream's loops have ever taken an event, and since when the first one has been waiting.
+/// Notices if no loop of a stream has ever taken an event, and how long the first event has been waiting.
 struct LoopWatch {
   /// How many seconds a thread has from its schedule to its first run of the loop.
   static let patience = 2.0

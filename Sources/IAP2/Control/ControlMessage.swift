@@ -54,7 +54,7 @@ struct ControlStream {
   /// The next item of the stream.
   enum Item: Equatable {
     case message(ControlMessage)
-    /// Bytes that do not begin a message: everything up to the next possible beginning, or all bytes there are.
+    /// Bytes that do not begin a message: everything up to the next possible beginning, or all remaining bytes.
     case garbage([UInt8])
   }
 

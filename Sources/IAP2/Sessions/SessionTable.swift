@@ -27,7 +27,7 @@ struct SessionTable {
     case slow
     /// The reader was notified of bytes in this delivery.
     case notified
-    /// The reader was notified before this delivery and has not read, or is notified again and was already late.
+    /// The reader was notified before this delivery but has not read since, or was already late.
     case late
 
     /// Whether the reader could have read before this delivery but did not.

@@ -136,7 +136,7 @@ final class EpollRegistry {
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }
 
-  // MARK: - How epoll expresses it
+  // MARK: - epoll's flags
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: WatchTable.Token) -> Bool {
     clinux_epoll_control(epoll, operation, descriptor, mask, token) == 0

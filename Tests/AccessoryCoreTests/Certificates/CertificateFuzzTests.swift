@@ -99,7 +99,7 @@ import Testing
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // Half of the smallest allocation, 32 bytes, leaked once in each round.
+      // A leak in each round would be at least 32 bytes, the smallest allocation; half of that is the limit.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))

@@ -11,7 +11,7 @@ import Testing
 /// The failure is caused by a rule that is stricter than the built-in ones: a corner that worlds may reach is
 /// forbidden.
 @Suite struct ShrinkTests {
-  /// A world full of things that are unrelated to its one reset of a link.
+  /// A large world in which only one thing matters: a reset of a link.
   private var crowded: SoakPlan {
     var plan = SoakPlan(seed: 5)
     plan.accessories = [plan.accessories[0], SoakPlan(seed: 6).accessories[0]]

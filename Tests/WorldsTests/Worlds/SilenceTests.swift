@@ -220,7 +220,7 @@ import Testing
     #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
   }
 
-  /// As commands request it: a link that never came up is then a refusal.
+  /// Commands set this limit: a link that does not come up in time is then a refusal.
   @Test func aDeviceCanLimitFixedEndsToo() throws {
     let rig = try Rig(isDedicated: true) { settings in
       settings.handshakeTimeouts.detection = .seconds(2)
