@@ -212,6 +212,6 @@ public struct FaultTally: Equatable, Sendable {
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets
-  /// A transfer, on native channels, which carry no link.
+  /// A transfer on a native channel, which has no link packets.
   case transfers
 }

@@ -60,7 +60,7 @@ extension Verdict {
 }
 
 extension Format<String?> {
-  /// How a run ended: `complete`, which is nil, or `stopped by` and what stopped it.
+  /// How a run ended: `complete` (nil), or `stopped by` followed by the cause.
   public static let ending = Format<String?>.parsed(
     TextShape(pattern: "^(complete|stopped by .+)$"), expected: "complete, or 'stopped by' and a signal"
   ) { text in

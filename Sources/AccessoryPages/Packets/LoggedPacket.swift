@@ -46,7 +46,7 @@ extension LoggedPacket {
     return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])
   }
 
-  /// The data of a session as people read it: a text in quotation marks, or the first bytes in hex.
+  /// The data of a session in readable form: text in quotation marks, or the first bytes in hex.
   package var data: String? {
     guard let range = externalData ?? (event == .transfer ? bytes.indices : nil), !range.isEmpty else { return nil }
     let isText = bytes[range].allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }

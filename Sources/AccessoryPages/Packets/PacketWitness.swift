@@ -86,7 +86,7 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // First, because the narrator learns the sessions from a SYN.
+    // This comes first, because the narrator learns the sessions from a SYN.
     let line = narrator.line(for: header, packet: packet)
     entry.kind = narrator.kind(of: header.session)
     entry.messages = narrator.messages(in: header, packet: packet).map(\.id)

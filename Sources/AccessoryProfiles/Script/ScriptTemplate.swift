@@ -38,7 +38,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// A counter, incremented first if `counts` is set.
     case counter(String, counts: Bool, NumberForm)
     case random(ClosedRange<Int>, NumberForm)
-    /// The time of day, in the letters of strftime.
+    /// The time of day in a format of strftime.
     case time(String)
     /// Seconds since 1970.
     case unixTime(NumberForm)

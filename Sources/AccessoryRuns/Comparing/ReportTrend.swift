@@ -131,7 +131,7 @@ public struct ReportTrend: WritableReport {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// "+59 %", "−3.1 %"; with as many places as tell it from `other`.
+  /// "+59 %", "−3.1 %"; with enough places to differ from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: size < 10 ? 1 : 0, unlike: other.map { abs($0 * 100) })

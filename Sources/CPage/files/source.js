@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // The data of a session as people read it; the same as the server's.
+  // The data of a session in readable form, the same as the server writes.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);

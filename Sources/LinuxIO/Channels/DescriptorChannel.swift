@@ -51,7 +51,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Whether the medium carries frames. A stream joins and splits.
+  /// Whether the medium carries frames. A stream joins and splits transfers.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The longest frame, if the medium carries frames.

@@ -29,7 +29,7 @@ struct SoakVerdict {
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.outJudged(console.isJSON ? json(at: now).text : "\(report.headline); hash \(report.hash)")
-    // On stderr, because it differs between runs.
+    // This goes to stderr, because it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")

@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
-    // As under the watch for Ctrl-C: blocked here, but not to be inherited.
+    // The watch blocks these signals here, as commands do for Ctrl-C; programs must not inherit that.
     var mask = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &mask)
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }

@@ -81,7 +81,7 @@ struct TemplateRenderer {
   }
 }
 
-/// A time of day in UTC, in the letters of strftime.
+/// A time of day in UTC, written in a format of strftime.
 struct TemplateTime {
   /// Seconds since 1970.
   let seconds: Int
