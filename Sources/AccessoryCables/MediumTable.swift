@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// Declared by hand, like those in LinuxIO/LinuxCalls.swift. swift-format-ignore: AlwaysUseLowerCamelCase
+// Declared by hand, like those in LinuxIO/LinuxCalls.swift.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
 /// The media of a program, by the kinds of addresses they open: the only place that decides how an address becomes a
