@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import AccessoryRuns
 
 /// A file of the live page, which is at `/`. The files are part of the program; the page itself uses only the control

@@ -8,7 +8,7 @@ import Testing
 @testable import ExternalAccessory
 
 /// An Info.plist, XML and binary; the binary ones are Foundation's.
-@Suite struct InfoPlistTests {
+@Suite(.waits) struct InfoPlistTests {
   static let xml = """
     <?xml version="1.0" encoding="UTF-8"?>
     <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

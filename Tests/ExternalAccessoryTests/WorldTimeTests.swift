@@ -116,8 +116,8 @@ import Testing
 
   @Test func whoSleepsAtTheWorldsEndIsWoken() async throws {
     let task = try await withSimulatedWorld { world in
-      let clock = world.clock
-      let task = Task { try await clock.sleep(for: .seconds(1_000_000)) }
+      let worldClock = world.clock
+      let task = Task { try await worldClock.sleep(for: .seconds(1_000_000)) }
       await world.expect { world.sleeperCount == 1 }
       return task
     }

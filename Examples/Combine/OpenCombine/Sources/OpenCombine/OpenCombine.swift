@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 // As in OpenCombine's sources: with a module of this name in the build folder, the types below would not exist.
 #if canImport(Combine)
   @_exported import Combine
