@@ -138,7 +138,7 @@ import Testing
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
 /// Run by ``InfoPlistTests`` alone, in a process with EASIM_INFO_PLIST.
-@Suite(.enabled(if: TestBundle.isInner)) struct EarlyReaders {
+@Suite(.waits, .enabled(if: TestBundle.isInner)) struct EarlyReaders {
   @Test func theBundleHasItFromTheStart() {
     #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])
     #expect(Bundle.main.infoDictionary?["CFBundleName"] as? String == "R&D <李未可>")
