@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._accessory import Accessory
     from .aio import World
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 CONNECTS = ("connect", "disconnect")

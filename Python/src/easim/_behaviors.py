@@ -14,7 +14,7 @@ from .errors import EasimError
 if TYPE_CHECKING:
     from ._session import Session
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 Reply = Optional[bytes]

@@ -10,7 +10,7 @@ from ._program import RemoteServer, ServerProcess
 from ._wire import Answer, Notice, Wire
 from .errors import EasimError, ProgramError
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 PATIENCE = 30.0

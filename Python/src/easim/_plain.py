@@ -20,7 +20,7 @@ from ._link import PATIENCE
 from ._session import payload
 from .errors import EasimError, SessionEnded, Timeout
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _T = TypeVar("_T")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._app import App
     from .aio import World
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 DEFAULT_TIMEOUT = 10.0

@@ -12,7 +12,7 @@ from typing import Any, Optional, TypeVar, Union
 
 from .errors import EasimError
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _Time = TypeVar("_Time", float, Optional[float])

@@ -35,7 +35,7 @@ from ._session import DEFAULT_TIMEOUT, Session
 from ._wire import limited, seconds
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
-# Errors are shown where the test calls, and not in here.
+# pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 __all__ = [

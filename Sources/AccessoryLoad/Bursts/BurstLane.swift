@@ -126,7 +126,7 @@ public struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // A reply that is not expected is not waited for.
+    // The lane does not wait for a reply that is not expected.
     if judging != .stream { echo?.skip(size) }
   }
 

@@ -82,7 +82,7 @@ extension AccessoryCertificate {
     // 0 means a wrong signature and less than 0 one that cannot be read; a device treats both alike.
     switch generation {
     case .current:
-      // Not through EVP, which would need the signature encoded as DER only to decode it again.
+      // This does not use EVP, which would need the signature encoded as DER only to decode it again.
       guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 import LinuxIO
 
-/// A file to which a report is written, in the format that its name asks for.
+/// A file to which a report is written, in the format that its extension selects.
 ///
 /// Whether it can be written is checked before the run, so that an hour of measuring does not end with a folder that
 /// does not exist. It is then written completely or not at all.
