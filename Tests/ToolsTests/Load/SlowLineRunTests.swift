@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Bursts over the slow lines that `--fault` knows by name: they get through at the rate of the line, and nothing is
-/// retransmitted that is merely late.
+/// Bursts over the slow lines that `--fault` knows by name: they get through at the rate of the line, and packets
+/// that are merely late are not retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
     let rig = try LoadRig(
