@@ -71,6 +71,8 @@ export class VirtualList {
   }
 
   draw() {
+    // In a hidden view there is nothing to see; showing it draws it.
+    if (this.scroller.clientHeight === 0) return;
     const height = this.rows.length * ROW;
     this.space.style.setProperty("height", `${height}px`);
     if (this.follows) {

@@ -131,7 +131,7 @@ export class Packets {
       this.take(one);
       this.all.push(one);
     }
-    if (this.all.length > MOST * 1.1) {
+    if (this.all.length > MOST) {
       this.gone += this.all.splice(0, this.all.length - MOST).length;
       this.refilter();
     } else {
