@@ -76,7 +76,7 @@ export class LanePainter {
     pen.strokeStyle = colors.card;
     pen.lineWidth = 1.5;
     pen.beginPath();
-    rates.forEach((rate, index) => pen.lineTo(x + index * step, y + h - 2 - rate / most * (h - 4)));
+    rates.forEach((rate, index) => pen.lineTo(x + index * step, y + h - 4 - rate / most * Math.max(1, h - 7)));
     pen.stroke();
     pen.lineWidth = 1;
   }
