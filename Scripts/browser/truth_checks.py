@@ -140,13 +140,23 @@ def sessions_are_drawn_from_the_accessory_that_has_them(setting):
 
 
 @check
-def more_rows_than_fit_are_counted(setting):
+def fifty_accessories_are_one_line_each(setting):
     with setting.site() as site, Browser() as browser:
         plug(site, 52)
         opened(browser, site)
-        browser.wait("return easim.lanes.drawn.some((one) => one.lane === 'device' && one.text.startsWith('+47 more'))", what="the device has 47 rows more")
-        rows = browser.run("return easim.lanes.rows.map((row) => row.title)")
-        assert "+12 more" in rows, rows
+        browser.wait("return easim.lanes.shownLanes().length >= 54", what="a lane for each accessory, the cable and the device")
+        browser.wait("return easim.lanes.rows.every((row) => row.isCompact)", what="each is one line")
+        box = browser.run("return [easim.lanes.scroller.clientHeight, easim.lanes.scroller.scrollHeight, easim.lanes.rows.length, document.documentElement.scrollHeight]")
+        assert box[0] <= 440 < box[1] and box[2] < 40, box
+        assert box[3] <= 2000, f"the page is {box[3]} pixels high"
+        browser.run("easim.lanes.scroller.scrollTop = 100000")
+        browser.wait("return easim.lanes.rows.some((row) => row.lane.id === 'device')", what="the device, at the end")
+        row = browser.run("const row = easim.lanes.rows.find((one) => one.lane.id === 'device'), box = easim.lanes.canvas.getBoundingClientRect(); easim.lanes.canvas.scrollIntoView({block: 'center'}); const now = easim.lanes.canvas.getBoundingClientRect(); return [now.left + 30, now.top + row.top + 6]")
+        browser.move(*row, click=True)
+        browser.wait("return easim.lanes.rows.some((one) => one.lane.id === 'device' && !one.isCompact && one.height > 900)", what="a click opens the device's lane")
+        browser.type(".lane-view input[type=search]", "device")
+        browser.wait("return easim.lanes.rows.length === 1", what="the filter leaves one lane")
+        browser.screenshot(setting.out / "fifty.png", whole=True)
         silent(browser)
 
 

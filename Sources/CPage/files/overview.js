@@ -24,6 +24,9 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
+    // Many cards scroll in their box.
+    const lines = perFrame(() => this.drawLines());
+    for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
 
   update() {
@@ -47,11 +50,11 @@ export class Overview {
     const middle = this.device.getBoundingClientRect();
     let count = 0;
     for (const app of world.apps) {
-      const to = this.apps.keyed?.get(app.app)?.element.getBoundingClientRect();
+      const to = seen(this.apps, this.apps.keyed?.get(app.app)?.element);
       if (!to || to.left <= middle.right) continue;
       for (const session of app.states ?? []) {
         const accessory = accessoryOf(world, session);
-        const from = this.accessories.keyed?.get(accessory?.accessory)?.element.getBoundingClientRect();
+        const from = seen(this.accessories, this.accessories.keyed?.get(accessory?.accessory)?.element);
         if (!from) continue;
         const y1 = from.top + 24 + 6 * count - box.top;
         const y2 = to.top + 24 + 6 * count - box.top;
@@ -67,6 +70,13 @@ export class Overview {
     replace(this.lines, parts);
     replace(this.flows, this.labels);
   }
+}
+
+// Where a card is, if the box that it scrolls in shows it.
+function seen(box, card) {
+  if (!card) return null;
+  const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
+  return inner.top + 24 < outer.top || inner.top + 24 > outer.bottom ? null : inner;
 }
 
 class HostRow {
