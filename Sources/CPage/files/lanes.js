@@ -377,7 +377,8 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    const isMany = lanes.length > MOST_TALL;
+    // A filter leaves few of many.
+    const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;
     for (const lane of lanes) {

@@ -14,8 +14,8 @@ export class Overview {
       h("h3", {}, "Apple device"), this.flows = h("ul", { class: "plain flows", "aria-label": "Bytes of sessions" }), this.deviceText = h("p", {}), this.hosts = h("ul", { class: "plain" }));
     this.apps = h("div", { class: "cards", id: "apps" });
     this.lines = svg("svg", { class: "lines", "aria-hidden": "true" });
-    this.noAccessory = h("p", { class: "hint" }, "No accessory. Add one with the form below.");
-    this.noApp = h("p", { class: "hint" }, "No app. Launch one with the form below.");
+    this.noAccessory = h("p", { class: "hint" }, "No accessory. Add one with the form above.");
+    this.noApp = h("p", { class: "hint" }, "No app. Launch one with the form above.");
     this.element = h("section", { class: "overview", "aria-label": "Overview" }, this.lines,
       h("div", { class: "column" }, h("h2", {}, "Accessories"), this.noAccessory, this.accessories),
       h("div", { class: "column" }, h("h2", {}, "Device"), this.device),
