@@ -57,12 +57,13 @@ struct TracePage {
     var lines: [Substring] = []
     var exported: [Substring] = []
     for line in text(name).split(separator: "\n", omittingEmptySubsequences: false) {
-      if let found = line.wholeMatch(of: /import (\{.*\}) from "\.\/(.*)";/) {
-        add(String(found.2), to: &parts, &done)
-        lines.append("const \(found.1.replacing(" as ", with: ": ")) = \(variable(found.2));")
-      } else if let found = line.prefixMatch(of: /export ((?:async )?(?:function|class|const|let) (\w+))/) {
-        exported.append(found.2)
-        lines.append(line.dropFirst("export ".count))
+      if let (names, file) = Self.importing(line) {
+        add(file, to: &parts, &done)
+        lines.append("const \(names) = \(variable(file));")
+      } else if line.hasPrefix("export ") {
+        let declaration = line.dropFirst("export ".count)
+        exported.append(Self.name(declaredBy: declaration))
+        lines.append(declaration)
       } else {
         lines.append(line)
       }
@@ -70,6 +71,20 @@ struct TracePage {
     parts.append(
       "const \(variable(name)) = (() => {\n\(lines.joined(separator: "\n"))return { \(exported.joined(separator: ", ")) };\n})();"
     )
+  }
+
+  /// `import { a } from "./b.js";`: what is imported, and from which file; nil for other lines.
+  private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
+    guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
+      let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
+    else { return nil }
+    return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
+  }
+
+  /// `async function save(name) {`: "save".
+  private static func name(declaredBy line: Substring) -> Substring {
+    let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
+    return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""
   }
 
   private static func variable(_ name: some StringProtocol) -> String {
