@@ -6,14 +6,15 @@ extension CommandSpec {
   static let trace = CommandSpec(
     name: "trace", summary: "turn a capture into a trace: one HTML file that shows it in any browser",
     details: """
-      Read a capture from FILE, or from stdin with -, and write a page of HTML that shows its cables, identifications, sessions
-      and packets. The page is one file: it opens without a server and without a network. FILE may have every format that
-      'easim decode' reads, except a transcript, which has no bytes.
+      Read a capture from FILE, or from stdin with -, and write a page of HTML that shows its cables, identifications,
+      sessions and packets. The page is one file: it opens without a server and without a network. FILE may have every
+      format that 'easim decode' reads, except a transcript, which has no bytes.
 
       The page is written to --out, or else beside FILE with .html at the end of its name. A capture that does not fit into
       --trace-limit is shortened; the page says what was left out.
 
-      --trace FILE.html makes such a page of a run: easim run, send, burst, check, scenario run, replay, soak and demo have it.
+      --trace FILE.html makes such a page of a run: easim run, send, burst, check, scenario run, replay, soak and demo
+      have it.
       """,
     examples: ["easim trace capture.pcapng", "easim trace --out trace.html capture.pcapng"], run: runTrace)
 }
