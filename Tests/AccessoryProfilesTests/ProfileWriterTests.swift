@@ -11,7 +11,7 @@ import Testing
       profile.text(comment: "Imported from a dump.\n\nBy hand.") == """
         // Imported from a dump.
         //
-        // Written by hand.
+        // By hand.
         {
           version: 1,
           accessory: {
