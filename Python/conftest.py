@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import easim
+from easim._link import Link
 
 pytest_plugins = ["pytester"]
 # The optional part is skipped if its dependencies are not installed.
@@ -29,3 +32,34 @@ def accessory_address(tmp_path: Path) -> Iterator[str]:
     with easim.Server() as server, server.world() as world:
         world.add("echo", on=address).plug()
         yield address
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_answer_follows_its_description() -> Iterator[None]:
+    """Check the answers of all tests against what ``rpc.discover`` says of them; of each method the first hundred."""
+    try:
+        import jsonschema
+    except ImportError:
+        yield
+        return
+    with easim.Server() as server:
+        document = server.call("rpc.discover")
+    validators = {
+        method["name"]: jsonschema.Draft202012Validator(
+            {**method["result"]["schema"], "components": document["components"]}
+        )
+        for method in document["methods"]
+    }
+    checked: collections.Counter[str] = collections.Counter()
+    original = Link.call
+
+    async def call(self: Link, method: str, **params: Any) -> dict[str, Any]:
+        answer = await original(self, method, **params)
+        checked[method] += 1
+        if method in validators and checked[method] <= 100:
+            validators[method].validate(answer)
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Link, "call", call)
+        yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -9,7 +10,9 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import easim
 from easim._program import find
@@ -69,6 +72,68 @@ def echo_of_sockets(count: int) -> float:
     server.wait()
     server.stdout.close()
     return count / took
+
+
+def whole_test(server: easim.Server, kind: str = "real") -> float:
+    """Run a whole test: a world, an accessory, an app, a question and its answer, and the end of it all. In seconds."""
+    began = time.perf_counter()
+    with server.world(time=kind) as world:
+        lamp, app = world.add("echo"), world.app()
+        lamp.plug()
+        with app.open("com.example.echo") as session:
+            session.send(b"VERSION?\n")
+            assert session.recv_until(b"\n") == b"VERSION?\n"
+    return time.perf_counter() - began
+
+
+def fake_test(folder: str) -> float:
+    """Run the same test with the least that could stand for an accessory: an echo server of asyncio on a socket."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+        writer.close()
+
+    async def main() -> None:
+        path = str(Path(folder) / "fake.sock")
+        server = await asyncio.start_unix_server(echo, path)
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"VERSION?\n")
+        assert await reader.readuntil(b"\n") == b"VERSION?\n"
+        writer.close()
+        await writer.wait_closed()
+        server.close()
+        await server.wait_closed()
+
+    began = time.perf_counter()
+    asyncio.run(main())
+    return time.perf_counter() - began
+
+
+def round_trips(server: easim.Server) -> tuple[float, float]:
+    """Time the first round trip of a session, and the median of a hundred later ones."""
+    with server.world() as world:
+        world.add("echo").plug()
+        with world.app().open("com.example.echo") as session:
+            times = []
+            for _ in range(101):
+                began = time.perf_counter()
+                session.send(b"x")
+                session.recv(1)
+                times.append(time.perf_counter() - began)
+            return times[0], statistics.median(times[1:])
+
+
+def rate(server: easim.Server, kind: str, count: int) -> float:
+    """Count small echoes per second in this kind of time."""
+    with server.world(time=kind) as world:
+        world.add("echo").plug()
+        with world.app().open("com.example.echo") as session:
+            began = time.perf_counter()
+            for _ in range(count):
+                session.send(b"hello")
+                session.recv(5)
+            return count / (time.perf_counter() - began)
 
 
 def virtual(server: easim.Server) -> float:
@@ -166,6 +231,18 @@ def main() -> None:
             ratios.append(theirs / ours)
             print(f"10K echo: session {ours:,.0f}/s, sockets {theirs:,.0f}/s, ratio {theirs / ours:.2f}")
         print(f"  median ratio {statistics.median(ratios):.2f}")
+        with tempfile.TemporaryDirectory() as folder:
+            fake = statistics.median(fake_test(folder) for _ in range(50))
+        for kind in ("real", "virtual"):
+            whole = statistics.median(whole_test(server, kind) for _ in range(50))
+            print(
+                f"whole test in {kind} time: {whole * 1e3:.2f} ms, fake {fake * 1e3:.2f} ms, ratio {whole / fake:.1f}"
+            )
+        trips = [round_trips(server) for _ in range(20)]
+        first_to_later = statistics.median(one / later for one, later in trips)
+        print(f"first round trip of a session to a later one: median ratio {first_to_later:.1f}")
+        real, slow = rate(server, "real", 5_000), rate(server, "virtual", 2_000)
+        print(f"small echoes: real {real:,.0f}/s, virtual {slow:,.0f}/s, ratio {real / slow:.1f}")
         took = sorted(virtual(server) for _ in range(20))
         print(f"1,000 virtual seconds: median {took[10] * 1e3:.1f} ms, the slowest of 20 {took[-1] * 1e3:.1f} ms")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ._behaviors import Behavior, play
+from ._received import Received, Stream, as_bytes
 from ._session import Session
 from .errors import EasimError, SessionEnded
 
@@ -97,6 +98,22 @@ class Accessory:
     async def faults(self) -> list[dict[str, Any]]:
         """List the faults on its cable and their effects so far."""
         return list((await self.world.server.call("fault.list", accessory=self.id))["faults"])
+
+    async def received(
+        self, wanted: Union[bytes, str], *, times: Optional[int] = None, protocol: Optional[str] = None
+    ) -> Received:
+        """Look for bytes in what its sessions have received, whatever its behavior is.
+
+        The result is true if they came, or came so many ``times``. Otherwise it shows what came that is nearest.
+        """
+        looked = as_bytes(wanted)
+        answer = await self.world.server.call("accessory.received", accessory=self.id)
+        streams = [
+            Stream(each["protocol"], each["t"], base64.b64decode(each["data"]), each["dropped"])
+            for each in answer["sessions"]
+            if protocol in (None, each["protocol"])
+        ]
+        return Received(streams, looked, times)
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
         """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""

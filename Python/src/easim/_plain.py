@@ -308,6 +308,10 @@ class Accessory(InWorld[aio.Accessory]):
     remove_quirk = driven(aio.Accessory.remove_quirk)
     set_behavior = driven(aio.Accessory.set_behavior)
 
+    def fault(self, fault: str) -> list[Fault]:
+        """Add a fault to its cable: a short name for ``add_fault``."""
+        return self.add_fault(fault)
+
     def add_fault(self, fault: str) -> list[Fault]:
         """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
@@ -317,6 +321,7 @@ class Accessory(InWorld[aio.Accessory]):
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
+    received = driven(aio.Accessory.received)
     take = driven(aio.Accessory.take)
     release = driven(aio.Accessory.release)
 
@@ -511,7 +516,7 @@ class Session(InWorld[aio.Session], Context):
         return self.recv(place + len(end))
 
     def _more(self, count: int) -> bytes:
-        if self._socket is None and not self.aio.is_open:
+        if self._socket is None and not self.aio.is_open and not self._is_detached:
             return self._run(self.aio.read_rest())
         try:
             connection = self._connection()

@@ -229,7 +229,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: pytest.TestReport = outcome.get_result()
     if not report.failed or report.when == "teardown":
         return
-    texts: list[str] = item.stash[_TEXTS] if _TEXTS in item.stash else []
+    none: list[str] = []
+    texts = [*item.stash.get(_TEXTS, none)]
     worlds: list[World] = item.stash.get(_WORLDS, [])
     for world in worlds:
         try:

@@ -1,22 +1,54 @@
 import AccessoryCore
+import AccessoryFormats
 
 /// The generated parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
-  /// A section for each method: what it does, its parameters, its result, its errors, and an example with the result of
-  /// a real run.
+  /// An index of the methods, a section for each (what it does, its parameters, its result, its errors, and an example with
+  /// the result of a real run), and the types that they refer to, each once.
   public static func methods(results: [String: String]) -> String {
     var group = ""
-    var text = ""
+    var text = index + "\n"
     for method in ControlMethods.all {
-      let name = String(method.name.prefix { $0 != "." })
+      let name = groupName(of: method)
       if name != group {
         group = name
         text += "## \(titles[name] ?? name)\n\n"
       }
       text += section(method, result: results[method.name] ?? method.exampleResult ?? "{}")
     }
-    return text
+    return text + types
   }
+
+  private static func groupName(of method: ControlMethod) -> String { String(method.name.prefix { $0 != "." }) }
+
+  private static var index: String {
+    var groups: [(name: String, methods: [String])] = []
+    for method in ControlMethods.all {
+      let name = groupName(of: method)
+      if groups.last?.name != name { groups.append((name, [])) }
+      groups[groups.count - 1].methods.append("[\(method.name)](#\(method.name.replacing(".", with: "").lowercased()))")
+    }
+    return "| about | methods |\n|---|---|\n"
+      + groups.map { "| \(titles[$0.name] ?? $0.name) | \($0.methods.joined(separator: ", ")) |\n" }.joined()
+  }
+
+  /// A section for each type that parameters and results refer to.
+  private static var types: String {
+    let fields = ControlMethods.all.flatMap { $0.params.fields + $0.result.fields }
+    let all = RecordShape(name: "types", summary: "", fields: fields)
+    let sections = all.tables(heading: "###", elsewhere: elsewhere)
+    // The first table is that of the fields themselves.
+    return "## Types\n\n"
+      + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
+  }
+
+  /// Where other pages describe what this one does not.
+  private static let elsewhere = [
+    "a notice": "control.md#notifications", "a profile": "profiles.md", "a scenario": "scenarios.md",
+    "a link preset": "quirks-and-faults.md", "a packet": "#packetget", "fields": "#packetget", "figures": "load.md",
+    "info": "https://spec.open-rpc.org", "method": "https://spec.open-rpc.org",
+    "components": "https://spec.open-rpc.org", "parameters": "messages.md",
+  ]
 
   private static let titles = [
     "rpc": "The server", "server": "The server's state", "events": "Events", "client": "The client", "world": "Worlds",
@@ -29,11 +61,8 @@ public enum ControlPage {
 
   private static func section(_ method: ControlMethod, result: String) -> String {
     var text = "### \(method.name)\n\n\(method.summary)\n\n"
-    if !method.params.fields.isEmpty { text += linked(method.params.table) + "\n" }
-    let fields = method.result.fields
-    if !fields.isEmpty {
-      text += "Result: " + fields.map { "`\($0.key)` (\($0.summary))" }.joined(separator: ", ") + ".\n\n"
-    }
+    if !method.params.fields.isEmpty { text += table(method.params) + "\n" }
+    if !method.result.fields.isEmpty { text += "Result:\n\n" + table(method.result) + "\n" }
     if !method.errors.isEmpty {
       text += "Errors: " + method.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ") + ".\n\n"
     }
@@ -47,13 +76,10 @@ public enum ControlPage {
     return "Requests without it: \(names.joined(separator: ", ")).\n"
   }
 
-  /// A table whose links lead to the pages that describe these shapes, because this page has no sections for them.
-  private static func linked(_ table: String) -> String {
-    let pages = [
-      "quirk": "quirks-and-faults.md#quirks", "fault": "quirks-and-faults.md#faults",
-      "behavior": "profiles.md#behavior", "a-profile": "profiles.md", "rules": "scenario-files.md#rules",
-    ]
-    return pages.reduce(table) { $0.replacing("](#\($1.key))", with: "](\($1.value))") }
+  /// The table of an object's keys alone.
+  private static func table(_ record: RecordShape) -> String {
+    let text = record.tables(heading: "###", elsewhere: elsewhere)
+    return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text
   }
 
   /// The table of the kinds of errors.

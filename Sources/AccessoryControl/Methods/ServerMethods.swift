@@ -40,6 +40,13 @@ extension ControlMethods {
       return Nothing()
     },
     ControlMethod(
+      "client.cancel",
+      "End the wait of one of this client's requests early. The request is answered with what it has so far; waits say "
+        + "`cancelled` in `stopped`.",
+      Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
+      exampleResult: "{\"cancelled\":true}"
+    ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
+    ControlMethod(
       "events.subscribe",
       "Send this client the events of a world as the notification `event`, and every request that changes something as "
         + "`change`; with `after`, past ones first. A second request for a world replaces the first. Notifications of "
@@ -75,13 +82,6 @@ extension ControlMethods {
       }
       return Nothing()
     },
-    ControlMethod(
-      "client.cancel",
-      "End the wait of one of this client's requests early. The request is answered with what it has so far; waits say "
-        + "`cancelled` in `stopped`.",
-      Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
-      exampleResult: "{\"cancelled\":true}"
-    ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
     ControlMethod(
       "events.list",
       "Get past notices of a world: events, requests that changed something, and the notifications of all apps and "

@@ -27,6 +27,8 @@ final class ControlledAccessory {
   let taps = CableTaps()
   /// Counts what happened to the accessory, for metrics.
   var tally = AccessoryTally()
+  /// What it has received in its sessions.
+  private(set) lazy var received = ReceivedBytes(on: world.loop)
   private var simulated: SimulatedAccessory?
   /// Whether the accessory's quirks have changed since ``simulated`` was created.
   private var isStale = false
@@ -54,7 +56,10 @@ final class ControlledAccessory {
 
   private func makeUntapped() -> SimulatedAccessory {
     let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
-      ChosenBehavior { session in self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described) }
+      ChosenBehavior { session in
+        self?.received.watch(session)
+        return self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described)
+      }
     }
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(

@@ -67,6 +67,9 @@ public final class Session {
   /// Bytes written that the other end has not acknowledged; after the session's end, the number at its end.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
+  /// Called with what is read at this end; nil for nobody.
+  public var witness: ((RawSpan) -> Void)?
+
   /// Offers everything unread to `body`, which returns how many bytes it used; the rest is offered again. Bytes
   /// received before the end can be read after it. Returns how many bytes were read.
   @discardableResult
@@ -81,7 +84,14 @@ public final class Session {
     // Moved out for the call, because the body may write to this very session.
     var lent = ByteQueue()
     swap(&lent, &buffer)
-    let count = lent.consume(body)
+    let count =
+      witness.map { witness in
+        lent.consume { bytes in
+          let count = body(bytes)
+          witness(bytes.extracting(0..<count))
+          return count
+        }
+      } ?? lent.consume(body)
     swap(&lent, &buffer)
     // Bytes that arrived during the call come after those it left.
     if !lent.isEmpty { lent.withBytes { buffer.append($0) } }

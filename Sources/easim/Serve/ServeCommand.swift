@@ -12,7 +12,7 @@ extension CommandSpec {
       method.
 
       Without options, requests come by HTTP. The address that is printed shows the live page in a browser: accessories, apps
-      and packets as things happen, with buttons (docs/control.md). Its end, behind '#', is a token, which each request of a
+      and packets as things happen, with buttons (docs/page.md). Its end, behind '#', is a token, which each request of a
       program sends as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for
       Prometheus, GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
 

@@ -38,8 +38,8 @@ import Testing
     #expect(noticed == Set(played + ["time.advance"]))
     #expect(
       ControlMethods.all.filter { $0.effect == .reads }.map(\.name) == [
-        "rpc.discover", "server.info", "client.detach", "events.subscribe", "events.unsubscribe", "client.cancel",
-        "events.list", "library.list", "world.list", "accessory.list", "fault.list", "app.list", "app.accessories",
+        "rpc.discover", "server.info", "client.detach", "client.cancel", "events.subscribe", "events.unsubscribe",
+        "events.list", "library.list", "world.list", "accessory.list", "accessory.received", "fault.list", "app.list", "app.accessories",
         "session.write", "session.read", "session.state", "packet.list", "packet.get", "time.now", "host.list",
         "capture.list", "capture.read", "trace.get", "job.wait", "job.state", "job.list", "job.report", "job.kept",
         "job.keptReport",
