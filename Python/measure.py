@@ -110,20 +110,6 @@ def fake_test(folder: str) -> float:
     return time.perf_counter() - began
 
 
-def round_trips(server: easim.Server) -> tuple[float, float]:
-    """Time the first round trip of a session, and the median of a hundred later ones."""
-    with server.world() as world:
-        world.add("echo").plug()
-        with world.app().open("com.example.echo") as session:
-            times = []
-            for _ in range(101):
-                began = time.perf_counter()
-                session.send(b"x")
-                session.recv(1)
-                times.append(time.perf_counter() - began)
-            return times[0], statistics.median(times[1:])
-
-
 def rate(server: easim.Server, kind: str, count: int) -> float:
     """Count small echoes per second in this kind of time."""
     with server.world(time=kind) as world:
@@ -238,9 +224,6 @@ def main() -> None:
             print(
                 f"whole test in {kind} time: {whole * 1e3:.2f} ms, fake {fake * 1e3:.2f} ms, ratio {whole / fake:.1f}"
             )
-        trips = [round_trips(server) for _ in range(20)]
-        first_to_later = statistics.median(one / later for one, later in trips)
-        print(f"first round trip of a session to a later one: median ratio {first_to_later:.1f}")
         real, slow = rate(server, "real", 5_000), rate(server, "virtual", 2_000)
         print(f"small echoes: real {real:,.0f}/s, virtual {slow:,.0f}/s, ratio {real / slow:.1f}")
         took = sorted(virtual(server) for _ in range(20))
