@@ -36,7 +36,7 @@ def test_a_failed_test_shows_the_timeline(pytester: pytest.Pytester) -> None:
 def test_a_failed_test_leaves_a_trace(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILS)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--easim-traces", "traces")
-    result.stdout.fnmatch_lines(["*easim trace*", "*traces*test_fails.html"])
+    result.stdout.fnmatch_lines(["*easim trace*", "*traces*test-fails.html"])
     (trace,) = (pytester.path / "traces").iterdir()
     page = trace.read_text(encoding="utf-8")
     assert "test_fails" in page and "StartIdentification" in page and "</html>" in page
