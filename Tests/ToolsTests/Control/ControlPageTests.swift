@@ -39,7 +39,8 @@ import Testing
     #expect(
       ControlMethods.all.filter { $0.effect == .reads }.map(\.name) == [
         "rpc.discover", "server.info", "client.detach", "client.cancel", "events.subscribe", "events.unsubscribe",
-        "events.list", "library.list", "world.list", "accessory.list", "accessory.received", "fault.list", "app.list", "app.accessories",
+        "events.list", "library.list", "world.list", "accessory.list", "accessory.received", "fault.list", "app.list",
+        "app.accessories",
         "session.write", "session.read", "session.state", "packet.list", "packet.get", "time.now", "host.list",
         "capture.list", "capture.read", "trace.get", "job.wait", "job.state", "job.list", "job.report", "job.kept",
         "job.keptReport",
