@@ -32,6 +32,8 @@ public final class Device {
   private(set) lazy var rules = settings.profile.messageRules
   /// The accessory messages that the rules are about.
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
+  /// Which order accessories are asked in, where that is found out.
+  var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
   /// Recent identifications.
@@ -77,25 +79,27 @@ public final class Device {
 
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)`` is called. If the
   /// identification differs from what was previously known about the accessory, that is a warning. With
-  /// `refusesSignatures` the device refuses even valid signatures. The events have `worldNumber`.
+  /// `refusesSignatures` the device refuses even valid signatures. `key` tells accessories at one place apart. The
+  /// events have `worldNumber`.
   public func plugIn(
-    _ cable: Cable, at place: String, announced: LocalCard? = nil, refusesSignatures: Bool = false,
+    _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
   ) {
     if noticesCables {
-      attach(cable, place, announced, refusesSignatures, worldNumber, ended)
+      attach(cable, place, key, announced, refusesSignatures, worldNumber, ended)
     } else {
-      unnoticed.append { [unowned self] in attach(cable, place, announced, refusesSignatures, worldNumber, ended) }
+      unnoticed.append { [unowned self] in attach(cable, place, key, announced, refusesSignatures, worldNumber, ended) }
     }
   }
 
   @discardableResult
   private func attach(
-    _ cable: Cable, _ place: String, _ announced: LocalCard?, _ refusesSignatures: Bool, _ worldNumber: Int?,
+    _ cable: Cable, _ place: String, _ key: String?, _ announced: LocalCard?, _ refusesSignatures: Bool,
+    _ worldNumber: Int?,
     _ ended: @escaping (CableOutcome) -> Void
   ) -> DeviceAttachment {
     let attachment = DeviceAttachment(
-      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures,
+      cable: cable, place: place, key: key ?? place, announced: announced, refusesSignatures: refusesSignatures,
       worldNumber: worldNumber, device: self, ended: ended)
     attachments.append(attachment)
     attachment.start()
@@ -212,7 +216,7 @@ public final class PluggedCable {
 extension Device: CableOwner {
   /// Plugs in the cable of an accessory that a dialer has connected to.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
-    plugIn(cable, at: accessory.address.description, announced: accessory.card, ended: ended)
+    plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
   /// The same for a caller who may unplug the cable later.
@@ -223,7 +227,9 @@ extension Device: CableOwner {
     let plugged = PluggedCable(cable)
     let attach = { [unowned self] in
       guard !plugged.isOver else { return }
-      let attachment = self.attach(cable, accessory.address.description, accessory.card, false, nil) { outcome in
+      let attachment = self.attach(
+        cable, accessory.address.description, accessory.identity, accessory.card, false, nil
+      ) { outcome in
         (plugged.isOver, plugged.attachment) = (true, nil)
         ended(outcome)
       }
@@ -278,6 +284,8 @@ public struct DeviceSettings {
   public var peer = DevicePeer.Settings()
   /// How long an accessory may be silent before its link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
+  /// What an accessory is asked first. A publication before the accessory is ready needs identification first.
+  public var order = HostOrder.authentication
   /// When accessories are shown to apps.
   public var policy = PublicationMachine.Policy.ready
   /// A flicker made by the device itself.
@@ -311,9 +319,17 @@ public struct DeviceSettings {
     settings.news = []
     settings.answersPowerUpdates = false
     if authentication == .skip { settings.asksForAuthentication = false }
-    if policy == .early || flicker?.maker == .device { settings.order = .identificationFirst }
+    settings.order = order == .identification || isPublishedEarly ? .identificationFirst : settings.order
     return settings
   }
+
+  private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
+
+  /// Whether the order depends on the accessory.
+  var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
+
+  /// How long an accessory may take for its first answer, if there is another order to try.
+  var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 
 extension TimelineEvent.Subject {

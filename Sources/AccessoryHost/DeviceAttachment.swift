@@ -9,6 +9,7 @@ import IAP2
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
+  private let key: String
   private let announced: LocalCard?
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
@@ -28,6 +29,7 @@ final class DeviceAttachment: ConnectionOwner {
   private let worldNumber: Int?
   private var timer: LoopTimer?
   private var linkWasUp = false
+  private var wasReady = false
   private var legacyFrames = 0
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
@@ -36,16 +38,22 @@ final class DeviceAttachment: ConnectionOwner {
   var declarations = DeclarationWatch()
 
   init(
-    cable: Cable, place: String, announced: LocalCard?, refusesSignatures: Bool, worldNumber: Int?, device: Device,
+    cable: Cable, place: String, key: String, announced: LocalCard?, refusesSignatures: Bool, worldNumber: Int?,
+    device: Device,
     ended: @escaping (CableOutcome) -> Void
   ) {
     self.device = device
-    self.place = place
+    (self.place, self.key) = (place, key)
     self.announced = announced
     self.refusesSignatures = refusesSignatures
     self.worldNumber = worldNumber
     self.ended = ended
     var settings = device.peerSettings
+    if device.settings.findsOrder {
+      let next = device.orders.next(at: key)
+      settings.order = next.order
+      settings.firstAnswerTimeout = next.isLast ? nil : device.settings.firstAnswerTimeout
+    }
     settings.link.parameters = settings.link.parameters.fitting(frames: cable.main.longestTransfer)
     var peer = DevicePeer(settings: settings, memory: device.memory)
     peer.core.tellsMessages = device.settings.tellsMessages
@@ -94,7 +102,7 @@ final class DeviceAttachment: ConnectionOwner {
     timer = nil
     log(.detach(reason))
     device.forget(self)
-    ended(CableOutcome(reason: reason, linkWasUp: linkWasUp))
+    ended(CableOutcome(reason: reason, linkWasUp: linkWasUp, unfinishedAt: wasReady ? nil : lastMessage?.description))
   }
 
   // MARK: The connection
@@ -107,6 +115,8 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
+      // A link that began anew within one read has asked again already.
+      if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
     case .responseReceived(let response): handleResponse(response)
@@ -117,6 +127,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .identificationCancelled: log(.warning("the accessory cancelled its identification"))
     case .ready: handleReady()
     case .answerTimedOut(let step):
+      if tryOtherOrder(after: "the accessory did not answer") { return connection.perform { $0.resetLink(now: $1) } }
       log(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
       log(.refused(.unanswered(step)))
     case .legacyFrame(let frame): handleLegacy(frame)
@@ -133,6 +144,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   func connectionEnded(_ end: ChannelEnd) {
+    tryOtherOrder(after: end.description)
     finish(end.description)
   }
 
@@ -148,6 +160,23 @@ final class DeviceAttachment: ConnectionOwner {
 
   /// What the accessory is expected to do next.
   var phase: PeerPhase { connection.phase }
+
+  // MARK: Authentication and identification in the other order
+
+  /// The last message of authentication or identification before the accessory was ready.
+  private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
+
+  /// Chooses the other order for the next link, if the accessory did not answer the first message and the order may be
+  /// changed. `event` is how that showed.
+  @discardableResult
+  private func tryOtherOrder(after event: String) -> Bool {
+    guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
+      unfinished.ignoredStep != nil, let other = device.orders.ignored(at: key)
+    else { return false }
+    connection.perform { peer, _ in peer.begin(with: other) }
+    log(.warning("\(event) after \(unfinished.last); easim asks for identification first (1D00) from now on"))
+    return true
+  }
 
   // MARK: Authentication
 
@@ -208,6 +237,8 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleReady() {
+    wasReady = true
+    device.orders.ready(at: key)
     player?.connected()
     perform(publication.ready(now: device.loop.now, ids: &device.ids, random: &device.random))
   }

@@ -84,6 +84,12 @@ final class AccessoryAttachment: ConnectionOwner {
     if hasWarned { peerWarnings.flush() }
   }
 
+  /// Closes the cable and waits for the next device.
+  private func hangUp(_ reason: String) {
+    close(reason)
+    handle(.ended("hung up, because \(reason)"))
+  }
+
   /// Closes every session; the accessory stays attached.
   func closeSessions() {
     connection.closeSessions()
@@ -202,7 +208,10 @@ final class AccessoryAttachment: ConnectionOwner {
     switch quirk.answer {
     case .never: log(.authentication(.unanswered))
     case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
-    case .refuse, .wrong: connection.perform { peer, _ in answer(&peer) }
+    case .ignoreFirst where !isIdentified: log(.authentication(.unanswered))
+    case .hangup where !isIdentified:
+      later(.zero) { $0.hangUp("it was asked to authenticate before it was identified") }
+    case .refuse, .wrong, .ignoreFirst, .hangup: connection.perform { peer, _ in answer(&peer) }
     }
   }
 

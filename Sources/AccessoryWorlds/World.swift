@@ -61,6 +61,9 @@ public final class World {
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
+    /// What the device asks accessories first. Worlds do not find it out by default, so that each run is the same
+    /// whenever a cable is pulled.
+    public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
     /// The seed of coprocessors and their certificates.
@@ -154,6 +157,7 @@ public final class World {
     device.policy = settings.policy
     device.peer = settings.peer
     device.authentication = settings.authenticationMode
+    device.order = settings.order
     device.flicker = settings.deviceFlicker
     device.tellsMessages = settings.tellsMessages
     (device.profile, device.artwork) = (settings.deviceProfile, settings.artwork)
@@ -329,7 +333,8 @@ public final class World {
         cableCount += 1
         let quirk = accessories[accessory]?.accessory.profile.quirks.authentication
         device.plugIn(
-          cable, at: "a cable in memory", refusesSignatures: quirk?.answer == .refuse, worldNumber: accessory)
+          cable, at: "a cable in memory", key: "\(accessory)", refusesSignatures: quirk?.answer == .refuse,
+          worldNumber: accessory)
       })
   }
 

@@ -54,6 +54,8 @@ extension SimulatedWorld {
     public var framework = FrameworkSettings()
     /// Whether the device shows accessories, without protocols, before they are authenticated.
     public var publishesEarly = false
+    /// What the device asks accessories first.
+    public var order = HostOrder.authentication
     /// A flicker made by the device, for accessories that have none of their own.
     public var deviceFlicker: Flicker?
     /// Whether to keep ``SimulatedWorld/transcript``.
@@ -84,6 +86,7 @@ extension SimulatedWorld {
       self.scenario = scenario
       publishesEarly = scenario.policy == .early
       deviceFlicker = scenario.deviceFlicker
+      order = scenario.order
       latency = scenario.speed.latency
       bytesPerSecond = scenario.speed.bytesPerSecond
       rules = scenario.app.rules
@@ -117,6 +120,7 @@ extension SimulatedWorld.Settings {
     settings.seed = seed
     settings.keepsTranscript = keepsTranscript
     settings.policy = publishesEarly ? .early : .ready
+    settings.order = order
     settings.deviceFlicker = deviceFlicker
     settings.speed.latency = latency
     settings.speed.bytesPerSecond = bytesPerSecond

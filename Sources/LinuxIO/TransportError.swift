@@ -27,6 +27,9 @@ public enum TransportError: Error, Equatable, Sendable {
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
+  /// The cable ended after its link was up and before the accessory was ready: how many such links there were in a row,
+  /// the last message on the last one, and how that ended.
+  case unfinished(Address, links: Int, last: String, String)
   /// The accessory left while it was being opened.
   case left(Address)
   /// Another failure, described by the text.
@@ -40,7 +43,7 @@ public enum TransportError: Error, Equatable, Sendable {
     case .notAStream(let address), .noMedium(let address), .simulatorsOnly(let address), .hostsOnly(let address),
       .nobodyThere(let address, _), .inUse(let address, _), .timedOut(let address, _), .remoteNotAllowed(let address),
       .otherUser(let address, _), .notPermitted(let address, _, _), .unusable(let address, _), .noLink(let address, _),
-      .left(let address),
+      .unfinished(let address, _, _, _), .left(let address),
       .failed(let address, _), .system(let address, _):
       address
     }
@@ -52,7 +55,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// Whether trying again may help although nothing has been plugged in, installed or retyped.
   public var mayPass: Bool {
     switch self {
-    case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .failed, .system: true
+    case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .unfinished, .failed, .system: true
     case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
     }
   }
@@ -72,6 +75,7 @@ public enum TransportError: Error, Equatable, Sendable {
     case .notPermitted(_, let detail, let fix): .notPermitted(address, detail, fix: fix)
     case .unusable(_, let detail): .unusable(address, detail)
     case .noLink(_, let detail): .noLink(address, detail)
+    case .unfinished(_, let links, let last, let detail): .unfinished(address, links: links, last: last, detail)
     case .left: .left(address)
     case .failed(_, let detail): .failed(address, detail)
     case .system(_, let error): .system(address, error)
@@ -112,7 +116,8 @@ extension TransportError: CustomStringConvertible {
     case .unusable(let address, let detail): "\(address) cannot be used: \(detail)"
     case .inUse(let address, _): "\(address) is \(detail)"
     case .left(let address): "\(address) \(detail)"
-    case .noLink(let address, _), .failed(let address, _), .system(let address, _): "\(address): \(detail)"
+    case .noLink(let address, _), .unfinished(let address, _, _, _), .failed(let address, _), .system(let address, _):
+      "\(address): \(detail)"
     }
   }
 
@@ -124,6 +129,8 @@ extension TransportError: CustomStringConvertible {
       detail
     case .noLink(_, let detail):
       "it closed the cable before the iAP2 link was up (\(detail)): another host may be using it, or it is not an accessory"
+    case .unfinished(_, let links, let last, let detail):
+      "it had a link \(links == 1 ? "once" : "\(links) times") and never became ready; the last one ended after \(last) (\(detail))"
     case .inUse(_, let pid): "in use by \(pid.map { "pid \($0)" } ?? "another process")"
     case .timedOut(_, let limit): "no answer within \(limit.inSeconds) s"
     case .left: "was unplugged"

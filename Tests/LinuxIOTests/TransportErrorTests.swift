@@ -11,7 +11,8 @@ import Testing
       .nobodyThere(address, "x"), .inUse(address, pid: 1), .inUse(address, pid: nil),
       .timedOut(address, after: .seconds(2)), .remoteNotAllowed(address), .notPermitted(address, "x", fix: "y"),
       .otherUser(address, "x"),
-      .unusable(address, "x"), .noLink(address, "x"), .left(address), .failed(address, "x"),
+      .unusable(address, "x"), .noLink(address, "x"),
+      .unfinished(address, links: 2, last: "AA00", "x"), .left(address), .failed(address, "x"),
       .system(address, SystemError("connect", code: 5)),
     ]
   }

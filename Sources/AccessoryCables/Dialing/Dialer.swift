@@ -44,6 +44,8 @@ public final class Dialer {
     var line: Line
     var attempt: (any Connecting)?
     var timer: LoopTimer?
+    /// How many links in a row ended before the accessory was ready.
+    var unfinished = 0
 
     init(_ accessory: FoundAccessory, _ pauses: RedialPauses) {
       self.accessory = accessory
@@ -81,9 +83,12 @@ public final class Dialer {
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt did not open a cable, or opened one whose link never came up; nil after a success, and when
-  /// the accessory has left.
+  /// Why the last attempt did not open a cable, or opened one whose accessory never became ready; nil after a success,
+  /// and when the accessory has left.
   public var trouble: TransportError? { lastTrouble?.reason }
+
+  /// Whether the accessory had a link at its last attachment and was not ready when that ended.
+  public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
   /// Why no cable can be expected any more; nil while one can. If the medium reports arrivals, another accessory may
   /// still appear.
@@ -171,7 +176,7 @@ public final class Dialer {
   private func plugIn(_ opened: OpenedCable, _ way: Way) {
     way.line.connected()
     if taken == nil { taken = way.accessory.identity }
-    if lastTrouble?.key == way.accessory.key { lastTrouble = nil }
+    if lastTrouble?.key == way.accessory.key, !isUnfinished { lastTrouble = nil }
     if opened.droppedBytes > 0 { owner.handle(.droppedBytes(opened.droppedBytes, way.accessory)) }
     owner.take(wrap(opened.cable), of: way.accessory) { [weak self, weak way] outcome in
       opened.release()
@@ -188,9 +193,24 @@ public final class Dialer {
   }
 
   private func ended(_ way: Way, _ outcome: CableOutcome) {
-    let reason = outcome.linkWasUp ? nil : TransportError.noLink(way.accessory.address, outcome.reason)
+    if isStopped { return }
+    let address = way.accessory.address
+    let reason: TransportError?
+    if !outcome.linkWasUp {
+      reason = .noLink(address, outcome.reason)
+    } else if let last = outcome.unfinishedAt {
+      way.unfinished += 1
+      reason = .unfinished(address, links: way.unfinished, last: last, outcome.reason)
+    } else {
+      way.unfinished = 0
+      reason = nil
+    }
     way.line.ended(reason, now: loop.now)
-    if let reason { lastTrouble = (way.accessory.key, reason) }
+    if let reason {
+      lastTrouble = (way.accessory.key, reason)
+    } else if lastTrouble?.key == way.accessory.key {
+      lastTrouble = nil
+    }
     arm(way)
   }
 
@@ -205,7 +225,7 @@ extension TransportError {
   /// failure is not reported.
   fileprivate var isWorthTelling: Bool {
     switch self {
-    case .nobodyThere, .timedOut, .noLink, .left: false
+    case .nobodyThere, .timedOut, .noLink, .unfinished, .left: false
     default: true
     }
   }
@@ -226,11 +246,14 @@ public struct CableOutcome: Equatable, Sendable {
   public let reason: String
   /// Whether the iAP2 link ever came up: an accessory that another host is using merely closes the cable.
   public let linkWasUp: Bool
+  /// The last message before the accessory would have been ready; nil if it was ready, or never had a link.
+  public let unfinishedAt: String?
 
   /// Creates an outcome.
-  public init(reason: String, linkWasUp: Bool) {
+  public init(reason: String, linkWasUp: Bool, unfinishedAt: String? = nil) {
     self.reason = reason
     self.linkWasUp = linkWasUp
+    self.unfinishedAt = unfinishedAt
   }
 }
 

@@ -12,8 +12,9 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose iAP2 link never came up counts as a failure: users see each such attempt as an attachment at both
-/// ends, so the pauses grow. After a link that came up, or an attempt without an answer, the pause is the shortest one.
+/// A cable whose accessory never became ready counts as a failure: users see each such attempt as an attachment at both
+/// ends, so the pauses grow. After an accessory that was ready, or an attempt without an answer, the pause is the
+/// shortest one.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
@@ -35,7 +36,7 @@ public struct Line: Equatable, Sendable {
 
   /// How far the line has got.
   public private(set) var state = State.idle
-  /// Why the last attempt opened no cable, or one whose link never came up.
+  /// Why the last attempt opened no cable, or one whose accessory never became ready.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
@@ -86,7 +87,7 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// The cable ended. `reason` explains why its link never came up, if it did not.
+  /// The cable ended. `reason` explains why its accessory never became ready, if it did not.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason
@@ -97,9 +98,9 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// After an attempt without an answer, and after a cable with a link.
+  /// After an attempt without an answer, and after a cable whose accessory was ready.
   public var shortest: Duration
-  /// The maximum, after cables whose link never came up.
+  /// The maximum, after cables whose accessory never became ready.
   public var longest: Duration
 
   /// Creates pauses.

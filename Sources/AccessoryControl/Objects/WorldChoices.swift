@@ -19,6 +19,7 @@ struct WorldChoices: Equatable, Sendable {
   var seed: UInt64 = 1
   var authentication: Authentication?
   var publishesEarly = false
+  var order = HostOrder.authentication
   var deviceFlicker: Quirk?
   var latency = Duration.zero
   var bytesPerSecond: Int?
@@ -37,6 +38,9 @@ struct WorldChoices: Equatable, Sendable {
       "publishesEarly", \.publishesEarly, .boolean,
       "whether apps see accessories, without protocols, before they are authenticated")
     Field(
+      "order", \.order, .choice,
+      "what the device requests from accessories first; auto tries identification if one ignores authentication")
+    Field(
       "deviceFlicker", \.deviceFlicker, .optional(Quirk.format.format),
       "a flicker caused by the device; parameters as in the quirk `flicker`")
     Field("latency", \.latency, .duration(.zero ... .seconds(60)), "delay of each byte on in-memory cables")
@@ -51,6 +55,7 @@ struct WorldChoices: Equatable, Sendable {
     let isReal = authentication.map { $0 == .real } ?? (time == .real)
     settings.authentication = isReal ? .real : .stub
     settings.policy = publishesEarly ? .early : .ready
+    settings.order = order
     if case .flicker(var flicker)? = deviceFlicker {
       flicker.maker = .device
       settings.deviceFlicker = flicker

@@ -36,6 +36,8 @@ public struct DeviceProfile: Equatable, Sendable {
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate of audio as a USB device (DA01) in Hz, one of `audioRates`.
   public var audioRate = 48_000
+  /// What the device asks an accessory first.
+  public var order = HostOrder.auto
   /// Whether the device answers by itself whatever it understands.
   public var answers = true
   /// The user's own rules. A rule that sends the same message on the same occasion as a built-in one replaces it.
@@ -189,6 +191,7 @@ extension DeviceProfile {
     Field(
       "audioRate", \.audioRate, .integer(8_000...48_000),
       "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
+    Field("order", \.order, .choice, "what it requests from an accessory first, as for --order")
     Field(
       "answers", \.answers, .boolean,
       "whether it automatically answers messages it understands, and sends information that accessories declare they "

@@ -90,6 +90,10 @@ public struct OddAuthentication: Equatable, Sendable {
     case wrong
     /// It answers late.
     case slow
+    /// It does not answer before it is identified, as some accessories in the field.
+    case ignoreFirst = "ignore-first"
+    /// It closes the cable when it is asked before it is identified.
+    case hangup
   }
 
   /// The wrong answer.
@@ -106,7 +110,7 @@ public struct OddAuthentication: Equatable, Sendable {
   static let format = Record("authentication", "fails authentication, or is slow at it", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late"
+      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late; ignore-first, hangup: if asked before it is identified, it does not answer, or closes the connection"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of the certificate, and again of the signature")

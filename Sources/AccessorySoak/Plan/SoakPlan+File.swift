@@ -76,7 +76,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
         isRequired: true)
       Field.cable(\.plan.speed, \.plan.faults)
       Field(group: "device", named: "device with apps", "the Apple device") {
-        Field.device(\.plan.policy, \.plan.deviceFlicker)
+        Field.device(\.plan.policy, \.plan.deviceFlicker, \.plan.order)
         Field("window", \.plan.deviceWindow, .integer(1...127), "the window that it announces, in packets")
         Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that it accepts")
         Field(

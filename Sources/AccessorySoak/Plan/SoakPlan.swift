@@ -57,6 +57,8 @@ public struct SoakPlan: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
+  /// What the device asks accessories first.
+  public var order = HostOrder.authentication
   /// The number of the device's first session on each cable.
   public var firstSession: UInt16
   /// When the last step is done and whatever is unfinished must end.

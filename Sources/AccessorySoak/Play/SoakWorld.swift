@@ -44,6 +44,7 @@ final class SoakWorld {
     settings.seed = plan.seed
     settings.speed = plan.speed
     settings.policy = plan.policy
+    settings.order = plan.order
     settings.deviceFlicker = plan.deviceFlicker
     settings.faults = plan.faults
     settings.keepsTranscript = line != nil

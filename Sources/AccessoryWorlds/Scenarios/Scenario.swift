@@ -27,6 +27,8 @@ public struct Scenario: Equatable, Sendable {
   public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
+  /// What the device asks accessories first.
+  public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
   /// The random seed; nil means the player's.

@@ -29,7 +29,7 @@ extension Scenario {
         "the accessories, by the name that steps use", isRequired: true)
       Field.cable(\.speed, \.faults)
       Field(group: "device", "the Apple device") {
-        Field.device(\.policy, \.deviceFlicker)
+        Field.device(\.policy, \.deviceFlicker, \.order)
         Field("auth", \.authentication, .choice, "how it treats an accessory that does not authenticate")
         Field.refused(
           ["window", "packetLength", "firstSession", "link"], "only for the device of a scenario with 'apps'")
@@ -209,7 +209,8 @@ extension Field {
 
   /// What every scenario can specify about its device.
   package static func device(
-    _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>
+    _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>,
+    _ order: Property<Root, HostOrder>
   ) -> [Field] {
     [
       Field(
@@ -218,6 +219,9 @@ extension Field {
       Field(
         "flicker", flicker, .optional(.deviceFlicker),
         "a flicker caused by the device: the quirk's parameters, such as `cycles=2`; may be empty"),
+      Field(
+        "order", order, .choice,
+        "what it requests from an accessory first; a policy other than `ready` and a flicker need identification first"),
     ]
   }
 }

@@ -59,6 +59,7 @@ public final class ScenarioPlayer {
     var settings = settings
     settings.policy = scenario.policy
     settings.authenticationMode = scenario.authentication
+    settings.order = scenario.order
     settings.deviceFlicker = scenario.deviceFlicker
     settings.speed = scenario.speed
     settings.faults += scenario.faults

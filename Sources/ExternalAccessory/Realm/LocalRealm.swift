@@ -17,6 +17,7 @@ internal import LinuxIO
 /// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses of other machines |
 /// | `EASIM_LOCAL` | the path of another local directory |
 /// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one beside the program |
+/// | `EASIM_ORDER` | `authentication`, `identification` or `auto`: what an accessory is asked first |
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
@@ -69,7 +70,8 @@ enum LocalRealm {
     _ realm: AccessoryRealm, _ loop: EpollLoop, _ app: AppSettings, settled: @escaping () -> Void
   ) {
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
-    settings.authentication = authentication()
+    settings.authentication = choice("EASIM_AUTH", else: AuthenticationMode.verify)
+    settings.order = choice("EASIM_ORDER", else: HostOrder.auto)
     settings.epoch = loop.systemEpoch
     let device = Device(settings: settings, on: loop) { event in
       switch event.kind {
@@ -128,13 +130,14 @@ enum LocalRealm {
       }
   }
 
-  private static func authentication() -> AuthenticationMode {
-    guard let word = variable("EASIM_AUTH") else { return .verify }
-    if let mode = AuthenticationMode(rawValue: word) { return mode }
-    say(
-      "EASIM_AUTH=\(word): expected \(AuthenticationMode.allCases.map(\.rawValue).joined(separator: ", ")); verify is used"
-    )
-    return .verify
+  private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ name: String, else standard: Choice
+  ) -> Choice {
+    guard let word = variable(name) else { return standard }
+    if let choice = Choice(rawValue: word) { return choice }
+    let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+    say("\(name)=\(word): expected \(choices); \(standard.rawValue) is used")
+    return standard
   }
 
   private static func appSettings() -> AppSettings {

@@ -24,6 +24,18 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory is identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
+  /// Where the accessory is on its way to ready, or where the last link ended; nil once it is ready.
+  public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
+
+  /// Uses this order from the next link on; there is no other to try after it. What the accessory took for its first
+  /// answer is taken off the time for each of its other answers, so that both orders fit into one time limit.
+  public mutating func begin(with order: DeviceRole.Settings.Order) {
+    role.order = order
+    guard let first = role.firstAnswerTimeout else { return }
+    role.answerTimeout = Milliseconds(max(1, role.answerTimeout.count - first.count))
+    role.firstAnswerTimeout = nil
+  }
+
   // MARK: The way to ready
 
   /// Notices that the link came up or went down while bytes were being processed.
@@ -35,7 +47,7 @@ extension Peer where Role == DeviceRole {
     role.authentication = .idle
     role.rejections = 0
     guard role.settings.asksForAuthentication else { return ask(.identification, then: nil, now: now) }
-    switch role.settings.order {
+    switch role.order {
     case .authenticationFirst: ask(.authentication, then: .identification, now: now)
     case .identificationFirst: ask(.identification, then: .authentication, now: now)
     }
@@ -43,7 +55,8 @@ extension Peer where Role == DeviceRole {
 
   private mutating func ask(_ step: Step, then remaining: Step?, now: Instant) {
     role.progress = .asking(step, remaining: remaining)
-    core.answerDeadline = now + role.settings.answerTimeout
+    let first = remaining == nil ? nil : role.firstAnswerTimeout
+    core.answerDeadline = now + (first ?? role.answerTimeout)
     switch step {
     case .authentication:
       role.authentication = .awaitingCertificate
@@ -73,7 +86,7 @@ extension Peer where Role == DeviceRole {
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
-    core.answerDeadline = isWaiting ? now + role.settings.answerTimeout : nil
+    core.answerDeadline = isWaiting ? now + role.answerTimeout : nil
   }
 
   /// Sends the challenge for the accessory's certificate.
@@ -180,7 +193,7 @@ extension Peer where Role == DeviceRole {
     if role.rejections >= role.settings.rejectionLimit {
       refuse()
     } else {
-      core.answerDeadline = now + role.settings.answerTimeout
+      core.answerDeadline = now + role.answerTimeout
     }
   }
 

@@ -20,6 +20,9 @@ public struct DeviceRole: PeerRole {
     public var asksForAuthentication = true
     /// How identifications are checked.
     public var judge = IdentificationJudge()
+    /// How long the accessory may take to answer the first message, where there is another order to try; nil for
+    /// `answerTimeout`.
+    public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
     /// How many refused identifications end the link: a device was seen to stop after the second.
@@ -60,6 +63,14 @@ public struct DeviceRole: PeerRole {
     case identification
   }
 
+  /// Where a link ended before the accessory was ready.
+  public struct Unfinished: Hashable, Sendable {
+    /// The last message of authentication or identification that the device sent or received.
+    public let last: MessageID
+    /// The step that the link began with, if the accessory did not answer that, and there was another one to begin with.
+    public let ignoredStep: Step?
+  }
+
   /// How far the accessory has got on its way to ready. The time limit for its answer is ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
@@ -97,12 +108,21 @@ public struct DeviceRole: PeerRole {
   /// Which link `progress` refers to: one may go down and another come up within a single read.
   var followedLink = 0
   var authentication = Authentication.idle
+  /// Which step comes first on the next link.
+  var order: Settings.Order
+  /// See ``Settings/firstAnswerTimeout``.
+  var firstAnswerTimeout: Milliseconds?
+  var answerTimeout: Milliseconds
+  /// Where the last link ended, if the accessory was not ready then.
+  var unfinished: Unfinished?
   var rejections = 0
   var nextSession: UInt16
 
   init(settings: Settings, memory: IdentificationMemory?) {
     self.settings = settings
     self.memory = memory
+    order = settings.order
+    (firstAnswerTimeout, answerTimeout) = (settings.firstAnswerTimeout, settings.answerTimeout)
     nextSession = settings.firstSession
   }
 
@@ -142,7 +162,30 @@ public struct DeviceRole: PeerRole {
 
   /// The accessory's answers and progress belong to the link that ended.
   mutating func linkEnded() {
+    if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown
     accepted = nil
+  }
+
+  /// Where the accessory is on its way to ready; nil once it is.
+  var unfinishedNow: Unfinished? {
+    switch progress {
+    case .linkDown: unfinished
+    case .ready: nil
+    case .refused:
+      Unfinished(last: authentication == .over ? .authenticationFailed : .identificationRejected, ignoredStep: nil)
+    case .asking(.identification, let remaining):
+      rejections > 0
+        ? Unfinished(last: .identificationRejected, ignoredStep: nil)
+        : Unfinished(last: .startIdentification, ignoredStep: remaining == nil ? nil : .identification)
+    case .asking(.authentication, let remaining):
+      switch authentication {
+      case .idle, .awaitingCertificate:
+        Unfinished(last: .requestAuthenticationCertificate, ignoredStep: remaining == nil ? nil : .authentication)
+      case .awaitingChallenge: Unfinished(last: .authenticationCertificate, ignoredStep: nil)
+      case .awaitingResponse: Unfinished(last: .requestAuthenticationChallengeResponse, ignoredStep: nil)
+      case .awaitingVerdict, .over: Unfinished(last: .authenticationResponse, ignoredStep: nil)
+      }
+    }
   }
 }

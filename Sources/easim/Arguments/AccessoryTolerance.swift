@@ -1,9 +1,11 @@
 import AccessoryCore
 import AccessoryHost
+import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Which mistakes of an accessory a host command tolerates: `--auth`, `--identification` and `--first-write-delay`.
+/// Which mistakes of an accessory a host command tolerates: `--auth`, `--identification`, `--order` and
+/// `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
   /// The values of `--identification`.
   enum IdentificationRules: String, CaseIterable, Sendable {
@@ -15,12 +17,15 @@ struct AccessoryTolerance: Sendable {
 
   var authentication = AuthenticationMode.verify
   var identification = IdentificationRules.lenient
+  /// Nil for what the device profile says.
+  var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
   /// Changes the settings of a device; `timeout` is the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict
+    if let order { settings.order = order }
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
     // A shorter limit than the command's own, so that the command ends with an error about the missing answer.

@@ -18,6 +18,7 @@ struct HostConduct: Sendable {
         settings.artwork = try Self.artwork(artwork, of: path)
       }
     }
+    settings.order = settings.profile.order
     settings.epoch = loop.systemEpoch
     settings.keepFile = try keeper(console)
   }

@@ -51,7 +51,7 @@ struct SharedOptions: Sendable {
   var infoPlist: String?
   /// `--all-protocols`.
   var ignoresInfoPlist = false
-  /// `--auth`, `--identification` and `--first-write-delay`.
+  /// `--auth`, `--identification`, `--order` and `--first-write-delay`.
   var tolerance = AccessoryTolerance()
   /// `--device-profile` and `--save-files`.
   var conduct = HostConduct()
@@ -198,6 +198,13 @@ extension Option {
     Option(
       "--identification", \.shared.tolerance.identification, .choice,
       "for an identification that an Apple device refuses: refuse, or warn")
+  }
+
+  static var order: Option {
+    Option(
+      "--order", \.shared.tolerance.order, .optional(.choice), as: "ORDER",
+      "request authentication or identification first; auto finds out"
+    ).standard("auto")
   }
 
   static var firstWriteDelay: Option {

@@ -81,13 +81,13 @@ private func probe(
       console.err("easim: stopped by \(runtime.signalName)")
       return .checkFailed
     }
-    let isThere = probe.sawAccessory || host.hadCable || ended
-    console.err(
-      "easim: "
-        + (isThere
-          ? "timed out after \(DurationText.format(plan.timeout))"
-          : host.target.explanation(within: plan.timeout)))
-    return isThere ? .timedOut : .unreachable
+    let isThere = probe.sawAccessory || !host.isMissing || ended
+    let (code, text) =
+      isThere
+      ? (.timedOut, "timed out after \(DurationText.format(plan.timeout))")
+      : host.target.explanation(within: plan.timeout)
+    console.err("easim: \(text)")
+    return code
   }
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description
   console.result(Verdict(reasons: finding.options == nil ? [text] : []), text, at: runtime.loop.now)

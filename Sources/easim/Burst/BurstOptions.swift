@@ -85,6 +85,7 @@ struct BurstOptions: CommandOptions {
     .fault.heading("the link, and how strict the device is"),
     .auth,
     .identification,
+    .order,
     .firstWriteDelay,
     .infoPlist,
     .allProtocols,

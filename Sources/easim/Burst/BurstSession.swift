@@ -177,13 +177,15 @@ final class BurstSession {
   private func explanation(_ report: BurstReport, _ isHidden: Bool) -> String {
     if isHidden { return HostCommandContext.nothingVisible }
     if let refusal = report.errors[.refused] { return refusal.first }
-    if case .notReached = runner.outcome, let missing = zip(hosts, runner.sites).first(where: { isMissing($0, $1) }) {
-      return missing.0.target.explanation(within: plan.timeout)
-    }
-    return report.ending
+    return missing?.text ?? report.ending
   }
 
-  private func isMissing(_ host: HostCommandContext, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
+  /// Which accessory was never ready, if that is why the run ended.
+  private var missing: (code: ExitCode, text: String)? {
+    guard case .notReached = runner.outcome else { return nil }
+    let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }
+    return pair?.0.target.explanation(within: plan.timeout)
+  }
 
   private func exitCode(_ report: BurstReport) -> ExitCode {
     switch runner.outcome {
@@ -191,7 +193,7 @@ final class BurstSession {
     case .failed: return report.begun == 0 ? .usage : .checkFailed
     case .timedOut: return .timedOut
     case .gone: return .gone
-    case .notReached: return zip(hosts, runner.sites).contains(where: isMissing) ? .unreachable : .timedOut
+    case .notReached: return missing?.code ?? .timedOut
     case .stopped: return .checkFailed
     }
     return report.outcome.isPassed ? .done : .checkFailed

@@ -28,6 +28,7 @@ private struct InfoOptions: CommandOptions {
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
     .protocolName.described("if several are connected, the accessory that offers P"), .auth, .identification,
+    .order,
     .deviceProfile,
     .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript, .transcriptBytes, .capture,
   ]
@@ -64,12 +65,14 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
     console.err("easim: stopped by \(runtime.signalName) before an accessory was ready")
     return .checkFailed
   }
-  if host.hadCable, host.app.hiddenAccessories.isEmpty {
+  if !host.isMissing, host.app.hiddenAccessories.isEmpty {
     console.err("easim: the accessory did not become ready within \(DurationText.format(timeout))")
     return .timedOut
   }
-  console.err("easim: \(host.hadCable ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")
-  return .unreachable
+  let (code, text) =
+    host.isMissing ? host.target.explanation(within: timeout) : (.unreachable, HostCommandContext.nothingVisible)
+  console.err("easim: \(text)")
+  return code
 }
 
 /// Sees what the app sees.

@@ -31,7 +31,8 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .auth, .identification, .firstWriteDelay, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .allowRemote,
+    .auth, .identification, .order, .firstWriteDelay, .deviceProfile, .saveFiles, .infoPlist, .allProtocols,
+    .allowRemote,
     .anyUser, .fault,
     Option("--time", \.isTimed, "print the time before each line when stdin is not a terminal"),
     .timeout.described("time limit for each open and wait"), .json, .quietMessages, .transcript, .transcriptBytes,

@@ -63,7 +63,8 @@ struct PipeOptions: CommandOptions {
       .standard("local:"),
     Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),
     Option("--linger", \.linger, .duration, "after the end of input, close the session once nothing arrives for TIME"),
-    .protocolName, .auth, .identification, .firstWriteDelay, .infoPlist, .allProtocols, .fault, .seed, .allowRemote,
+    .protocolName, .auth, .identification, .order, .firstWriteDelay, .infoPlist, .allProtocols, .fault, .seed,
+    .allowRemote,
     .anyUser, .allowExec,
     .timeout.described("time limit for finding the accessory and opening a session"),
     Option("--verbose", short: "-v", \.isVerbose, "print all events to stderr, not only warnings"),
@@ -118,10 +119,11 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     console.err("easim: stopped by \(runtime.signalName); \(progress)")
     return .checkFailed
   }
-  console.err(
-    "easim: \(ended && verdict == nil ? HostCommandContext.nothingVisible : context.target.explanation(within: options.shared.timeout))"
-  )
-  return .unreachable
+  let (code, text) =
+    ended && verdict == nil
+    ? (.unreachable, HostCommandContext.nothingVisible) : context.target.explanation(within: options.shared.timeout)
+  console.err("easim: \(text)")
+  return code
 }
 
 private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Console) throws -> ExitCode {

@@ -79,7 +79,7 @@ private struct ReplayOptions: CommandOptions {
     Option(
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
-    .auth, .identification, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
+    .auth, .identification, .order, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how late the accessory may connect and answer"), .settleAfter,
     .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
@@ -252,6 +252,7 @@ private func playApp(
     return Played(
       progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
   }
-  console.err("easim: \(host.target.explanation(within: options.shared.timeout))")
-  return Played(code: .unreachable)
+  let (code, text) = host.target.explanation(within: options.shared.timeout)
+  console.err("easim: \(text)")
+  return Played(code: code)
 }

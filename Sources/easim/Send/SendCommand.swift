@@ -80,6 +80,7 @@ struct SendOptions: CommandOptions {
     .fault.heading("the link, and how strict the device is"),
     .auth,
     .identification,
+    .order,
     .firstWriteDelay,
     Option("--early", \.isEarly, "publish the accessory before authentication, as older systems did"),
     .deviceProfile,
@@ -173,8 +174,10 @@ private func send(
   let text: String
   if runtime.signal != nil {
     (code, text) = (.checkFailed, "stopped by \(runtime.signalName); \(sender.progress)")
-  } else if ended || (!sender.sawAccessory && !host.hadCable) {
-    (code, text) = (.unreachable, ended ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))
+  } else if ended {
+    (code, text) = (.unreachable, HostCommandContext.nothingVisible)
+  } else if !sender.sawAccessory, host.isMissing {
+    (code, text) = host.target.explanation(within: timeout)
   } else {
     (code, text) = (.timedOut, "timed out after \(DurationText.format(timeout)); \(sender.progress)")
   }

@@ -79,9 +79,12 @@ final class AccessoryTarget {
       """
   }
 
-  /// The message when no accessory has appeared: either time ran out, or none can appear.
-  func explanation(within timeout: Duration) -> String {
-    dialer.failure?.description ?? address.explanation(of: dialer.trouble, within: timeout)
+  /// The exit code and the message when no accessory was ready: either time ran out, or none can appear.
+  func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
+    if dialer.isUnfinished, let trouble = dialer.trouble {
+      return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
+    }
+    return (.unreachable, dialer.failure?.description ?? address.explanation(of: dialer.trouble, within: timeout))
   }
 }
 

@@ -15,6 +15,8 @@ final class HostCommandContext {
   let app: AppView
   /// Whether any cable was plugged in when the command ended.
   private(set) var hadCable = false
+  /// Whether there was no cable when the command ended, or only one after others whose accessory never became ready.
+  var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
   /// An address as an Apple process would print it; it means nothing outside this one.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message for an app whose Info.plist hides all accessories that are present.

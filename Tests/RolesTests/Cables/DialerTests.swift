@@ -90,6 +90,26 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
+  /// Such an accessory was dialled 469 times in 10 s.
+  @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
+    let rig = try DialerRig(.every)
+    rig.arrive("a")
+    for links in 1...4 {
+      rig.finder.answer("a", .success(rig.cable))
+      rig.owner.end("a", linkWasUp: true, unfinishedAt: "AA00")
+      #expect(rig.dialer.isUnfinished)
+      #expect(
+        rig.dialer.trouble?.detail == "it had a link \(links == 1 ? "once" : "\(links) times") and never became ready; "
+          + "the last one ended after AA00 (it hung up)")
+      try rig.pass(.seconds(10))
+      #expect(rig.finder.attempts.count == links + 1)
+    }
+    rig.finder.answer("a", .success(rig.cable))
+    #expect(rig.dialer.isUnfinished, "it is not ready yet")
+    rig.owner.end("a", linkWasUp: true)
+    #expect(!rig.dialer.isUnfinished && rig.dialer.trouble == nil)
+  }
+
   @Test func whatLeavesIsNotAskedForAgain() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")
@@ -228,7 +248,8 @@ private final class HandOwner: CableOwner {
     }
   }
 
-  func end(_ key: String, linkWasUp: Bool) {
-    endings.removeValue(forKey: key)?(CableOutcome(reason: "it hung up", linkWasUp: linkWasUp))
+  func end(_ key: String, linkWasUp: Bool, unfinishedAt: String? = nil) {
+    endings.removeValue(forKey: key)?(
+      CableOutcome(reason: "it hung up", linkWasUp: linkWasUp, unfinishedAt: unfinishedAt))
   }
 }

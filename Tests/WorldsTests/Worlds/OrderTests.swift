@@ -1,0 +1,101 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import IAP2
+import LinuxIO
+import TestSupport
+import Testing
+
+/// Authentication or identification first: accessories that serve only one order, and a device that finds out.
+@Suite struct OrderTests {
+  /// A world with an accessory that serves identification first only, in this way.
+  private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
+    let loop = VirtualLoop(seed: 1)
+    var settings = World.Settings()
+    settings.order = order
+    let world = World(settings, on: loop)
+    var profile = try ProfileLibrary().profile("echo")
+    profile.apply(try Quirk("authentication,answer=\(quirk)"))
+    let accessory = world.add(profile)
+    return (world, accessory, loop)
+  }
+
+  private func connects(_ world: World) -> Int { world.events.count { $0.kind == .connect } }
+
+  private func switches(_ world: World) -> [String] {
+    world.events.compactMap { event in
+      if case .warning(let text) = event.kind, text.contains("identification first") { text } else { nil }
+    }
+  }
+
+  @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstServesThem(_ quirk: String) throws {
+    let (world, accessory, loop) = try world(quirk, .identification)
+    try accessory.plugIn()
+    #expect(try loop.run(until: { connects(world) == 1 }, limit: .seconds(5)))
+    #expect(switches(world).isEmpty)
+  }
+
+  @Test(arguments: ["ignore-first", "hangup"]) func authenticationFirstDoesNot(_ quirk: String) throws {
+    let (world, accessory, loop) = try world(quirk, .authentication)
+    try accessory.plugIn()
+    #expect(try !loop.run(until: { connects(world) > 0 }, limit: .seconds(40)))
+    #expect(switches(world).isEmpty)
+  }
+
+  /// The link is reset, so that the accessory begins anew on the same cable.
+  @Test func anAccessoryThatIgnoresTheFirstMessageGetsTheOtherOrderOnItsNextLink() throws {
+    let (world, accessory, loop) = try world("ignore-first", .auto)
+    try accessory.plugIn()
+    #expect(try loop.run(until: { connects(world) == 1 }, limit: .seconds(15)))
+    #expect(
+      switches(world) == [
+        "the accessory did not answer after AA00 RequestAuthenticationCertificate; easim asks for identification first "
+          + "(1D00) from now on"
+      ])
+    #expect(loop.now.seconds >= 10, "the time for its first answer")
+  }
+
+  /// Each cable of a world has a place of its own in events, but the address is the same.
+  @Test func anAccessoryThatHangsUpGetsTheOtherOrderAtItsNextAttachmentAndEverAfter() throws {
+    let (world, accessory, loop) = try world("hangup", .auto)
+    for _ in 0..<3 {
+      try accessory.plugIn()
+      _ = try loop.run(until: { false }, limit: .seconds(2))
+      accessory.unplug()
+      _ = try loop.run(until: { false }, limit: .seconds(2))
+    }
+    #expect(connects(world) == 2, "not at the first attachment")
+    #expect(
+      switches(world) == [
+        "the other end closed the channel after AA00 RequestAuthenticationCertificate; easim asks for identification "
+          + "first (1D00) from now on"
+      ])
+  }
+
+  /// One that answers in neither order is refused as before.
+  @Test func theOtherOrderIsTriedOnce() throws {
+    let (world, accessory, loop) = try world("never", .auto)
+    try accessory.plugIn()
+    _ = try loop.run(until: { false }, limit: .seconds(120))
+    #expect(switches(world).count == 1)
+    let refusals = world.events.compactMap { event in
+      if case .refused(let refusal) = event.kind { refusal } else { nil }
+    }
+    #expect(refusals == [.unanswered(.authentication)])
+  }
+
+  /// A publication before the accessory is ready needs its name.
+  @Test func anEarlyPublicationAsksForIdentificationFirst() throws {
+    let loop = VirtualLoop(seed: 1)
+    var settings = World.Settings()
+    settings.policy = .early
+    let world = World(settings, on: loop)
+    try world.add(ProfileLibrary().profile("echo")).plugIn()
+    #expect(try loop.run(until: { connects(world) > 0 }, limit: .seconds(5)))
+    let kinds = world.events.map(\.kind.name)
+    #expect(kinds.contains("identification") && !kinds.contains("authentication"))
+  }
+}
