@@ -162,7 +162,7 @@ let package = Package(
       "AccessoryLoad", floor: 6, "AccessoryHost AccessorySessions AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryCheck", floor: 6,
-      "AccessoryCables LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
+      "AccessoryCables AccessoryProfiles LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
 
     // Worlds for XCTest; the control protocol; the command line.
     library("ExternalAccessoryXCTest", floor: 7, "ExternalAccessorySimulation"),

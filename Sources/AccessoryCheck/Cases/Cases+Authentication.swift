@@ -42,7 +42,7 @@ extension CheckCase {
       [.agreed],
       fix: "Send as many bytes as the coprocessor's response length register states."
     ) { run in
-      let (device, authentication) = try run.authentication()
+      let (device, authentication) = try run.readableAuthentication()
       let size = authentication.challenge.count == 20 ? 128 : 64
       if authentication.response.count != size {
         throw CheckFailure(
@@ -54,7 +54,7 @@ extension CheckCase {
       506, "signature-right", "The signature signs the challenge with the certificate's key.", [.agreed],
       fix: "Write the unchanged challenge to the coprocessor, wait until it has signed, and send its response."
     ) { run in
-      let (device, authentication) = try run.authentication()
+      let (device, authentication) = try run.readableAuthentication()
       if let reason = run.objection(to: authentication) {
         throw CheckFailure(
           "It does not verify: \(reason).",
@@ -67,7 +67,7 @@ extension CheckCase {
     ) { run in
       let (_, first) = try run.authentication()
       if run.objection(to: first) != nil { throw CheckSkip("the first signature does not verify (case 506)") }
-      let device = try run.device(at: .linked)
+      let device = try run.beforeAuthentication()
       let second = try run.orSkip { try device.authenticate(run.verifier, within: run.stepLimit) }
       if let reason = run.objection(to: second) {
         throw CheckFailure(
@@ -123,6 +123,7 @@ extension CheckCase {
       512, "authentication-glued", "The accessory understands AA05 and 1D00 in one write.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
+      try run.needAuthenticationFirst()
       _ = try run.identification()
       let device = try run.device(at: .linked)
       try run.needWindow(device)
@@ -140,14 +141,14 @@ extension CheckCase {
       [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()
-      let device = try run.device(at: .linked)
+      let device = try run.beforeAuthentication()
       try run.upToVerdict(device)
       try device.send(ControlMessage(.authenticationFailed))
       _ = try device.wait(within: run.settings.quiet) { false }
       try run.expectReady("After AA04, plugged in again")
     },
     CheckCase(
-      514, "certificate-again", "A second AA00 on the same link is also answered.", [.inferred], .warning,
+      514, "certificate-again", "A second AA00 on the same link is also answered.", [.inferred], .note,
       fix: "Answer each AA00 with the certificate, even after AA05."
     ) { run in
       let device = try run.device(at: .authenticated)
@@ -164,10 +165,28 @@ extension CheckCase {
       _ = try device.wait(within: .seconds(2)) { false }
       try run.expectReady("After a challenge out of turn, plugged in again")
     },
+    CheckCase(
+      516, "authentication-first", "A device may request authentication before identification.", [.agreed], .warning,
+      fix: "Answer AA00 as soon as the link is up; some Apple devices send it first, others 1D00."
+    ) { run in
+      _ = try run.survey()
+      if run.settings.order == .identification { throw CheckSkip("--order identification was given") }
+      guard run.order == .identificationFirst, let failure = run.refusedOrder else { return }
+      throw CheckFailure("Asked to authenticate first: \(failure.text)", failure.proof)
+    },
   ]
 }
 
 extension CheckRun {
+  /// The authentication of the survey, where its certificate can be read.
+  func readableAuthentication() throws -> (CheckDevice, Authentication) {
+    let found = try authentication()
+    do throws(AuthenticatorError) { _ = try verifier.challenge(for: found.1.certificate) } catch {
+      throw CheckSkip("the certificate cannot be read (case 502)")
+    }
+    return found
+  }
+
   /// The survey, for a case that judges one step: the case fails if the accessory did not take that step.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()

@@ -19,6 +19,7 @@ extension CheckCase {
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
       fix: "Send the detection sequence again every second until the Apple device answers."
     ) { run in
+      // A timer and this end's clock may differ by a tenth.
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
@@ -33,7 +34,7 @@ extension CheckCase {
     ) { run in
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
-      for (one, next) in zip(probes, probes.dropFirst()) where next.time - one.time < .milliseconds(100) {
+      for (one, next) in zip(probes, probes.dropFirst()) where next.time - one.time < .milliseconds(90) {
         throw CheckFailure(
           "Two of them are \(DurationText.format(next.time - one.time)) apart.",
           device.proof(one.index) + device.proof(next.index))
@@ -70,7 +71,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      107, "detection-padding", "Zero bytes before the answer to detection are skipped.", [.inferred], .warning,
+      107, "detection-padding", "Zero bytes before the answer to detection are skipped.", [.inferred], .note,
       fix: "Search the stream for FF 55 and FF 5A, and skip anything before them."
     ) { run in
       try run.answerDetection { device in device.line.send([0, 0, 0] + PacketWriter.detection) }

@@ -37,7 +37,7 @@ extension CheckCase {
         let survey = try run.survey()
         _ = try run.identification()
         guard let first = survey.identification else { return }
-        let device = try run.device(at: .authenticated)
+        let device = try run.beforeIdentification()
         let second = try run.orSkip {
           let mark = device.messages.count
           try device.send(ControlMessage(.startIdentification))
@@ -56,7 +56,7 @@ extension CheckCase {
         fix: "On 1D03, send another identification, or wait until the cable is pulled."
       ) { run in
         _ = try run.identification()
-        let device = try run.device(at: .authenticated)
+        let device = try run.beforeIdentification()
         let mark = device.messages.count
         try device.send(ControlMessage(.startIdentification))
         _ = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }
@@ -75,6 +75,29 @@ extension CheckCase {
         throw CheckFailure(
           "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
             + "\(first.reason).", first.device.lastProof(8))
+      },
+      CheckCase(
+        608, "identification-rejected-again",
+        "An accessory whose identification is rejected does not send the same one for ever.", [.seenOnce], .warning,
+        fix: "After 1D03, send a different identification, or none: an Apple device ends the attempt after the second."
+      ) { run in
+        _ = try run.identification()
+        let device = try run.beforeIdentification()
+        let start = device.record.count
+        var mark = device.messages.count
+        try device.send(ControlMessage(.startIdentification))
+        var last = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }.at
+        for _ in 0..<4 {
+          mark = device.messages.count
+          try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
+          guard let next = try device.awaitMessage([.identificationInformation], after: mark, within: .seconds(1)),
+            next.message.body == last.message.body
+          else { return }
+          last = next
+        }
+        throw CheckFailure(
+          "It answered each of four rejections with the same identification.",
+          device.proof(start..<device.record.count))
       },
     ] + rules
 
@@ -104,8 +127,8 @@ extension CheckCase {
       .duplicateProtocol, 629, "Protocols have unique numbers and names.", [.inferred],
       "Give each protocol a unique number and name."),
     rule(
-      .duplicateComponent, 630, "Components have unique numbers.", [.seenOnce],
-      "Give each component a unique number."),
+      .duplicateComponent, 630, "Components of one kind have unique numbers.", [.seenOnce],
+      "Give each component of one kind a unique number."),
     rule(
       .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
       "Declare the transport by which the accessory is attached.", .warning),

@@ -7,8 +7,9 @@ extension CheckCase {
       401, "lost-packet", "After a lost packet, later ones are delivered only once it has arrived.", [.agreed],
       fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
     ) { run in
+      try run.needAuthenticationFirst()
       _ = try run.identification()
-      let device = try run.recovering(at: .linked)
+      let device = try run.recovering()
       try run.needWindow(device)
       try run.upToVerdict(device)
       let (mark, before) = (device.record.count, device.messages.count)
@@ -28,8 +29,9 @@ extension CheckCase {
       402, "reordered-packets", "Packets that arrive out of order are put in order.", [.agreed], .warning,
       fix: "Keep packets that arrive early, or drop them and wait for their retransmission."
     ) { run in
+      try run.needAuthenticationFirst()
       _ = try run.identification()
-      let device = try run.recovering(at: .linked)
+      let device = try run.recovering()
       try run.needWindow(device)
       try run.upToVerdict(device)
       let (mark, before) = (device.record.count, device.messages.count)
@@ -72,41 +74,37 @@ extension CheckCase {
       [.agreed],
       .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
     ) { run in
-      let surveyed = try run.recovering(at: .linked)
-      let answer = surveyed.answer
-      let time = Duration.milliseconds(Int64(answer.retransmissionTimeout)) * (Int(answer.maximumRetransmissions) + 1)
-      guard time <= .seconds(20) else {
-        throw CheckSkip(
-          "it would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
-            + "\(answer.retransmissionTimeout) ms apart")
-      }
-      surveyed.manner.acknowledges = false
-      surveyed.manner.answersDetection = false
-      surveyed.manner.answersSynchronization = false
-      let mark = surveyed.record.count
-      try surveyed.send(ControlMessage(.requestAuthenticationCertificate))
-      let restarted = try surveyed.wait(within: time + .seconds(10)) {
-        !surveyed.line.isOpen
-          || surveyed.record[mark...].contains {
-            $0.isFromAccessory && ($0.kind == .detection || $0.header?.control.contains(.syn) ?? false)
-          }
-      }
-      if !restarted {
+      let surrender = try run.surrender()
+      if !surrender.hasGivenUp {
         throw CheckFailure(
-          "It did neither within \(DurationText.format(time + .seconds(10))).", surveyed.lastProof(8))
+          "It did neither within \(DurationText.format(surrender.limit)).", surrender.device.lastProof(8))
+      }
+    },
+    CheckCase(
+      406, "repeats-on-time", "A packet is retransmitted when the SYN's retransmission timeout has passed.", [.agreed],
+      .warning, fix: "Use the retransmission timeout of the SYN and its answer for every packet."
+    ) { run in
+      let (device, copies) = try run.unacknowledgedCertificate()
+      guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
+      let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
+      let time = copies[1].time - copies[0].time
+      if time > timeout * 3 / 2 + .milliseconds(100) {
+        throw CheckFailure(
+          "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
+          copies.prefix(2).flatMap { device.proof($0.index) })
       }
     },
     CheckCase(
       407, "duplicate-once", "A packet that arrives twice is delivered once.", [.agreed],
       fix: "Drop packets whose sequence number was already delivered."
     ) { run in
-      try run.expectCertificate(run.recovering(at: .linked), "With the packet sent twice", .twice)
+      try run.expectCertificate(run.recovering(), "With the packet sent twice", .twice)
     },
     CheckCase(
       408, "duplicate-late", "A packet that arrives again later is acknowledged again but not delivered again.",
       [.agreed], fix: "Drop packets whose sequence number was already delivered, and acknowledge them at once."
     ) { run in
-      let device = try run.recovering(at: .linked)
+      let device = try run.recovering()
       let at = device.record.count
       try run.expectCertificate(device, "Sent once")
       let (mark, before) = (device.record.count, device.messages.count)
@@ -142,7 +140,7 @@ extension CheckCase {
       411, "noise", "Stray bytes between packets are skipped.", [.agreed], .warning,
       fix: "Search the stream for FF 5A with a correct header checksum, one byte at a time."
     ) { run in
-      let device = try run.recovering(at: .linked)
+      let device = try run.recovering()
       device.line.send([0x13, 0xFF, 0xA5, 0xFF], remark: "noise on purpose")
       try run.expectCertificate(device, "With noise before the packet")
     },
@@ -150,7 +148,7 @@ extension CheckCase {
       412, "extended-acknowledgement", "An extended acknowledgement (EAK) does not disrupt the link.", [.inferred],
       .warning, fix: "Read an EAK's payload as sequence numbers; retransmit what is not acknowledged, or ignore it."
     ) { run in
-      let device = try run.recovering(at: .linked)
+      let device = try run.recovering()
       let number = device.lastInOrder &+ 2
       let header = PacketHeader(
         control: [.eak, .ack], sequence: device.lastSent, acknowledgement: device.lastInOrder, payloadCount: 1)
@@ -199,13 +197,69 @@ extension CheckCase {
       device.acknowledge()
       try run.expect(bytes, on: session, after: 0, mark: mark)
     },
+    CheckCase(
+      416, "gives-up-too-early", "The accessory does not give up before the maximum number of retransmissions.",
+      [.agreed], .warning, fix: "Retransmit a packet as often as the SYN says before the link counts as lost."
+    ) { run in
+      let surrender = try run.surrender()
+      let most = Int(surrender.device.answer.maximumRetransmissions)
+      guard surrender.hasGivenUp, surrender.copies.count - 1 < most else { return }
+      throw CheckFailure(
+        "It gave up after \((surrender.copies.count - 1).counted("retransmission")); the SYN says \(most).",
+        surrender.device.proof(surrender.copies[0].index) + surrender.device.lastProof(4))
+    },
   ]
 }
 
+/// What an accessory did whose first packet was never acknowledged.
+struct Surrender {
+  let device: CheckDevice
+  /// The copies of the packet.
+  let copies: [WirePacket]
+  /// Whether it began again or ended the cable within `limit`.
+  let hasGivenUp: Bool
+  let limit: Duration
+}
+
 extension CheckRun {
+  /// Acknowledges nothing until the accessory gives up.
+  func surrender() throws -> Surrender {
+    if let knownSurrender { return knownSurrender }
+    let device = try recovering()
+    let answer = device.answer
+    let time = Duration.milliseconds(Int64(answer.retransmissionTimeout)) * (Int(answer.maximumRetransmissions) + 1)
+    guard time <= .seconds(20) else {
+      throw CheckSkip(
+        "it would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
+          + "\(answer.retransmissionTimeout) ms apart")
+    }
+    device.manner.acknowledges = false
+    device.manner.answersDetection = false
+    device.manner.answersSynchronization = false
+    let mark = device.record.count
+    try device.send(ControlMessage(.requestAuthenticationCertificate))
+    func copies() -> [WirePacket] {
+      let all = device.record[mark...].filter { $0.isFromAccessory && $0.isData }
+      return all.filter { $0.header?.sequence == all[0].header?.sequence }
+    }
+    let limit = time + .seconds(10)
+    let hasGivenUp = try device.wait(within: limit) {
+      !device.line.isOpen
+        || device.record[mark...].contains {
+          $0.isFromAccessory && ($0.kind == .detection || $0.header?.control.contains(.syn) ?? false)
+        }
+    }
+    guard !copies().isEmpty else {
+      throw CheckSkip("the accessory sent nothing whose acknowledgement could be withheld (case 501)")
+    }
+    let surrender = Surrender(device: device, copies: copies(), hasGivenUp: hasGivenUp, limit: limit)
+    knownSurrender = surrender
+    return surrender
+  }
+
   /// An attachment whose link recovers from losses.
-  func recovering(at step: CheckStep) throws -> CheckDevice {
-    let device = try device(at: step)
+  func recovering() throws -> CheckDevice {
+    let device = try beforeAuthentication()
     if device.isZeroAcknowledgement { throw CheckSkip(Self.zeroAcknowledgement) }
     return device
   }
@@ -245,7 +299,7 @@ extension CheckRun {
   /// The copies of the first packet with a payload, on a link that does not acknowledge it.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
-    let device = try recovering(at: .linked)
+    let device = try recovering()
     let mark = device.record.count
     device.manner.loses = { $0.isData }
     try device.send(ControlMessage(.requestAuthenticationCertificate))
@@ -263,7 +317,7 @@ extension CheckRun {
 
   /// AA00 arrives damaged. The accessory must not acknowledge it, and must accept it when it arrives again.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
-    let device = try recovering(at: .linked)
+    let device = try recovering()
     let mark = device.record.count
     device.manner.repeats = false
     try expectCertificate(device, "After the damaged packet was retransmitted", delivery) {

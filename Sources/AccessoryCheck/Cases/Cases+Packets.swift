@@ -154,17 +154,20 @@ extension CheckCase {
       for _ in 0..<10 { try session.send(CheckBytes.counting(piece)) }
       _ = try device.wait(within: run.settings.quiet) { false }
       var acknowledged: UInt8 = 0
+      var base: Int?
       for packet in device.record[...] {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          acknowledged = header.acknowledgement
+          (acknowledged, base) = (header.acknowledgement, packet.index)
         } else if packet.isData, packet.index >= mark {
           let outstanding = header.sequence &- acknowledged
           guard outstanding > window, outstanding < 128 else { continue }
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
+            // What it is counted from, and what came after that.
+            device.proof(base, [WirePacket.Part.acknowledgement])
+              + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
       }
     },
@@ -268,10 +271,30 @@ extension CheckCase {
       }
     },
     CheckCase(
+      316, "packet-acknowledges-forward", "Acknowledgement numbers never go back.", [.agreed],
+      fix: "Acknowledge the last packet that was received in order, in each packet, retransmissions included."
+    ) { run in
+      let device = try run.survey().device
+      var last: WirePacket?
+      for packet in device.record where packet.isFromAccessory {
+        guard let header = packet.header, header.control.contains(.ack), !header.control.contains(.syn) else {
+          continue
+        }
+        defer { last = packet }
+        guard let before = last, let earlier = before.header else { continue }
+        if header.acknowledgement &- earlier.acknowledgement >= 128 {
+          throw CheckFailure(
+            "\(Hex.number(header.acknowledgement)) came after \(Hex.number(earlier.acknowledgement)).",
+            device.proof(before.index, [WirePacket.Part.acknowledgement])
+              + device.proof(packet.index, [WirePacket.Part.acknowledgement]))
+        }
+      }
+    },
+    CheckCase(
       317, "packet-padding", "Zero bytes between packets are skipped.", [.inferred], .warning,
       fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks leave behind."
     ) { run in
-      let device = try run.device(at: .linked)
+      let device = try run.beforeAuthentication()
       let mark = device.record.count
       device.line.send([0, 0, 0, 0])
       try run.expectCertificate(device, "With zero bytes before the packet")
@@ -282,7 +305,7 @@ extension CheckCase {
       fix: "Skip unknown parameters by their length, and use the known ones."
     ) { run in
       _ = try run.identification()
-      let device = try run.device(at: .authenticated)
+      let device = try run.beforeIdentification()
       let mark = device.messages.count
       try device.send(ControlMessage(.startIdentification) { $0.u16(0x00F0, 1) })
       guard try device.awaitMessage([.identificationInformation], after: mark, within: run.stepLimit) != nil else {
@@ -301,7 +324,7 @@ extension CheckCase {
       320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed],
       fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
     ) { run in
-      let device = try run.device(at: .linked)
+      let device = try run.beforeAuthentication()
       let mark = device.record.count
       try run.expectCertificate(device, "With the packet sent byte by byte", .cut(Array(1..<16)))
       try run.expectNoRepetition(device, after: mark, "In single bytes")

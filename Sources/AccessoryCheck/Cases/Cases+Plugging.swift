@@ -14,13 +14,13 @@ extension CheckCase {
     },
     replug(903, "replug-linked", "just after the link came up") { run in _ = try run.device(at: .linked) },
     replug(904, "replug-in-authentication", "during authentication") { run in
-      let device = try run.device(at: .linked)
+      let device = try run.beforeAuthentication()
       let certificate = try run.orSkip { try device.certificate(within: run.stepLimit) }
       let challenge = device.challenge(for: certificate.bytes, run.verifier)
       try device.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
     },
     replug(905, "replug-in-identification", "during identification") { run in
-      try run.device(at: .authenticated).send(ControlMessage(.startIdentification))
+      try run.beforeIdentification().send(ControlMessage(.startIdentification))
     },
     replug(906, "replug-ready", "when ready") { run in _ = try run.device(at: .ready) },
     replug(907, "replug-in-session", "with data in flight in an open session") { run in
@@ -37,16 +37,27 @@ extension CheckCase {
       _ = try device.wait(within: .milliseconds(100)) { false }
     },
     CheckCase(
+      909, "comes-back", "The accessory comes back each time after the cable is pulled, whatever it was doing.",
+      [.inferred],
+      fix: "When the cable is pulled, close the connection at this end, and wait for the next one."
+    ) { run in
+      if let absence = run.absence { throw absence }
+    },
+    CheckCase(
       910, "slow-device", "The accessory tolerates a device that pauses for 3 s between steps.", [.inferred], .warning,
       fix: "Wait for the device's next message while the cable is plugged in."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
       do {
-        _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
-        _ = try device.authenticate(run.verifier, within: run.stepLimit)
-        _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
-        _ = try device.identify(within: run.stepLimit)
+        let steps = [
+          { _ = try device.authenticate(run.verifier, within: run.stepLimit) },
+          { _ = try device.identify(within: run.stepLimit) },
+        ]
+        for step in run.order == .identificationFirst ? steps.reversed() : steps {
+          _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
+          try step()
+        }
       } catch let short as Shortfall {
         throw CheckFailure("With pauses of 3 s: \(short.reason).", device.lastProof(8))
       }

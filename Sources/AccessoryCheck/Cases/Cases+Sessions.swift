@@ -74,6 +74,8 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
+      // Finding this out needs an attachment of its own.
+      let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
       let mark = device.record.count
@@ -89,7 +91,7 @@ extension CheckCase {
         if others { throw CheckFailure("EA03 names another session.", device.proof(mark..<device.record.count)) }
       }
       try device.send(Array("easim check".utf8), on: id)
-      if try run.isEcho() {
+      if echoes {
         let session = OpenedSession(device: device, declared: declared, id: id)
         try run.expect(Array("easim check".utf8), on: session, after: 0, mark: mark)
       } else {
@@ -117,6 +119,32 @@ extension CheckCase {
       }
       for index in all.prefix(8).indices { try device.send([1, 2, 3], on: UInt16(index + 1)) }
       try run.expectAcknowledged(device, "data on \(min(8, all.count)) sessions")
+    },
+    CheckCase(
+      709, "session-apart", "What is sent on one session does not come back on another.", [.agreed],
+      fix: "Answer data with the id of the session that it arrived on."
+    ) { run in
+      let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
+      guard all.count > 1 else { throw CheckSkip("the accessory declares fewer than two protocols over the link") }
+      let device = try run.device(at: .ready)
+      let ids = all.prefix(8).indices.map { UInt16($0 + 1) }
+      for (id, one) in zip(ids, all) {
+        if case .closed = try device.openSession(one, id, waitingForStatus: run.settings.quiet) {
+          throw CheckSkip("the accessory refused a session (case 708)")
+        }
+      }
+      let mark = device.record.count
+      // Unlikely in anything that an accessory says of its own accord.
+      let texts = ids.map { CheckBytes.mixed(16, seed: UInt64($0)) }
+      for _ in 0..<4 { for (id, text) in zip(ids, texts) { try device.send(text, on: id) } }
+      _ = try device.wait(within: run.settings.quiet) { false }
+      for (id, own) in zip(ids, texts) {
+        let received = device.data[id] ?? []
+        for (other, text) in zip(ids, texts) where text != own && received.contains(text) {
+          throw CheckFailure(
+            "What was sent on session \(other) came back on session \(id).", device.proof(mark..<device.record.count))
+        }
+      }
     },
     CheckCase(
       710, "session-data-at-once", "Data in the same write as EA00 is not lost.", [.seenOnce], .note,

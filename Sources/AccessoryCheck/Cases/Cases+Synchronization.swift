@@ -125,7 +125,7 @@ extension CheckCase {
         }
       },
       CheckCase(
-        215, "syn-acknowledged-again", "A repeated SYN|ACK is acknowledged again.", [.inferred], .warning,
+        215, "syn-acknowledged-again", "A repeated SYN|ACK is acknowledged again.", [.inferred], .note,
         fix: "Keep answering a repeated SYN|ACK: the device retransmits it if your acknowledgement was lost."
       ) { run in
         let device = try run.device(at: .linked)

@@ -8,6 +8,38 @@ public struct CheckResult: Sendable, Equatable {
   public let outcome: CheckOutcome
   /// How long the case took.
   public let time: Duration
+  /// Whether a broken rule fails the check whatever its severity.
+  public var isStrict = false
+
+  /// Whether it fails the check.
+  public var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
+
+  /// Whether the rule is broken.
+  public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
+
+  /// What came of it, in one word.
+  public var word: Word {
+    switch outcome {
+    case .passed: .passed
+    case .skipped: .skipped
+    case .failed where fails: .failed
+    case .failed: rule.severity == .note ? .note : .warning
+    }
+  }
+
+  /// What came of a case.
+  public enum Word: String, Sendable, CaseIterable {
+    /// The rule holds.
+    case passed
+    /// It is broken, and that fails the check.
+    case failed
+    /// It is broken; the check passes all the same.
+    case warning
+    /// The same for a rule that hardly matters.
+    case note
+    /// It could not be judged.
+    case skipped
+  }
 }
 
 /// The outcome of one case.

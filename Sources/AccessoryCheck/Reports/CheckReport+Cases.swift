@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// Converts each case. Warnings and notes count as failures, as they do for the exit code.
+  /// Converts each case. A broken rule that does not fail the check passes, with what was found.
   public var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -12,6 +12,10 @@ extension CheckReport {
       switch result.outcome {
       case .passed: return ReportCase(group, name, time: result.time, .passed)
       case .skipped(let reason): return ReportCase(group, name, time: result.time, .skipped(reason))
+      case .failed(let failure) where !result.fails:
+        return ReportCase(
+          group, name, time: result.time, .passed, note: "\(result.word.rawValue): \(failure.text)",
+          more: Self.explanation(rule, failure))
       case .failed(let failure):
         return ReportCase(
           group, name, time: result.time,
@@ -65,6 +69,8 @@ extension CheckReport {
     [
       ReportFigure("passed", counts.passed, moreIsBetter: true),
       ReportFigure("failed", counts.failed, moreIsBetter: false),
+      ReportFigure("warnings", counts.warnings, moreIsBetter: false),
+      ReportFigure("notes", counts.notes, moreIsBetter: false),
       ReportFigure("skipped", counts.skipped, moreIsBetter: false), ReportFigure("attachments", attachments),
     ]
   }
@@ -78,6 +84,7 @@ extension CheckReport {
         ("protocols", accessory.protocols.joined(separator: ", ")),
       ]
     }
+    if let order { rows.append(("order", order.text)) }
     rows += [("time", "\(Self.seconds(time)) s"), ("ending", ending.text)]
     let changes = comparison.map { $0.lines.isEmpty ? ["nothing changed"] : $0.lines }
     return [
@@ -90,11 +97,6 @@ extension CheckReport {
 
   /// Seconds with three decimal places.
   static func seconds(_ time: Duration) -> String { ReportSuite.seconds(time) }
-}
-
-extension CheckResult {
-  /// Whether the rule was broken.
-  public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
 extension CheckProof {

@@ -1,5 +1,6 @@
 import AccessoryFormats
 import AccessoryRuns
+import IAP2
 
 extension CheckReport: Report {
   /// How these files identify their format.
@@ -18,9 +19,15 @@ extension CheckReport: Report {
     Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run in which no case was judged passes")
     Field(confirmed: "casesPassed", .tally, "number of passed cases") { $0.counts.passed }
     Field(confirmed: "casesFailed", .tally, "number of failed cases") { $0.counts.failed }
+    Field(confirmed: "casesWarning", .tally, "number of broken rules that are warnings") { $0.counts.warnings }
+    Field(confirmed: "casesNote", .tally, "number of broken rules that are notes") { $0.counts.notes }
     Field(confirmed: "casesSkipped", .tally, "number of skipped cases") { $0.counts.skipped }
     Field(
       "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
+    Field(
+      "order", \.order,
+      .optional(.words([("authentication", .authenticationFirst), ("identification", .identificationFirst)])),
+      "what the accessory was asked first")
     Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
     Field("program", \.program, .text, "the program and its version")
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
@@ -90,13 +97,11 @@ extension CheckResult {
 
 /// A result as reports contain it: the description of the case, for readers of the file, and its outcome.
 private struct CheckEntry: Equatable {
-  enum Kind: String, CaseIterable { case passed, failed, skipped }
-
   var number = 0
   var name = ""
   var rule: CheckCase?
   var time = Duration.zero
-  var kind = Kind.passed
+  var kind = CheckResult.Word.passed
   var reason: String?
   var text: String?
   var fix: String?
@@ -120,7 +125,7 @@ private struct CheckEntry: Equatable {
       "the packets that prove it")
   }.checked { entry, object in
     if entry.kind == .passed, entry.reason != nil { object.error("reason", "the case passed, so it was not skipped") }
-    guard entry.kind != .failed else { return }
+    guard [.passed, .skipped].contains(entry.kind) else { return }
     for key in ["text", "fix", "packets"] where object.value(key) != nil {
       object.error(key, "the case has not failed")
     }
@@ -130,11 +135,12 @@ private struct CheckEntry: Equatable {
 
   init(_ result: CheckResult) {
     (number, name, rule, time) = (result.rule.number, result.rule.name, result.rule, result.time)
+    kind = result.word
     switch result.outcome {
-    case .passed: kind = .passed
-    case .skipped(let reason): (kind, self.reason) = (.skipped, reason)
+    case .passed: break
+    case .skipped(let reason): self.reason = reason
     case .failed(let failure):
-      (kind, text, packets) = (.failed, failure.text, failure.proof)
+      (text, packets) = (failure.text, failure.proof)
       fix = result.rule.fix
     }
   }
@@ -146,9 +152,10 @@ private struct CheckEntry: Equatable {
       switch kind {
       case .passed: .passed
       case .skipped: .skipped(reason ?? "")
-      case .failed: .failed(CheckFailure(text ?? "", packets ?? []))
+      case .failed, .warning, .note: .failed(CheckFailure(text ?? "", packets ?? []))
       }
-    return CheckResult(rule: rule, outcome: outcome, time: time)
+    return CheckResult(
+      rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 }
 

@@ -9,7 +9,7 @@ extension CheckReport {
   public var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
-    let failed = failures.map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
+    let failed = results.filter(\.fails).map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
     var reasons: [String] = []
     if !failed.isEmpty {
       let names = failed.map { "\($0.number) \($0.name)" }.joined(separator: ", ")

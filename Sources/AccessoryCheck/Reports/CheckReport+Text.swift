@@ -32,9 +32,18 @@ extension CheckResult {
     case .failed(let failure):
       let packets = failure.proof.map { $0.line.indented(by: 9) }
       return
-        (["FAILED   \(rule.number)  \(rule.sentence)", "         \(failure.text.singleLine)"]
+        (["\(label)\(rule.number)  \(rule.sentence)", "         \(failure.text.singleLine)"]
         + ["         change: \(rule.fix) (\(rule.severity.rawValue); \(sourcesText))"] + packets).joined(
           separator: "\n")
+    }
+  }
+
+  /// As wide as those of other outcomes.
+  private var label: String {
+    switch word {
+    case .warning: "warning  "
+    case .note: "note     "
+    case .passed, .failed, .skipped: "FAILED   "
     }
   }
 
@@ -56,10 +65,13 @@ extension CheckReport {
       lines.append("the accessory at \(place)")
     }
     lines.append("\(summary), in \(attachments) attachment\(attachments == 1 ? "" : "s") and \(Self.seconds(time)) s")
-    let failures = failures
-    if failures.isEmpty, let reason = verdict.reasons.first { lines.append("\(verdict.word): \(reason.singleLine)") }
-    if !failures.isEmpty {
-      lines.append("failed: " + failures.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
+    if !results.contains(where: \.fails), let reason = verdict.reasons.first {
+      lines.append("\(verdict.word): \(reason.singleLine)")
+    }
+    if let order, order != .authenticationFirst { lines.append("order: \(order.text)") }
+    for (word, title) in [(CheckResult.Word.failed, "failed"), (.warning, "warnings"), (.note, "notes")] {
+      let rules = results.filter { $0.word == word }.map { "\($0.rule.number) \($0.rule.name)" }
+      if !rules.isEmpty { lines.append("\(title): \(rules.joined(separator: ", "))") }
     }
     if let hostile {
       lines.append(hostile.summary)

@@ -1,5 +1,7 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryRuns
+import IAP2
 
 /// The results of a check.
 public struct CheckReport: Sendable, Equatable {
@@ -39,6 +41,8 @@ public struct CheckReport: Sendable, Equatable {
   public var attachments = 0
   /// The results of attacks, if they were requested.
   public var hostile: HostileReport?
+  /// What the accessory was asked first; nil where that is not known.
+  public var order: DevicePeer.Settings.Order?
   /// How the run ended.
   public var ending = Ending.complete
   /// Whether a run in which no case was judged passes.
@@ -48,26 +52,38 @@ public struct CheckReport: Sendable, Equatable {
 
   init(place: String) { self.place = place }
 
-  /// The results that failed.
+  /// The results whose rule is broken, of any severity.
   public var failures: [(rule: CheckCase, failure: CheckFailure)] {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
 
-  /// How many cases passed, failed, and were skipped.
-  public var counts: (passed: Int, failed: Int, skipped: Int) {
-    let failed = failures.count
-    let passed = results.count { $0.outcome == .passed }
-    return (passed, failed, results.count - failed - passed)
+  /// How many cases had each outcome.
+  public var counts: (passed: Int, failed: Int, warnings: Int, notes: Int, skipped: Int) {
+    func count(_ word: CheckResult.Word) -> Int { results.count { $0.word == word } }
+    return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
   /// Whether the run judged nothing: every case was skipped, or there was none, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
-  /// One line: "61 passed, 2 failed, 20 skipped".
+  /// One line: "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".
   public var summary: String {
     let counts = counts
-    return
-      "\(counts.passed) passed, \(counts.failed) failed, \(counts.skipped) skipped"
-      + (shards.text.isEmpty ? "" : " (\(shards.text))")
+    let lesser = [
+      counts.warnings > 0 ? counts.warnings.counted("warning") : nil,
+      counts.notes > 0 ? counts.notes.counted("note") : nil,
+    ].compactMap(\.self)
+    return (["\(counts.passed) passed", "\(counts.failed) failed"] + lesser + ["\(counts.skipped) skipped"])
+      .joined(separator: ", ") + (shards.text.isEmpty ? "" : " (\(shards.text))")
+  }
+}
+
+extension DevicePeer.Settings.Order {
+  /// For reports.
+  var text: String {
+    switch self {
+    case .authenticationFirst: "authentication first, then identification"
+    case .identificationFirst: "identification first, then authentication"
+    }
   }
 }

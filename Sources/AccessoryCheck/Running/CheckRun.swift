@@ -15,6 +15,14 @@ final class CheckRun {
   private(set) var attachments = 0
   /// Why the accessory will not come back.
   var gone: AccessoryAbsent?
+  /// The last case that was tried to its end.
+  var lastCase: CheckCase?
+  /// The first time that the accessory did not come back, if it did not.
+  private(set) var absence: CheckFailure?
+  /// What the accessory is asked first.
+  private(set) var order: DevicePeer.Settings.Order
+  /// How the accessory did not take the other order, where that was tried.
+  private(set) var refusedOrder: CheckFailure?
   /// The survey, once it has been made.
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
@@ -23,11 +31,19 @@ final class CheckRun {
   /// The same with a certificate that was not acknowledged, and its copies; and after an idle period.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
+  var knownSurrender: Surrender?
   /// The same with an answer to detection only.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
     (self.plug, self.pump, self.settings) = (plug, pump, settings)
+    order = settings.order == .identification ? .identificationFirst : .authenticationFirst
+  }
+
+  /// The accessory did not come back after it was unplugged: that is a finding, and what it did last is its proof.
+  func noteAbsence(_ absent: AccessoryAbsent) {
+    let after = lastCase.map { "after case \($0.number) (\($0.name))" } ?? "after it was unplugged"
+    absence = CheckFailure("It did not come back \(after): \(absent).", lastAttached?.lastProof(10) ?? [])
   }
 
   var verifier: any DeviceAuthenticator { settings.verifier }
@@ -101,8 +117,30 @@ final class CheckRun {
     return device
   }
 
+  /// An attachment on which the accessory may be asked to authenticate next: one that wants to be identified first is.
+  func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+    let device = try device(at: .linked, manner)
+    if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
+    return device
+  }
+
+  /// An attachment on which the accessory may be asked to identify itself next.
+  func beforeIdentification() throws -> CheckDevice {
+    try device(at: order == .identificationFirst ? .linked : .authenticated)
+  }
+
+  /// Skips a case that asks for authentication and then for identification.
+  func needAuthenticationFirst() throws {
+    if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
+  }
+
   private func take(_ step: CheckStep, _ device: CheckDevice) throws {
     if step >= .linked { try device.link(within: stepLimit) }
+    if order == .identificationFirst, step >= .authenticated {
+      _ = try device.identify(within: stepLimit)
+      _ = try device.authenticate(verifier, within: stepLimit)
+      return
+    }
     if step >= .authenticated { _ = try device.authenticate(verifier, within: stepLimit) }
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
@@ -141,13 +179,20 @@ final class CheckRun {
       do {
         try device.link(within: stepLimit)
         survey.reached = .linked
+        if order == .identificationFirst { survey.identification = try device.identify(within: stepLimit) }
         survey.authentication = try device.authenticate(verifier, within: stepLimit)
-        survey.reached = .authenticated
-        survey.identification = try device.identify(within: stepLimit)
+        if order == .authenticationFirst {
+          survey.reached = .authenticated
+          survey.identification = try device.identify(within: stepLimit)
+        }
         survey.reached = .ready
         try exchange(&survey)
       } catch let short as Shortfall {
         survey.shortfall = short
+      }
+      if triesOtherOrder(survey, isAgain: departures.last?.reached == .linked) {
+        departures = []
+        continue
       }
       // An accessory that leaves in the middle of a session is not flickering.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
@@ -156,6 +201,23 @@ final class CheckRun {
       }
       return survey
     }
+  }
+
+  /// Changes the order once, for an accessory that does not answer AA00, and back if that is no better.
+  ///
+  /// - Parameter isAgain: whether it left after the link was up at the attachment before, too. An accessory that
+  ///   flickers may do that once.
+  private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
+    guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
+    guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }
+    if order == .authenticationFirst, refusedOrder == nil, shortfall.judgedBy == 501 {
+      refusedOrder = CheckFailure(Self.sentence(shortfall.reason), survey.device.lastProof())
+      order = .identificationFirst
+      return true
+    }
+    guard order == .identificationFirst else { return false }
+    order = .authenticationFirst
+    return true
   }
 
   /// A session with a few bytes, so that the record contains some of everything; then silence.

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryProfiles
 import Certificates
 
 /// The settings of a check.
@@ -15,6 +16,10 @@ public struct CheckSettings {
   public var echo = Echo.tried
   /// Whether to run cases that do what no Apple device does.
   public var isHostile = false
+  /// Whether warnings and notes fail, too.
+  public var isStrict = false
+  /// What the accessory is asked first; ``HostOrder/auto`` tries identification when AA00 is not answered.
+  public var order = HostOrder.auto
   /// What to verify signatures with.
   public var verifier: any DeviceAuthenticator
 

@@ -40,9 +40,11 @@ public final class Checker {
         let before = run.attachments
         outcome = try judge(rule)
         if run.attachments > before { absences = 0 }
+        run.lastCase = rule
       } catch let absent as AccessoryAbsent {
         if run.attachments == 0 { throw absent }
         absences += 1
+        if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
           // Whatever the accessory's earlier behavior can show is still judged.
@@ -56,7 +58,8 @@ public final class Checker {
         break
       }
       run.unplugAll()
-      let result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
+      var result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
+      result.isStrict = settings.isStrict && result.hasFailed && rule.severity != .error
       report.results.append(result)
       onEvent(result)
     }
@@ -64,6 +67,7 @@ public final class Checker {
     report.time = pump.loop.now - start
     report.attachments = run.attachments
     report.accessory = run.identity
+    report.order = run.surveyed == nil ? nil : run.order
     return report
   }
 

@@ -136,8 +136,9 @@ private struct IdentificationFindings {
       if !ids.insert(one.id).inserted { add(.duplicateProtocol, 10, "two protocols have the number \(one.id)") }
       if !names.insert(one.name).inserted { add(.duplicateProtocol, 10, "two protocols are named \(one.name)") }
     }
-    var numbers: Set<UInt16> = []
-    for (parameter, id, _) in components where !numbers.insert(id).inserted {
+    // Components of different kinds are counted apart: each kind is named by messages of its own.
+    var numbers: Set<UInt32> = []
+    for (parameter, id, _) in components where !numbers.insert(UInt32(parameter) << 16 | UInt32(id)).inserted {
       add(.duplicateComponent, parameter, "two components have the number \(id)")
     }
   }

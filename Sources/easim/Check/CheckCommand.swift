@@ -10,7 +10,8 @@ extension CommandSpec {
       Plug the accessory at ADDR in as an Apple device would (default: the only local one), again and again, and run
       numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A case
       passes, fails with the packets that prove it and what to change in the firmware, or is skipped with the reason.
-      docs/check.md lists all cases and the source of each rule.
+      docs/check.md lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or
+      lines are affected) or a note; only errors fail, or with --strict all of them.
 
       Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends
       back what it receives.

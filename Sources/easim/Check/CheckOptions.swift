@@ -10,6 +10,7 @@ struct CheckOptions: CommandOptions {
   var pace = Duration.milliseconds(200)
   var echo = CheckSettings.Echo.tried
   var isHostile = false
+  var isStrict = false
   var attacks = 200
   var most = 5
   var junit: String?
@@ -22,6 +23,7 @@ struct CheckOptions: CommandOptions {
     Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),
     Option("--pace", \.pace, .duration, "wait TIME before plugging in again"),
     Option("--timeout", \.stepLimit, .someTime, "time limit for each step of the accessory"),
+    Option("--strict", \.isStrict, "also fail on warnings and notes"), .order,
     Option("--hostile", \.isHostile, "add cases and attacks that no Apple device would make"),
     Option("--attacks", \.attacks, .integer(0...1_000_000), "number of hostile attacks"),
     Option("--most-failures", \.most, .integer(1...1_000), "stop after N attacks that the accessory did not survive"),

@@ -36,6 +36,8 @@ final class CheckSession {
     settings.protocolName = options.shared.protocolName
     settings.echo = options.echo
     settings.isHostile = options.isHostile
+    settings.isStrict = options.isStrict
+    settings.order = options.shared.tolerance.order ?? .auto
     let chosen = try AccessoryTarget.choose(
       at: options.address, options.shared.protocolName, on: runtime, console)
     let plug = try AddressPlug(

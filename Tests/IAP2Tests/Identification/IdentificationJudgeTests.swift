@@ -120,11 +120,15 @@ import Testing
       .duplicateProtocol, 10, "two protocols are named com.example.echo",
       add(10, Sheet.parameter(0, "02") + Sheet.parameter(1, Sheet.text("com.example.echo")))),
     Case(
-      .duplicateComponent, 17, "two components have the number 0",
-      add(17, Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("BT")))),
+      .duplicateComponent, 16, "two components have the number 0",
+      add(16, Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("BT")))),
     Case(
       .duplicateComponent, 18, "two components have the number 0",
-      add(18, Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("K")) + Sheet.parameter(2, "00"))),
+      { body in
+        let keyboard = Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("K")) + Sheet.parameter(2, "00")
+        add(18, keyboard)(&body)
+        add(18, keyboard)(&body)
+      }),
     Case(.missingTransport, 16, "no transport component is declared (14 to 17)", without(16)),
     Case(
       .unknownNativeTransport, 10, "com.example.echo names transport component 3, which is not declared",

@@ -16,6 +16,8 @@ final class CheckRig: AccessoryPlug {
   private let port: MemoryPort
   private let accessory: SimulatedAccessory
   var settings: CheckSettings
+  /// How often the accessory can be plugged in.
+  var attachmentsLeft = Int.max
 
   init(
     _ profileName: String = "echo", quirks: [String] = [], sends mutant: Mutant? = nil,
@@ -46,7 +48,10 @@ final class CheckRig: AccessoryPlug {
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     let deadline = loop.now + limit
     while true {
-      if let opened = port.connect() { return opened }
+      if attachmentsLeft > 0, let opened = port.connect() {
+        attachmentsLeft -= 1
+        return opened
+      }
       guard loop.now < deadline else { throw AccessoryAbsent("no accessory in memory") }
       try loop.advance(by: .milliseconds(10))
     }

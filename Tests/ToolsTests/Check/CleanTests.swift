@@ -1,5 +1,6 @@
 import AccessoryCheck
 import AccessoryCore
+import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 import Testing
@@ -48,7 +49,7 @@ import Testing
       if case .skipped = result.outcome { result.rule.number } else { nil }
     }
     // Without acknowledgements, a long wait, a second protocol, and components that an echo accessory does not have.
-    #expect(skipped == [311, 405, 708, 1001, 1002, 1003, 1004, 1005, 1006])
+    #expect(skipped == [311, 405, 416, 708, 709, 1001, 1002, 1003, 1004, 1005, 1006])
   }
 
   /// Which cases detect which quirk.
@@ -57,9 +58,11 @@ import Testing
     ("flicker,maker=device", []),
     // The device role refuses, so nothing that the accessory does matters.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
-    ("authentication,slow", [503, 508]), ("identification,never", [601]), ("identification,slow", [602]),
+    ("authentication,slow", [503, 508]),
+    ("authentication,ignore-first", [516]), ("authentication,hangup", [516]), ("identification,never", [601]),
+    ("identification,slow", [602]),
     ("session,refuse", [701, 711]), ("session,ignore", [702, 711]), ("session,silent", [711]),
-    ("session,close", [714]), ("session,detach", [714]), ("no-status", [702]), ("stale-bytes", [713]),
+    ("session,close", [714]), ("session,detach", [714, 909]), ("no-status", [702]), ("stale-bytes", [713]),
     ("ends-sessions,min=130ms,max=300ms,episode=0ms", [714]), ("wedges-after,opens=1", [702, 711]),
     ("goes-silent,after=0ms,restart=0ms,later=0ms", [711]), ("busy-after-cancel", [711]),
     ("phantom-session", [714]), ("drops-beyond,bytes=1", [711]), ("reply-chunking,split,size=500,gap=0ms", []),
@@ -70,6 +73,54 @@ import Testing
   func aQuirkIsFoundByTheCasesThatNameIt(_ quirk: String, _ numbers: [Int]) throws {
     let report = try CheckRig("echo", quirks: [quirk]).run()
     #expect(report.numbers == numbers, "\(report.text)")
+  }
+
+  /// The order that it serves is found out, and the rest is judged by that.
+  @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
+    let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()
+    #expect(report.order == .identificationFirst)
+    #expect(report.endOfList.contains("order: identification first, then authentication"))
+    #expect(report.counts.warnings == 1 && report.counts.failed == 0 && report.outcome.isPassed)
+    let rig = try CheckRig("echo", quirks: ["authentication,\(answer)"])
+    rig.settings.order = .identification
+    let asked = try rig.run()
+    #expect(asked.numbers == [], "\(asked.text)")
+  }
+
+  /// Whatever makes it stop is the finding.
+  @Test func anAccessoryThatNeverComesBackIsAFinding() throws {
+    let rig = try CheckRig("echo")
+    rig.settings.stepLimit = .seconds(2)
+    rig.attachmentsLeft = 9
+    let report = try rig.run()
+    #expect(report.numbers.contains(909), "\(report.text)")
+    let found = try #require(report.failures.first { $0.rule.number == 909 })
+    #expect(found.failure.text.hasPrefix("It did not come back after case "))
+    #expect(!found.failure.proof.isEmpty)
+    #expect(report.counts.failed > 0 && !report.outcome.isPassed)
+  }
+
+  @Test(arguments: CheckCase.all.map(\.number)) func aCaseAloneFindsNothingInACleanAccessory(_ number: Int) throws {
+    let report = try CheckRig("echo").run(CheckCase.all.filter { $0.number == number })
+    #expect(report.numbers == [], "\(report.text)")
+  }
+
+  /// 103 is a warning, 107 a note, 502 an error.
+  @Test func onlyErrorsFailUnlessTheCheckIsStrict() throws {
+    let noisy = Mutant(receivesBytes: { bytes, _ in bytes.count > 1 && bytes[0] == 0 ? [] : [bytes] })
+    let rig = try CheckRig("echo", sends: noisy)
+    let report = try rig.run()
+    #expect(report.counts.failed == 0 && report.counts.warnings == 1 && report.counts.notes == 1)
+    #expect(report.outcome.isPassed)
+    #expect(report.summary.contains("0 failed, 1 warning, 1 note"))
+    let strict = try CheckRig("echo", sends: noisy)
+    strict.settings.isStrict = true
+    let other = try strict.run()
+    #expect(other.counts.failed == 2 && !other.outcome.isPassed)
+    for one in [report, other] {
+      let read = try CheckReport(tree: JSON5.read(one.json.text, file: "r.json"))
+      #expect(read.results == one.results && read.order == one.order)
+    }
   }
 
   @Test func theMisbehavingProfileIsFound() throws {

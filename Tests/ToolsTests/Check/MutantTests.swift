@@ -182,7 +182,25 @@ import Testing
     Row(
       "packets in pieces are not understood", [106, 218, 320, 806],
       Mutant(receivesBytes: { bytes, _ in bytes.count < 6 || (bytes[0] != 0xFF && bytes[0] != 0) ? [] : [bytes] })),
-    Row("a certificate without its end", [502, 506], message(0xAA01, 0) { Array($0.dropLast(40)) }),
+    Row(
+      "an acknowledgement goes back", [316],
+      rewriting({ $0.message == 0x1D01 }) { $0.with { $0[6] &-= 3 } }),
+    Row(
+      "a retransmission timeout of its own", [405, 406],
+      Mutant(
+        sends: { packet, _ in [packet.isSYN ? changed(packet, [4: 1, 5: 0xF4]) : packet.bytes] },
+        receives: { packet, _ in [packet.isSYN ? changed(packet, [4: 0x07, 5: 0xD0]) : packet.bytes] })),
+    Row(
+      "it gives up early", [416],
+      Mutant(
+        sends: { packet, _ in [packet.isSYN ? changed(packet, [4: 1, 5: 0xF4, 8: 10]) : packet.bytes] },
+        receives: { packet, _ in [packet.isSYN ? changed(packet, [8: 2]) : packet.bytes] })),
+    Row(
+      "each rejection gets the same identification", [608],
+      Mutant(receives: { packet, _ in
+        packet.message == 0x1D03 ? [packet.with(payload: ControlMessage(.startIdentification).encoded)] : [packet.bytes]
+      })),
+    Row("a certificate without its end", [502], message(0xAA01, 0) { Array($0.dropLast(40)) }),
     Row("a signature with a byte too many", [505, 506], message(0xAA03, 0) { $0 + [0] }),
     Row(
       "always the same signature", [507],
@@ -284,6 +302,35 @@ import Testing
     Row("declares vehicle status and never answers", [1003], declaring(received: [0xA1, 0x00], sent: [0xA1, 0x01])),
     Row("declares pairing and never answers", [1004], declaring(received: [0x00, 0xB0], sent: [0x00, 0xB1])),
   ]
+
+  /// A SYN with other bytes in its payload.
+  private static func changed(_ packet: Packet, _ values: [Int: UInt8]) -> [UInt8] {
+    var payload = packet.payload
+    for (index, value) in values { payload[index] = value }
+    return packet.with(payload: payload)
+  }
+
+  /// A second protocol is needed to see it.
+  @Test func sessionsThatAreMixedUpAreFound() throws {
+    let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
+      var payload = packet.payload
+      if payload[0] == 0, payload[1] == 1 || payload[1] == 2 { payload[1] = 3 - payload[1] }
+      return packet.with(payload: payload)
+    }
+    func report(_ mutant: Mutant?) throws -> CheckReport {
+      let rig = try CheckRig(
+        "echo", sends: mutant,
+        describe: { profile in
+          var second = profile.protocols[0]
+          (second.name, second.id) = ("com.example.second", second.id + 1)
+          profile.protocols.append(second)
+        })
+      return try rig.run(CheckCase.all.filter { $0.number == 709 })
+    }
+    let found = try report(mutant)
+    #expect(found.numbers == [709], "\(found.text)")
+    #expect(try report(nil).counts.passed == 1)
+  }
 
   private static func declaring(received: [UInt8], sent: [UInt8]) -> Mutant {
     message(0x1D01) { parameters in
