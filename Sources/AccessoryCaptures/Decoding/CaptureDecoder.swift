@@ -23,6 +23,9 @@ public final class CaptureDecoder {
   private var undecided: [UInt8] = []
   private var cutter = LineCutter()
   private var dump = HexDumpReader()
+  private var log = LogReader()
+  private var logNames: [String] = []
+  private var logRun: LogReader.Run?
   private var captures: [PacketCapture] = []
   private var file: CaptureFileDecoder?
   // Sessions belong to the link, so one narrator reads both directions.
@@ -33,8 +36,11 @@ public final class CaptureDecoder {
     self.form = form
   }
 
-  /// Whether the capture is a file of packets, which has times and cables.
-  public var isFile: Bool { form?.reader != nil }
+  /// Whether the capture is a file of packets, or a log, which have times and cables.
+  public var isFile: Bool { form?.reader != nil || form == .log }
+
+  /// Lines of a log that have no bytes and were skipped: the first ranges of them, from 1, and how many there are.
+  public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
   /// Continues with `bytes`, and reports everything that is now complete.
   ///
@@ -111,6 +117,9 @@ public final class CaptureDecoder {
         throw error
       }
       emitRuns(isEnd: true, emit)
+    case .log:
+      cutter.finish { readLog($0, emit) }
+      if logNames.isEmpty { throw CaptureError(1, 1, "no line of this log has bytes in hex") }
     case .transcript:
       cutter.finish { read($0, emit) }
       if summary.entries == 0, let first = foreignLines?.first {
@@ -133,6 +142,7 @@ public final class CaptureDecoder {
       }
       emitRuns(isEnd: false, emit)
     case .transcript: cutter.take(bytes) { read($0, emit) }
+    case .log: cutter.take(bytes) { readLog($0, emit) }
     case .pcap, .pcapng, .btsnoop, .packetlogger:
       if file == nil { file = form.reader.map(CaptureFileDecoder.init) }
       file?.append(bytes) { pass($0, emit) }
@@ -160,8 +170,30 @@ public final class CaptureDecoder {
   private func describe(
     _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ stream: Int, _ emit: (CaptureEntry) -> Void
   ) {
-    let name = form == .hex ? dump.names[stream] : ""
-    for piece in pieces { pass(CaptureEntry(piece, of: capture, from: name, &narrator), emit) }
+    let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
+    for piece in pieces {
+      // The line with its last byte, and all directions as one cable.
+      let place = logRun.map {
+        CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
+      }
+      pass(CaptureEntry(piece, of: capture, at: place, from: name, &narrator), emit)
+    }
+  }
+
+  // MARK: Logs
+
+  /// The most channels of a log; a text may have any names.
+  private static let mostLogNames = 16
+
+  private func readLog(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
+    guard let run = log.read(line) else { return }
+    logRun = run
+    let index = logNames.firstIndex(of: run.name) ?? min(logNames.count, Self.mostLogNames - 1)
+    if index == logNames.count {
+      logNames.append(run.name)
+      captures.append(PacketCapture())
+    }
+    describe(captures[index].append(run.bytes), of: captures[index], index, emit)
   }
 
   private func pass(_ entry: CaptureEntry, _ emit: (CaptureEntry) -> Void) {

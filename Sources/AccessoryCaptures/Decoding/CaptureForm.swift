@@ -6,6 +6,8 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case hex
   /// One line per packet, as `--transcript` writes them.
   case transcript
+  /// The log of another program, with bytes in hex somewhere in its lines.
+  case log
   /// Files of tcpdump and Wireshark in the old format.
   case pcap
   /// Files of Wireshark and of `--capture`.
@@ -15,9 +17,9 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// Bluetooth, as Apple's PacketLogger records it.
   case packetlogger
 
-  /// The format of `input`: text with a line of a transcript is a transcript, other text is hex, and anything that is
-  /// not text is raw bytes. Each kind of file begins with its own number. An iAP2 stream is never text, because text
-  /// has no byte FF.
+  /// The format of `input`: text with a line of a transcript is a transcript, text with a line of a log that is not one
+  /// of a hex dump is a log, other text is hex, and anything that is not text is raw bytes. Each kind of file begins
+  /// with its own number. An iAP2 stream is never text, because text has no byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
@@ -40,6 +42,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     // The last line may be incomplete.
     if !isEnd { lines.removeLast() }
     if lines.contains(where: { TranscriptLine($0) != nil }) { return .transcript }
+    if lines.contains(where: { !isHex($0) && LogReader.recognizes($0) }) { return .log }
     if isEnd || input.count >= undecidedLimit { return .hex }
     return lines.contains(where: isHex) ? .hex : nil
   }
@@ -72,7 +75,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// The reader for files of this format; nil for bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
-    case .raw, .hex, .transcript: nil
+    case .raw, .hex, .transcript, .log: nil
     case .pcap: RecordFileReader<PcapFormat>()
     case .pcapng: PcapngReader()
     case .btsnoop: RecordFileReader<BtsnoopFormat>()

@@ -57,6 +57,14 @@ final class CaptureTeller {
       console.err("easim: \(name):\(error)")
       return .usage
     }
+    let skipped = decoder.skippedLines
+    if skipped.count > 0 {
+      let ranges = skipped.ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+      let known = skipped.ranges.reduce(0) { $0 + $1.count }
+      console.err(
+        "easim: \(name): \(skipped.count.counted("line has", "lines have")) no bytes and \(skipped.count == 1 ? "was" : "were") "
+          + "skipped: \(ranges.joined(separator: ", "))\(known < skipped.count ? ", …" : "")")
+    }
     if let foreign = decoder.foreignLines {
       console.err(
         "easim: \(foreign.count.counted("line is", "lines are")) not part of a transcript and skipped; the first is "

@@ -3,7 +3,8 @@ import AccessoryCaptures
 extension CommandSpec {
   /// `easim decode`.
   static let decode = CommandSpec(
-    name: "decode", summary: "decode captures: pcap, pcapng, Bluetooth logs, raw bytes, hex dumps, transcripts",
+    name: "decode",
+    summary: "decode captures: pcap, pcapng, Bluetooth logs, raw bytes, hex dumps, transcripts, other logs",
     details: """
       Read a capture from FILE, or from stdin with -, and print one line per packet: its offset or time, its sender as far as
       the capture shows it, and its contents. Bytes that belong to no packet and packets with a wrong checksum are reported
@@ -16,6 +17,9 @@ extension CommandSpec {
       raw            the bytes themselves
       hex            as xxd, hexdump, od, tcpdump and Wireshark print it; A:, D:, TX or RX before a line is its direction
       transcript     the lines of --transcript
+      log            other text with runs of hex, such as logs of iOS (accessoryd), btmon's text, and UART tables (CSV) of
+                     Saleae Logic and PulseView. Words such as RX, TX, in, out, Received, Sent or <- -> are the
+                     direction, and times are read. Lines without bytes are skipped and listed
 
       A sender is A or D (accessory or device), IN or OUT (of the USB device), or RX or TX (of the machine that recorded).
       Try:
@@ -44,7 +48,7 @@ private struct DecodeOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--as", \.form, .optional(.choice), as: "FORM",
-      "format of FILE: raw, hex, transcript, pcap, pcapng, btsnoop or packetlogger (default: detected)"),
+      "format: raw, hex, transcript, log, pcap, pcapng, btsnoop or packetlogger (default: detected)"),
     Option("--verbose", short: "-v", \.wish.isVerbose, "show every parameter of control messages, and every byte"),
     Option(
       "--sessions", \.wish.sessions, .optional(.text), as: "FOLDER|-",

@@ -1,0 +1,134 @@
+import AccessoryCore
+
+/// One line of a log that has bytes in hex somewhere: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
+///
+/// - The bytes are the longest run of pairs of digits, with blanks, commas, colons or `0x` between them, or one long word
+///   of digits. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
+/// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
+/// - The time is the first that is written as a clock or as seconds with a fraction.
+struct LogLine: Equatable {
+  /// "RX" or "TX"; nil when the line says neither.
+  var direction: String?
+  /// Nil when there is none.
+  var time: Duration?
+  var bytes: [UInt8]
+  /// Whether the line consists of bytes alone, perhaps after an offset and before a column of text.
+  var isBare: Bool
+
+  private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
+  private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
+  private static let arrows = ["<-": "RX", "<<": "RX", "<": "RX", "->": "TX", ">>": "TX", ">": "TX"]
+
+  init(_ line: some Sequence<UInt8>) {
+    let text = String(decoding: Array(line), as: UTF8.self)
+    let words = text.split(whereSeparator: \.isWhitespace)
+    var best = 0..<0
+    var bytes: [UInt8] = []
+    var index = 0
+    while index < words.count {
+      var run: [UInt8] = []
+      let start = index
+      while index < words.count, let more = Self.bytes(of: words[index], isAlone: words.count == 1 || start < index) {
+        run += more
+        index += 1
+      }
+      if run.count > bytes.count { (bytes, best) = (run, start..<index) }
+      if index == start { index += 1 }
+    }
+    if bytes.count == 1 {
+      let isLast = best.upperBound == words.count && best.lowerBound > 0
+      if !isLast || words[best.lowerBound - 1].last != ":" { (bytes, best) = ([], 0..<0) }
+    }
+    self.bytes = bytes
+    let around = bytes.isEmpty ? words[...] : words[..<best.lowerBound]
+    direction = Self.direction(in: around) ?? Self.direction(in: words[best.upperBound...])
+    time = around.lazy.compactMap(Self.time).first
+    let isOffset = best.lowerBound == 1 && words[0].allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "x" }
+    isBare = bytes.count > 0 && (best.lowerBound == 0 || isOffset)
+  }
+
+  // MARK: Words
+
+  private static func direction(in words: ArraySlice<Substring>) -> String? {
+    for word in words {
+      // Such as "rx-data", "UART_TX:" and "[RX]".
+      for part in word.lowercased().split(whereSeparator: { !$0.isLetter }) {
+        if received.contains(String(part)) { return "RX" }
+        if sent.contains(String(part)) { return "TX" }
+      }
+    }
+    return words.lazy.compactMap { arrows[String($0)] }.first
+  }
+
+  /// The bytes that a word stands for; nil when it is none. A long word of digits may be a number of another kind, so
+  /// it counts only if it begins as iAP2 does, or continues a run.
+  private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
+    var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
+    if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
+    for separator: Character in [":", "-", ","] where word.contains(separator) {
+      let parts = word.split(separator: separator, omittingEmptySubsequences: false)
+      // Six parts are a MAC address, three a time.
+      let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
+      guard isRun else { return nil }
+      var all: [UInt8] = []
+      for part in parts {
+        guard let more = pairs(part.hasPrefix("0x") ? String(part.dropFirst(2)) : String(part)), more.count == 1 else {
+          return nil
+        }
+        all += more
+      }
+      return all
+    }
+    guard let found = pairs(word) else { return nil }
+    if found.count == 1 || isAlone { return found }
+    let isLink = found.starts(with: [0xFF, 0x5A]) || found.starts(with: [0xFF, 0x55])
+    return isLink || (found.count >= 8 && word.contains(where: \.isLetter)) ? found : nil
+  }
+
+  private static func pairs(_ text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
+        let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return bytes
+  }
+
+  /// `12:00:01.250`, `2026-01-02T12:00:01,250Z`, `[12.345678]` and `12.5s`.
+  static func time(_ word: Substring) -> Duration? {
+    let text = word.trimmed { !$0.isNumber }
+    let clock = text.split(whereSeparator: { "T ".contains($0) }).last ?? ""
+    let parts = clock.replacing(",", with: ".").split(separator: ":", omittingEmptySubsequences: false)
+    if parts.count == 3, let hours = Int(parts[0]), let minutes = Int(parts[1]), let seconds = seconds(parts[2]),
+      0...23 ~= hours, 0...59 ~= minutes, seconds < .seconds(61)
+    {
+      return .seconds(hours * 3_600 + minutes * 60) + seconds
+    }
+    guard parts.count == 1, text.contains(".") else { return nil }
+    return seconds(parts[0])
+  }
+
+  /// Seconds with or without a fraction, of which nanoseconds count.
+  private static func seconds(_ text: some StringProtocol) -> Duration? {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }
+    guard parts.count == 2 else { return .seconds(whole) }
+    let digits = parts[1].prefix { $0.isASCII && $0.isNumber }.prefix(9)
+    guard let fraction = Int(digits + String(repeating: "0", count: 9 - digits.count)) else { return nil }
+    return .seconds(whole) + .nanoseconds(fraction)
+  }
+}
+
+extension StringProtocol {
+  /// Without what fits at both ends.
+  fileprivate func trimmed(_ fits: (Character) -> Bool) -> String {
+    var rest = self[...]
+    while let first = rest.first, fits(first) { rest = rest.dropFirst() }
+    while let last = rest.last, fits(last) { rest = rest.dropLast() }
+    return String(rest)
+  }
+}

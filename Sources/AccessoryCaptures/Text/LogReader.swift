@@ -1,0 +1,173 @@
+import AccessoryCore
+
+/// Reads logs that other programs write, line by line: any text with runs of hex and words for the direction, what iOS's
+/// `accessoryd` logs, `btmon`'s text, and the CSV files of Saleae Logic and PulseView (sigrok) about a UART.
+///
+/// It takes what it recognises, and counts the lines that it skips: the complete form of most of these logs is not
+/// published, and people paste parts of them.
+struct LogReader {
+  /// Bytes that followed each other in one direction.
+  struct Run: Equatable {
+    /// The direction: "RX", "TX", the name of a channel of a logic analyser, or empty.
+    var name: String
+    var bytes: [UInt8]
+    /// The line, from 1.
+    var line: Int
+    /// Since the first time in the log.
+    var time: Duration
+  }
+
+  /// How many ranges of skipped lines are kept.
+  private static let mostRanges = 20
+
+  private(set) var skipped: [ClosedRange<Int>] = []
+  private(set) var skippedCount = 0
+  private var table: UARTTable?
+  private var isBtmon = false
+  /// The direction of the last line that has one, for lines of bytes below it.
+  private var direction = ""
+  /// In btmon's text: how many bytes of the current RFCOMM frame are still to come; nil outside of one.
+  private var frameRest: Int?
+  private var first: Duration?
+  private var now = Duration.zero
+
+  /// Whether a line shows that a text is a log: one that is no line of a hex dump.
+  static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
+    if UARTTable(header: line) != nil { return true }
+    let text = String(decoding: line, as: UTF8.self)
+    if text.contains("ACL Data RX:") || text.contains("ACL Data TX:") { return true }
+    let found = LogLine(line)
+    if found.direction != nil { return !found.bytes.isEmpty }
+    return found.time != nil && found.bytes.count >= 4
+  }
+
+  mutating func read(_ line: LineCutter.Line) -> Run? {
+    let text = String(decoding: line.bytes, as: UTF8.self)
+    guard text.contains(where: { !$0.isWhitespace }) else { return nil }
+    if let header = UARTTable(header: line.bytes) {
+      table = header
+      return nil
+    }
+    if let table {
+      guard let row = table.row(text) else { return skip(line) }
+      note(row.time)
+      return Run(name: row.name, bytes: [row.byte], line: line.number, time: now)
+    }
+    let found = LogLine(line.bytes)
+    if text.contains("ACL Data RX:") || text.contains("ACL Data TX:") {
+      (isBtmon, frameRest) = (true, nil)
+      direction = found.direction ?? ""
+      note(found.time ?? Self.lastTime(text))
+      return nil
+    }
+    if isBtmon { return readBtmon(text, found, line) }
+    note(found.time)
+    if let own = found.direction { direction = own }
+    guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil else { return skip(line) }
+    // A line of bytes alone continues the one above it.
+    let name = found.direction ?? (found.isBare ? direction : "")
+    return Run(name: name, bytes: found.bytes, line: line.number, time: now)
+  }
+
+  /// Below a line `RFCOMM: Unnumbered Info …` and its `Length: N` there is the frame's data, N bytes, as a hex dump.
+  private mutating func readBtmon(_ text: String, _ found: LogLine, _ line: LineCutter.Line) -> Run? {
+    let plain = text.drop(while: \.isWhitespace)
+    if plain.hasPrefix("RFCOMM:") {
+      frameRest = plain.contains("UIH") ? .max : nil
+      return nil
+    }
+    guard let rest = frameRest else { return skip(line) }
+    if plain.hasPrefix("Length:"), let count = Int(plain.dropFirst(7).drop(while: \.isWhitespace)) {
+      frameRest = count
+      return nil
+    }
+    guard found.isBare else {
+      // Address, control, credits and check sum of the frame.
+      if !plain.contains(": ") { frameRest = nil }
+      return nil
+    }
+    let bytes = Array(found.bytes.prefix(rest))
+    frameRest = rest == .max ? rest : rest - bytes.count
+    return bytes.isEmpty ? nil : Run(name: direction, bytes: bytes, line: line.number, time: now)
+  }
+
+  private mutating func skip(_ line: LineCutter.Line) -> Run? {
+    skippedCount += 1
+    if let last = skipped.last, last.upperBound + 1 == line.number {
+      skipped[skipped.count - 1] = last.lowerBound...line.number
+    } else if skipped.count < Self.mostRanges {
+      skipped.append(line.number...line.number)
+    }
+    return nil
+  }
+
+  private mutating func note(_ time: Duration?) {
+    guard let time else { return }
+    first = first ?? time
+    now = max(.zero, time - (first ?? time))
+  }
+
+  /// btmon writes the time last.
+  private static func lastTime(_ text: String) -> Duration? {
+    text.split(separator: " ").last.flatMap(LogLine.time)
+  }
+}
+
+/// A CSV file about a UART with a byte in each row: Saleae Logic's (`name,type,start_time,duration,data`, and
+/// `Time [s],Value,Parity Error,Framing Error` of version 1) and PulseView's (`Sample,Time,Decoder,Ann Row,Ann
+/// Class,Value`).
+struct UARTTable {
+  private let value: Int
+  private var time: Int?
+  private var name: Int?
+  private var kind: Int?
+
+  /// Nil when a line is not the header of such a file.
+  init?(header line: some Sequence<UInt8>) {
+    let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
+    guard columns.count >= 2, let value = columns.lastIndex(where: { ["data", "value"].contains($0) }),
+      let time = columns.firstIndex(where: { ["start_time", "time [s]", "time", "sample"].contains($0) })
+    else { return nil }
+    self.value = value
+    self.time = time
+    name = columns.firstIndex { ["name", "analyzer name", "ann row", "channel"].contains($0) }
+    kind = columns.firstIndex { ["type", "ann class"].contains($0) }
+  }
+
+  /// The byte of a row; nil for a row without one.
+  func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
+    let columns = Self.columns(text)
+    guard value < columns.count, let byte = Self.byte(columns[value]) else { return nil }
+    // Start, stop and parity bits have rows of their own.
+    if let kind, kind < columns.count, !columns[kind].lowercased().contains("data") { return nil }
+    let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? ""
+    let found = LogLine("\(place) : 00".utf8).direction ?? place
+    return (found, byte, time.flatMap { $0 < columns.count ? LogLine.time(columns[$0][...]) : nil })
+  }
+
+  private static func columns(_ line: String) -> [String] {
+    var columns = [""]
+    var isQuoted = false
+    for character in line where character != "\r" {
+      if character == "\"" {
+        isQuoted.toggle()
+      } else if !isQuoted, character == "," || character == ";" {
+        columns.append("")
+      } else {
+        columns[columns.count - 1].append(character)
+      }
+    }
+    return columns.map { column in
+      let start = column.drop { $0.isWhitespace }
+      return String(start.reversed().drop { $0.isWhitespace }.reversed())
+    }
+  }
+
+  /// `0xFF`, `FF`, `255` (three digits), and Saleae's `ÿ (0xFF)`.
+  private static func byte(_ text: String) -> UInt8? {
+    if let start = text.firstRange(of: "0x") {
+      return UInt8(text[start.upperBound...].prefix { $0.isHexDigit }, radix: 16)
+    }
+    return text.utf8.count == 2 ? UInt8(text, radix: 16) : UInt8(text)
+  }
+}
