@@ -6,14 +6,14 @@ let counter = 0;
 export class Schemas {
   constructor(document) {
     this.methods = new Map(document.methods.map((method) => [method.name, method]));
+    this.definitions = document.components.schemas;
   }
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The kinds of a schema such as quirk or fault, each with its name, description and properties.
-  kinds(method, param, definition) {
-    const schema = this.param(method, param).schema;
-    const definitions = schema.$defs;
+  // The kinds of a definition such as quirk or fault, each with its name, description and properties.
+  kinds(definition) {
+    const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
       const found = definitions[one.$ref.split("/").pop()];
       const name = found.properties.name?.const ?? found.properties.type?.const;
@@ -26,7 +26,7 @@ export class Schemas {
   fields(method, names) {
     return names.map((name) => {
       const param = this.param(method, name);
-      return { key: name, ...resolve(param.schema, param.schema.$defs ?? {}), description: param.description };
+      return { key: name, ...resolve(param.schema, this.definitions), description: param.description };
     });
   }
 }
