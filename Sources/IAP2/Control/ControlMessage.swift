@@ -6,7 +6,7 @@
 public struct ControlMessage: Hashable, Sendable {
   /// The message's number.
   public var id: MessageID
-  /// The parameters in their form on the wire, see ``ParameterReader``.
+  /// The parameters as encoded on the wire; see ``ParameterReader``.
   public var body: [UInt8]
 
   /// The number of bytes before a message's parameters.
@@ -36,7 +36,7 @@ public struct ControlMessage: Hashable, Sendable {
     return 0x4040 << 32 | UInt64(length) << 16 | UInt64(id.rawValue)
   }
 
-  /// The message in its form on the wire. A body of more than 65,529 bytes cannot be sent and traps.
+  /// The encoded message. A body of more than 65,529 bytes cannot be sent and traps.
   public var encoded: [UInt8] {
     let header = header
     return (0..<Self.headerSize).reversed().map { UInt8(truncatingIfNeeded: header >> (8 * UInt64($0))) } + body
@@ -46,8 +46,7 @@ public struct ControlMessage: Hashable, Sendable {
 /// Cuts the control session's byte stream into messages by their length fields.
 ///
 /// Apple devices put one message into one packet, but nothing forbids several messages per packet or a split message,
-/// so packet boundaries have no meaning here. According to its length field a message has at most 65,535 bytes, and so
-/// does the buffer.
+/// so packet boundaries have no meaning here. The length field limits a message, and thus the buffer, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
 
@@ -62,7 +61,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// The next message, or the garbage before it; nil while neither is complete.
+  /// The next message, or the garbage before it; nil until one of them is complete.
   mutating func next() -> Item? {
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
@@ -75,7 +74,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Whether a message may begin here: 40 40 and a possible length, as far as they have arrived.
+  /// Returns true if a message may begin here: 40 40 and a possible length, as far as those bytes have arrived.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

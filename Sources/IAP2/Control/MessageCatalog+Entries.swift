@@ -1,6 +1,6 @@
-// Every control message that at least two public sources know: number, name, sender, how many top-level parameters are
-// known, and the parameters that have names. A message without a name was seen in use, but nothing more is known about
-// it.
+// Every control message documented by at least two public sources: number, name, sender, how many top-level parameters
+// are known, and the parameters that have names. A message without a name has been seen in use but is otherwise
+// unknown.
 
 extension MessageCatalog {
   static let entries: [Entry] = [

@@ -1,4 +1,4 @@
-/// The names of everything that may appear in the control session.
+/// The names of everything that may appear in a control session.
 ///
 /// A number that is not listed here is still carried, shown as hex and ignored.
 public enum MessageCatalog {
@@ -23,7 +23,7 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is written, as far as is needed to show it.
+  /// How a parameter's value is encoded, in as much detail as is needed to display it.
   public enum ValueKind: String, Sendable {
     /// Text.
     case utf8
@@ -144,9 +144,9 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let identificationInformationUpdate = MessageID(0x1D06)
   /// From the device: requests the certificate.
   public static let requestAuthenticationCertificate = MessageID(0xAA00)
-  /// A: the certificate.
+  /// From the accessory: the certificate.
   public static let authenticationCertificate = MessageID(0xAA01)
-  /// D: the challenge.
+  /// From the device: the challenge.
   public static let requestAuthenticationChallengeResponse = MessageID(0xAA02)
   /// From the accessory: the response to the challenge.
   public static let authenticationResponse = MessageID(0xAA03)
@@ -164,7 +164,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let externalAccessorySessionStatus = MessageID(0xEA03)
   /// From the accessory: subscribes to power updates.
   public static let startPowerUpdates = MessageID(0xAE00)
-  /// D: power news.
+  /// From the device: a power update.
   public static let powerUpdate = MessageID(0xAE01)
   /// From the accessory: ends the subscription.
   public static let stopPowerUpdates = MessageID(0xAE02)
@@ -185,7 +185,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible {
-  /// "EA00 StartExternalAccessoryProtocolSession", or only the number.
+  /// "EA00 StartExternalAccessoryProtocolSession", or just the number if the message has no name.
   public var description: String {
     let number = Hex.number(rawValue)
     guard let name = MessageCatalog.entry(self)?.name, !name.isEmpty else { return number }

@@ -10,7 +10,7 @@ public enum MessageText {
     }
   }
 
-  /// The same in at most `limit` characters; the rest is replaced by "…".
+  /// One line of at most `limit` characters; "…" replaces the rest.
   public static func line(_ message: ControlMessage, atMost limit: Int) -> String {
     let whole = line(message)
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
@@ -54,8 +54,8 @@ public enum MessageText {
 }
 
 extension String {
-  /// In quotation marks, with control characters and quotation marks escaped, because the text comes from the other
-  /// end and is shown on terminals.
+  /// Quotes the text and escapes control characters and quotation marks: it comes from the other end and is printed on
+  /// terminals.
   fileprivate var quoted: String {
     var text = "\""
     for scalar in unicodeScalars {
@@ -110,7 +110,7 @@ public struct DecodedParameter: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// The parameters, with names and values as far as they are known.
+  /// The parameters, with names and values where the catalogue has them.
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }

@@ -36,11 +36,11 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Reads the parameters of a control message, one level at a time: a group is read only by a caller that knows it is
-/// one, so endlessly nested groups cost nothing.
+/// Reads the parameters of a control message, one level at a time: only a caller that knows a parameter to be a group
+/// reads it as one, so endlessly nested groups cost nothing.
 public enum ParameterReader {
-  /// All parameters of `body`, in order; numbers may repeat, because lists of strings and groups are written that way.
-  /// `base` is added to the offsets, for the parameters of a group.
+  /// All parameters of `body`, in order; numbers may repeat, because that is how lists of strings and groups are
+  /// encoded. `base` is added to the offsets, for the parameters of a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []
     var at = 0
@@ -139,7 +139,7 @@ public struct ParameterWriter: Sendable {
   /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
 
-  /// Nothing written yet.
+  /// Creates a writer that has written nothing.
   public init() {}
 
   /// A parameter with these bytes as its value. A value that is too long for its length field is written nevertheless:
@@ -156,12 +156,12 @@ public struct ParameterWriter: Sendable {
     blob(id, [])
   }
 
-  /// A byte; also for truth values and enumerations.
+  /// A byte; also used for booleans and enumerations.
   public mutating func u8(_ id: UInt16, _ value: UInt8) {
     blob(id, [value])
   }
 
-  /// A truth value.
+  /// A boolean.
   public mutating func bool(_ id: UInt16, _ value: Bool) {
     u8(id, value ? 1 : 0)
   }

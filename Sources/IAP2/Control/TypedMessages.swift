@@ -1,5 +1,5 @@
-/// A device's power update (AE01), as far as its parameters are public. A parameter that is not sent is nil: an
-/// accessory receives the ones it requested in AE00.
+/// A device's power update (AE01), as far as its parameters are public. A parameter that was not sent is nil; an
+/// accessory receives only those it requested in AE00.
 public struct PowerUpdate: Hashable, Sendable {
   /// 0: the maximum current that the accessory may draw, in mA.
   public var maximumCurrentDrawn: UInt16?
@@ -155,7 +155,7 @@ public enum DeviceUpdate: Hashable, Sendable {
     }
   }
 
-  /// Reads one of the four messages; nil for any other.
+  /// Reads one of the four messages; returns nil for any other message.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     switch message.id {
     case .deviceInformationUpdate: self = .name(try Self.text(of: message))
@@ -205,7 +205,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
   }
 }
 
-// The five messages of authentication, all driven by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
+// The five messages of authentication, each started by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
 
 extension ControlMessage {
   static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
@@ -226,7 +226,7 @@ extension ControlMessage {
 }
 
 extension [Parameter] {
-  /// The blob that is the content of AA01, AA02 and AA03.
+  /// The data blob in AA01, AA02 or AA03.
   func authenticationBlob() throws(ParameterError) -> [UInt8] {
     try only(0, "data").value
   }

@@ -105,8 +105,8 @@ public struct FileReceiver: Sendable {
 
 /// Sends files over a file transfer session; ``FileReceiver`` is its other end.
 ///
-/// A file is announced with its size and waits for the other end to start it. Then all of it is sent once, in packets
-/// of ``pieceSize``; the owner decides how long a file may be.
+/// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
+/// once, in packets of ``pieceSize``; the owner decides how long a file may be.
 public struct FileSender: Sendable {
   /// What the caller must do.
   public enum Action: Hashable, Sendable {
@@ -120,7 +120,7 @@ public struct FileSender: Sendable {
 
   /// How many bytes of a file one packet can hold; the link does not split packets of files.
   public let pieceSize: Int
-  /// The files that are announced but not delivered; completely sent ones have no bytes here.
+  /// The files that are announced but not delivered; the bytes are empty once a file is completely sent.
   private var files: [UInt8: [UInt8]] = [:]
   /// Apple devices choose numbers from 80 upwards.
   private var nextID: UInt8 = 0x80
@@ -130,7 +130,7 @@ public struct FileSender: Sendable {
     self.pieceSize = max(1, pieceSize)
   }
 
-  /// Announces a file. Returns its number, by which a message can refer to it, and the packet to send; nil if all
+  /// Announces a file. Returns its number, which messages can use to refer to it, and the packet to send; nil if all
   /// numbers are taken.
   public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
     guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }

@@ -39,7 +39,7 @@ public struct Identification: Hashable, Sendable {
   /// Parameters for which there is no type here.
   public var other: [Parameter] = []
 
-  /// An identification to be filled in.
+  /// Creates an empty identification.
   public init() {}
 
   /// The declared protocol with this number.
@@ -232,7 +232,7 @@ extension TransportComponent {
   }
 }
 
-/// An identification with the message that carries it, written once, because an accessory sends the same message each
+/// An identification and its encoded message. The message is encoded once, because an accessory sends the same one each
 /// time it is attached.
 ///
 /// ```swift
@@ -242,10 +242,10 @@ extension TransportComponent {
 public final class PreparedIdentification: Sendable {
   /// The accessory's description of itself.
   public let identification: Identification
-  /// The bytes that contain it.
+  /// The message that contains it.
   let message: ControlMessage
 
-  /// Writes the message.
+  /// Encodes the message.
   public init(_ identification: Identification) {
     self.identification = identification
     message = identification.message

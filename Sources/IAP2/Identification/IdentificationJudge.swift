@@ -3,7 +3,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
   public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
 
-  /// Every rule has its default severity.
+  /// Creates a judge that gives every rule its default severity.
   public init() {}
 
   /// Refuses only an identification that cannot be split into parameters; all other findings are warnings.
@@ -14,7 +14,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     return judge
   }
 
-  /// Refuses what Apple devices were seen to refuse, and warns where their behavior is unknown.
+  /// Refuses what Apple devices have been seen to refuse; other findings are warnings.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.
@@ -33,7 +33,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The refusal as the device sends it: each refused parameter once, and the message lists with the offending
+    /// The refusal as the device sends it: names each refused parameter once; the message lists contain the offending
     /// messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
@@ -58,8 +58,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Every rule that an identification breaks. A parameter that could not be read is reported once: it does not also
-  /// count as blank, missing or undeclared.
+  /// Returns a finding for every rule that an identification breaks. A parameter that could not be read is reported
+  /// once: it does not also count as blank, missing or undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
     var findings = IdentificationFindings(reading.identification)
@@ -71,10 +71,10 @@ public struct IdentificationJudge: Hashable, Sendable {
     return findings.found.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
-  /// Findings about parameters that could still be read.
+  /// Findings about parameters that could be read despite the problem.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule depends on, besides the one that the finding names.
+  /// The parameters that a rule depends on, in addition to the one that the finding names.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -124,7 +124,7 @@ private struct IdentificationFindings {
   }
 
   private func isBlank(_ text: String) -> Bool {
-    // A fast path: nearly every text begins with a printable ASCII character.
+    // A fast path: nearly every string begins with a printable ASCII character.
     if let first = text.utf8.first, (0x21...0x7E).contains(first) { return false }
     return text.allSatisfy(\.isWhitespace)
   }
@@ -195,7 +195,7 @@ private struct IdentificationFindings {
   }
 }
 
-/// Which messages require which others, as data.
+/// A table of which messages require which others.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
@@ -218,7 +218,7 @@ enum MessageRelations {
 public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible {
   /// Which rule was broken.
   public var check: IdentificationCheck
-  /// The parameter of 1D01 that broke the rule.
+  /// The parameter of 1D01 that breaks the rule.
   public var parameter: UInt16
   /// What is wrong, as a sentence.
   public var reason: String
@@ -231,23 +231,23 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// The rules for identifications: those that Apple devices were seen to enforce, and those of the format.
+/// The rules for identifications: those that Apple devices have been seen to enforce, and those of the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// A parameter that every known accessory sends is missing.
   case missingParameter
   /// A parameter's bytes do not match its type.
   case unreadableParameter
-  /// A parameter that may occur once occurs twice.
+  /// A parameter that may occur only once is repeated.
   case repeatedParameter
   /// A string is blank.
   case blankText
   /// A string lacks its terminating zero byte; it is read nevertheless.
   case textWithoutEnd
-  /// Several languages are in one parameter, each with its zero byte; they are read nevertheless.
+  /// One parameter contains several zero-terminated languages; they are read nevertheless.
   case packedLanguages
   /// An optional text is blank.
   case blankOptionalText
-  /// A parameter whose presence is its only meaning has a value.
+  /// A parameter that only signals by its presence has a value.
   case presenceWithValue
   /// Two protocols share a number or a name.
   case duplicateProtocol
@@ -255,17 +255,17 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case duplicateComponent
   /// There is no transport component. Every capture contains one; whether an Apple device requires it is unknown.
   case missingTransport
-  /// A protocol's native transport names a component that is not declared.
+  /// A protocol's native transport refers to an undeclared component.
   case unknownNativeTransport
-  /// A protocol's native transport names a component that is not USB, although only USB has endpoints for it.
+  /// A protocol's native transport refers to a component other than USB, but only USB has endpoints for it.
   case nativeTransportBesideUSB
   /// A Start message is listed as sent, but its Stop message is not.
   case startWithoutStop
-  /// A message is listed as received, but only a message that the accessory does not send would request it.
+  /// A message is listed as received, but the accessory does not list the message that requests it.
   case receivedWithoutRequest
-  /// Messages of identification and authentication are listed, although they need not be.
+  /// Messages of identification and authentication are listed, although that is unnecessary.
   case reservedMessage
-  /// A message is in the list for the wrong direction.
+  /// A message is in the list of the wrong direction.
   case wrongDirection
   /// The sessions of some protocols use the link, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
@@ -280,7 +280,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
     case ignored
   }
 
-  /// What Apple devices were seen to do; a warning if that is unknown.
+  /// What Apple devices have been seen to do; `warning` if that is unknown.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

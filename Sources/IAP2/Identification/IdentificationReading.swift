@@ -1,4 +1,4 @@
-/// An identification, as far as it can be read, with a finding for everything that cannot.
+/// The readable part of an identification, with a finding for everything that cannot be read.
 ///
 /// Reading continues after a mistake, so that a firmware developer sees all mistakes at once and the refusal can name
 /// every parameter.
@@ -78,7 +78,7 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// One language per parameter is the norm; some accessories put several into one, each with its zero byte.
+  /// One language per parameter is the norm; some accessories put several zero-terminated languages into one parameter.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
@@ -95,7 +95,8 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// A string, even without its terminating zero byte. `group` is the parameter to name for a string inside a group.
+  /// Reads a string, even if its terminating zero byte is missing. `group` is the parameter to name for a string inside
+  /// a group.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -137,7 +138,7 @@ public struct IdentificationReading: Hashable, Sendable {
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    // No source says what 4 means elsewhere; an unknown number in a group is ignored.
+    // No source says what 4 means in other groups; an unknown number in a group is ignored.
     if kind == .usbHost || kind == .wirelessCarPlay {
       transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     }
@@ -185,7 +186,7 @@ public final class JudgedIdentification: Equatable, Sendable {
     self.init(reading.identification, judge.judge(reading))
   }
 
-  /// Whether both are equal.
+  /// Returns true if both are equal.
   public static func == (left: JudgedIdentification, right: JudgedIdentification) -> Bool {
     left === right || (left.identification == right.identification && left.verdict == right.verdict)
   }
@@ -200,7 +201,7 @@ public final class IdentificationMemory {
   private var judge = IdentificationJudge()
   private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
 
-  /// Nothing remembered.
+  /// Creates an empty memory.
   public init() {}
 
   /// The content of a 1D01, read and checked now or earlier.
@@ -216,7 +217,7 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Compares every byte, without stopping early, so that the compiler can use vectors.
+  /// Compares all bytes without an early exit, so that the compiler can vectorise the loop.
   private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     let (left, right) = (left.span, right.span)

@@ -1,8 +1,8 @@
 // How a link that is up handles packets and time.
 
 extension Link {
-  /// A complete packet arrived. `hasRoom` tells whether its session can take the payload; a packet without room is
-  /// treated as if it had been lost, so that the other end keeps it.
+  /// A complete packet arrived. If `hasRoom` is false, the packet's session cannot take the payload, and the packet is
+  /// treated as lost so that the other end keeps it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
@@ -61,7 +61,7 @@ extension Link {
     if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
-  /// The packet that follows in order, if it arrived before its turn: its session and payload.
+  /// The session and payload of the packet that is next in order, if it has already arrived.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
@@ -78,7 +78,7 @@ extension Link {
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device does not accept this SYN. The next one has another number and is sent at its usual time, not
+      // The device does not accept this SYN. The next SYN has a new number and is sent at the usual time, not
       // immediately.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
@@ -102,7 +102,7 @@ extension Link {
   /// Whether the link is up and uses no acknowledgements at all.
   public var isZeroAcknowledgement: Bool { terms.isZeroAcknowledgement }
 
-  /// Withholds acknowledgements from now on, because a session has as many unread bytes as it may.
+  /// Withholds acknowledgements because a session has reached its limit of unread bytes.
   public mutating func holdAcknowledgements() {
     counters.withholdings += 1
     if receiver.hold() { pending.insert(.acknowledgement) }

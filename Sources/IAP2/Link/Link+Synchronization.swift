@@ -1,4 +1,4 @@
-// How a link comes up and goes down: detection, SYN, and every way back to the start.
+// How a link comes up and goes down: detection, SYN, and how it restarts.
 
 extension Link {
   /// The detection sequence arrived.
@@ -37,7 +37,7 @@ extension Link {
   }
 
   /// Whether a frame is an iAP1-only device's answer to detection: general lingo, and either RequestIdentify or an
-  /// acknowledgement for command EE, whatever its status.
+  /// acknowledgement of command EE with any status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00
@@ -61,7 +61,7 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops without sending, because the cable has ended. Unacknowledged packets are dropped; the sequence numbers are
+  /// Stops without sending, because the cable is gone. Unacknowledged packets are dropped; the sequence numbers are
   /// kept, because a reset still needs them.
   public mutating func stop() {
     phase = .stopped
@@ -111,8 +111,8 @@ extension Link {
     return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
-  /// The other end's SYN cannot be used. An accessory waits for a period before it tries again: otherwise, two ends
-  /// that disagree would repeat this as fast as the wire allows.
+  /// The other end's SYN cannot be used. An accessory waits for a period before it tries again: otherwise, two
+  /// disagreeing ends would repeat this exchange as fast as the wire allows.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
     switch (role, phase) {
@@ -127,7 +127,7 @@ extension Link {
       pending.remove(.detection)
       return isRepetition ? .nothing : reaction
     default:
-      // A late or invented packet: the current link has already been agreed on.
+      // A late or invented packet: the link is already agreed.
       return .nothing
     }
   }
@@ -198,7 +198,7 @@ extension Link {
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
-      // The device answered a late copy of our SYN as if it were new, and has forgotten this link.
+      // The device answered a late copy of our SYN as if it were new, so it has forgotten this link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // Our acknowledgement of the SYN|ACK was lost.
       pending.insert(.acknowledgement)
@@ -247,13 +247,13 @@ extension Link {
     return .established(agreement)
   }
 
-  /// The next synchronisation uses a number that the other end has not seen, so that late packets of the previous one
-  /// are not mistaken for an answer.
+  /// The next synchronisation uses a number new to the other end, so that late packets from the previous
+  /// synchronisation are not mistaken for an answer.
   mutating func takeFreshSequence() {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// The link cannot continue: back to the start.
+  /// Ends a link that cannot continue, and starts over.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)

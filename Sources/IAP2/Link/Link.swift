@@ -13,7 +13,7 @@
 /// ```
 ///
 /// A link receives complete packets (see ``PacketScanner``), the time, and room for packets to send. It decides which
-/// payloads are delivered, in which order, and when to send. It knows sessions only by number.
+/// payloads are delivered, in which order, and when to send. It identifies sessions only by number.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; no more packets are in
 /// flight than the other end announced, and none is longer than announced; an idle link has no deadline.
@@ -34,9 +34,9 @@ public struct Link: ~Copyable {
     case detecting(attempts: Int, next: Instant)
     /// Device: waits for detection or a SYN.
     case listening
-    /// Accessory: `offer` has been sent `attempts` times.
+    /// Accessory: has sent `offer` `attempts` times.
     case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
-    /// Device: `answer` has been sent `attempts` times in reply to `offer`, whose number was `peerSequence`.
+    /// Device: has sent `answer` `attempts` times in reply to `offer`, which had the number `peerSequence`.
     case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
     /// Data flows.
     case established(LinkAgreement)
@@ -46,7 +46,7 @@ public struct Link: ~Copyable {
   public enum Reaction: Equatable, Sendable {
     /// Nothing.
     case nothing
-    /// The packet's payload belongs to this session; there may be successors, see ``Link/takeSuccessor(now:)``.
+    /// The packet's payload belongs to this session; more packets may follow, see ``Link/takeSuccessor(now:)``.
     case deliver(session: UInt8)
     /// The link is up.
     indirect case established(LinkAgreement)
@@ -70,7 +70,7 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The settings with which this link was created.
   public let settings: LinkSettings
-  /// The phase. `terms` are derived from it at every change, so the two always agree.
+  /// The phase. Every change also updates `terms`, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
@@ -80,22 +80,22 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// Probes that the device has not answered; each gets its own answer.
+  /// The number of probes that the device has not answered yet; each gets its own answer.
   var unansweredProbes = 0
-  /// The number of the SYN with which this link was, or is being, established.
+  /// The number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
-  /// The number of the other end's SYN with which this link was established.
+  /// The number of the other end's SYN that established this link.
   var peerSynchronizationSequence: UInt8 = 0
-  /// How many more times recovery values are exchanged before the device's are simply adopted.
+  /// How many more times the recovery values are exchanged before the link adopts the device's.
   var settlingRoundsLeft = 0
   var isStalled = false
-  /// Numbers in the other end's SYN that were replaced by allowed ones, until the owner fetches them.
+  /// Values in the other end's SYN that were replaced by allowed ones; kept until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
-  /// The SYN that was refused last: its repetitions are refused without another report.
+  /// The last refused SYN: its repetitions are refused without another report.
   var refusedSynchronization: [UInt8]?
-  /// A buffer for packets without data, so that an acknowledgement allocates nothing.
+  /// A buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The phase's numbers that every packet needs, in a struct without arrays.
+  /// The values of the phase that every packet needs, in a struct without arrays.
   private(set) var terms = Terms()
 
   /// A link that has not started.
@@ -146,8 +146,8 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as the limit for one External Accessory session allows, in as many packets as needed;
-  /// returns how many it took.
+  /// Queues as many of `bytes` as an External Accessory session's limit allows, in one or more packets; returns their
+  /// number.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
@@ -177,7 +177,7 @@ public struct Link: ~Copyable {
       let run = sender.takeRun(
         atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
       sender.show(run, to: body)
-      // No acknowledgement will arrive for these.
+      // These will not be acknowledged.
       if terms.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
       if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()
@@ -247,7 +247,7 @@ public struct Link: ~Copyable {
     }
   }
 
-  /// Appends a packet of the link itself: it has no number of its own but repeats the last one sent.
+  /// Appends a packet of the link itself, which repeats the last sequence number sent instead of using a new one.
   private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
     let header = PacketHeader(
       control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,
@@ -262,7 +262,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // A second round answers the device's SYN|ACK and thereby acknowledges it.
+      // A second round answers the device's SYN|ACK and so acknowledges it.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder

@@ -1,4 +1,4 @@
-/// The values that both ends of a link observe once it is up.
+/// The values that both ends of an established link observe.
 public struct LinkAgreement: Hashable, Sendable {
   /// How many unacknowledged packets the other end accepts.
   public var peerMaximumOutstandingPackets: UInt8
@@ -8,11 +8,11 @@ public struct LinkAgreement: Hashable, Sendable {
   public var maximumOutstandingPackets: UInt8
   /// The longest packet that this end announced it accepts.
   public var maximumPacketLength: UInt16
-  /// When an unacknowledged packet is retransmitted.
+  /// How long an unacknowledged packet waits before it is retransmitted.
   public var retransmissionTimeout: Milliseconds
   /// How long an acknowledgement may be delayed.
   public var cumulativeAcknowledgementTimeout: Milliseconds
-  /// How often a packet is retransmitted before the link is given up.
+  /// How many times a packet is retransmitted before the link is given up.
   public var maximumRetransmissions: UInt8
   /// How many packets may arrive before one must be acknowledged.
   public var maximumCumulativeAcknowledgements: UInt8
@@ -21,7 +21,7 @@ public struct LinkAgreement: Hashable, Sendable {
   /// The sessions that both ends have.
   public var sessions: [LinkSession]
 
-  /// Both ends' announcements, the recovery values of `theirs`, and the sessions that both know.
+  /// Both ends' announcements, the recovery values of `theirs`, and the sessions known to both.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets
     peerMaximumPacketLength = theirs.maximumPacketLength
@@ -38,7 +38,7 @@ public struct LinkAgreement: Hashable, Sendable {
   /// The maximum payload of one packet to the other end.
   public var maximumPayload: Int { Int(peerMaximumPacketLength) - PacketHeader.overhead }
 
-  /// The number of the session of a kind, if the link has one.
+  /// Returns the number of the link's session of this kind, if it has one.
   public func session(_ kind: LinkSession.Kind) -> UInt8? {
     sessions.first { $0.kind == kind }?.id
   }
@@ -54,9 +54,9 @@ public enum LinkEnd: Error, Equatable, Sendable {
   case asleep
   /// The other end restarted detection or synchronisation.
   case restarted
-  /// There was no answer to detection after this many sequences.
+  /// Detection got no answer after this many sequences.
   case undetected(attempts: Int)
-  /// There was no usable answer to SYN after this many attempts.
+  /// SYN got no usable answer after this many attempts.
   case unsynchronized(attempts: Int)
   /// The device supports only iAP1; the value is the frame with which it answered.
   case legacyDevice(frame: [UInt8])
@@ -82,7 +82,7 @@ extension LinkEnd: CustomStringConvertible {
 }
 
 extension Link {
-  /// The values that every packet needs, derived from the agreement and from what is known about the line.
+  /// The values that every packet needs, derived from the agreement and the line's known properties.
   struct Terms {
     var isUp = false
     var isZeroAcknowledgement = false
@@ -128,9 +128,9 @@ extension Link {
 /// The timeout is fixed when the link is established, and starts when a packet is handed to the line, however long it
 /// then waits for earlier packets. With a device's window of 127 packets of 65,535 bytes, a continuous writer fills a
 /// line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the retransmissions
-/// delay the others. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and send
-/// fewer than the other accepts. The other half of the timeout is left for acknowledgements, which wait behind data of
-/// the other direction.
+/// delay the other packets. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and
+/// may send fewer than the other end accepts. The other half of the timeout is left for acknowledgements, which queue
+/// behind data in the other direction.
 struct LineAllowance {
   /// Certificates and identifications fit one packet of this length.
   private static let leastLength = 2_048
@@ -143,12 +143,12 @@ struct LineAllowance {
     bytes = overflows ? .max : product / 2_000
   }
 
-  /// The longest packet: a few of them fit, so that one can be acknowledged while others are in flight.
+  /// The longest packet: short enough for several to fit, so that one can be acknowledged while others are in flight.
   var length: Int { min(max(bytes / 4, Self.leastLength), Int(UInt16.max)) }
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
 
-  /// Announcements that limit what the other end sends to this.
+  /// Limits what the other end may send to this one.
   func limiting(_ parameters: LinkParameters) -> LinkParameters {
     var limited = parameters
     limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))

@@ -1,6 +1,6 @@
-/// What a link has done since it was made: for reports, and for tests that ask whether a seed reached a corner at all.
+/// What a link has done since it was created, for reports and for tests that check whether a seed reached a rare case.
 public struct LinkCounters: Hashable, Sendable {
-  /// Packets sent, repetitions and bare acknowledgements included.
+  /// Packets sent, including retransmissions and bare acknowledgements.
   public var packetsSent = 0
   /// Packets received with correct checksums.
   public var packetsReceived = 0
@@ -8,7 +8,7 @@ public struct LinkCounters: Hashable, Sendable {
   public var retransmissions = 0
   /// Packets sent again because of an extended acknowledgement.
   public var hastened = 0
-  /// Packets received that had been delivered before.
+  /// Packets received again after they had been delivered.
   public var duplicates = 0
   /// Packets received ahead of a gap.
   public var ahead = 0
@@ -26,19 +26,19 @@ public struct LinkCounters: Hashable, Sendable {
   public var windowStalls = 0
   /// How often a sequence number went from 255 to 0.
   public var sequenceWraps = 0
-  /// How often acknowledgements were withheld because a session had as much unread as it may.
+  /// How often acknowledgements were withheld because a session had reached its limit of unread bytes.
   public var withholdings = 0
   /// Links given up because a packet was never acknowledged.
   public var giveUps = 0
   /// Links established.
   public var establishments = 0
 
-  /// Nothing counted.
+  /// Creates counters that are all zero.
   public init() {}
 
   /// Adds what another link has done.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
-    // Written out: a sum by key paths took 18,000 instructions, and every detached link is added up.
+    // Written out: summing by key paths took 18,000 instructions, and the counters of every detached link are added.
     left.packetsSent += right.packetsSent
     left.packetsReceived += right.packetsReceived
     left.retransmissions += right.retransmissions

@@ -9,7 +9,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var maximumOutstandingPackets: UInt8
   /// The longest packet that this end accepts, including header and checksums, 24–65,535.
   public var maximumPacketLength: UInt16
-  /// When an unacknowledged packet is retransmitted, 20–65,535 ms.
+  /// How long an unacknowledged packet waits before it is retransmitted, 20–65,535 ms.
   public var retransmissionTimeout: UInt16
   /// How long an acknowledgement may be delayed, 10–32,767 ms.
   public var cumulativeAcknowledgementTimeout: UInt16
@@ -36,8 +36,8 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
-  /// The same for a medium that carries up to `longest` bytes in one frame, so that each packet from the other end fits
-  /// into one frame. nil changes nothing.
+  /// Returns these parameters adapted to a medium with frames of up to `longest` bytes, so that each packet from the
+  /// other end fits into one frame. nil changes nothing.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
@@ -63,14 +63,14 @@ public struct LinkParameters: Hashable, Sendable {
   /// zero.
   public var isZeroAcknowledgement: Bool { recovery == .zero }
 
-  /// The same parameters with all four recovery values set to zero.
+  /// These parameters with all four recovery values set to zero.
   public var withoutAcknowledgements: LinkParameters {
     var zero = self
     zero.recovery = .zero
     return zero
   }
 
-  /// Whether the four values that must match at both ends do match.
+  /// Returns true if both have the same four recovery values, as both ends must.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -82,7 +82,7 @@ public struct LinkParameters: Hashable, Sendable {
 }
 
 extension LinkParameters {
-  /// The payload in its form on the wire.
+  /// The encoded payload.
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(10 + 3 * sessions.count)
@@ -114,7 +114,7 @@ extension LinkParameters {
     }
   }
 
-  /// Reads a SYN's payload and keeps values as they arrived; only bytes that make no sense are an error.
+  /// Reads a SYN's payload without range checks; only bytes that cannot be parsed are an error.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
@@ -134,7 +134,7 @@ extension LinkParameters {
   /// The number of the control session.
   var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
 
-  /// What is wrong with the session table, which a link needs; nil if it is correct.
+  /// A problem with the session table, or nil if it is correct.
   private var sessionProblem: LinkParametersError.Problem? {
     if sessions.isEmpty { return .noSessions }
     for (index, session) in sessions.enumerated() {
@@ -198,7 +198,7 @@ extension LinkParameters {
   }
 
   /// The numbers outside the allowed ranges. In a device's answer, the window is the device's own and the other values
-  /// are the accessory's, so they need not fit together; in an offer, all are the accessory's.
+  /// are the accessory's, so they need not be consistent; in an offer, all are the accessory's.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     let window = zero ? 0...127 : 1...127
@@ -220,7 +220,7 @@ extension LinkParameters {
     }
   }
 
-  /// The same parameters with each of these values at the nearest allowed one.
+  /// Returns these parameters with each of the given values replaced by the nearest allowed one.
   package func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
     var it = self
     for value in values {
@@ -251,7 +251,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
     /// The table is empty.
     case noSessions
-    /// A session has the number 0, which is the link's own; Apple devices then reset the link.
+    /// A session has the number 0, which is reserved for the link; Apple devices then reset the link.
     case sessionZero
     /// Two sessions share a number.
     case duplicateSession(UInt8)
@@ -323,7 +323,7 @@ public struct LinkSession: Hashable, Sendable {
     }
   }
 
-  /// Any number except 0, which is the link's own.
+  /// Any number except 0, which is reserved for the link.
   public var id: UInt8
   /// What it carries.
   public var kind: Kind

@@ -1,6 +1,6 @@
 /// All settings of a link: timings that no public source gives, and each disputed point of the protocol.
 ///
-/// The disputed points are named here and nowhere else. The default of each is the safest interpretation.
+/// The disputed points are named only here. The default of each is the safest interpretation.
 public struct LinkSettings: Hashable, Sendable {
   /// What this end announces in its SYN. The device repeats the accessory's recovery values and session table unless
   /// ``deviceAnswer`` says otherwise.
@@ -10,17 +10,18 @@ public struct LinkSettings: Hashable, Sendable {
   /// The number of the first SYN; any number works.
   public var initialSequence: UInt8 = 0
 
-  /// How often the accessory sends the detection sequence until it is answered: every 1 s in six of seven sources.
+  /// The interval at which the accessory sends the detection sequence until it is answered: every 1 s in six of seven
+  /// sources.
   public var detectionPeriod: Milliseconds = 1_000
   /// How many detection sequences are sent before the accessory gives up; nil means that it never does (one source
   /// stops at thirty).
   public var detectionLimit: Int?
-  /// How often an unanswered SYN is repeated: about every 1 s in three sources.
+  /// The interval at which an unanswered SYN is repeated: about every 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
   /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
   public var synchronizationLimit = 10
 
-  /// What to do if the device's SYN|ACK contains recovery values other than those offered.
+  /// What to do if the device's SYN|ACK changes the offered recovery values.
   public enum Settling: Hashable, Sendable {
     /// Use the device's values and acknowledge (four simple stacks).
     case adopt
@@ -86,8 +87,8 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets a timeout retransmits.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device that gives up a link sends a reset. No source tells; without one, an idle accessory would keep
-  /// a link that no longer exists, because there is no keep-alive.
+  /// Whether a device that gives up a link sends a reset. No source says. Without a reset, an idle accessory would keep
+  /// a dead link, because iAP2 has no keep-alive.
   public var resetsWhenGivingUp = true
 
   /// When the timer for delaying an acknowledgement starts.
@@ -97,10 +98,10 @@ public struct LinkSettings: Hashable, Sendable {
     /// It starts again with each packet (one source).
     case fromEach
   }
-  /// How long acknowledgements are delayed.
+  /// When the acknowledgement timer starts.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept, or dropped until they are retransmitted. Both kinds of stacks
-  /// exist.
+  /// Whether packets that arrive ahead of a gap are kept instead of dropped until they are retransmitted. Both kinds of
+  /// stacks exist.
   public var keepsPacketsAheadOfGap = true
 
   /// When this many bytes of one session are unread, its packets are no longer acknowledged.
@@ -113,9 +114,9 @@ public struct LinkSettings: Hashable, Sendable {
   /// retransmission timeout.
   public var lineRate: Int?
 
-  /// How long a packet may pause in the middle before it counts as cut off and what follows is read as a new one; nil
-  /// means any time. This is for lines that lose bytes, such as serial ones. Elsewhere packets arrive complete, however
-  /// late.
+  /// How long the bytes of a packet may pause before the packet counts as cut off and the next bytes are read as a new
+  /// one; nil means forever. This is for lines that lose bytes, such as serial ones. Elsewhere packets arrive complete,
+  /// however late.
   public var interByteTimeout: Milliseconds?
 
   /// Settings with the given announcements and defaults for everything else.
@@ -134,20 +135,20 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// How many milliseconds.
   public var count: Int64
 
-  /// That many milliseconds.
+  /// Creates a duration of this many milliseconds.
   public init(_ count: Int64) {
     self.count = count
   }
 
-  /// That many milliseconds.
+  /// Creates a duration of this many milliseconds.
   public init(integerLiteral value: Int64) {
     count = value
   }
 }
 
 extension Instant {
-  /// The time `milliseconds` later, or the first or last possible instant if that overflows, because users choose
-  /// durations.
+  /// Returns the time `milliseconds` later. Users choose durations, so an overflow gives the first or last possible
+  /// instant.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)
@@ -155,7 +156,7 @@ extension Instant {
     return Instant(nanoseconds: sum)
   }
 
-  /// The earlier of two times; nil means "never".
+  /// Returns the earlier of two times; nil means "never".
   static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left else { return right }
     guard let right else { return left }

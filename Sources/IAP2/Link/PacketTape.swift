@@ -6,9 +6,9 @@
 /// ```
 ///
 /// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
-/// does not fit after the newest one is placed at the front again; a packet is never split. The memory grows if there
-/// is room in neither place and does not shrink, so that a link in a steady state allocates nothing. The tape has no
-/// limit of its own; the number of queued bytes has one.
+/// does not fit after the newest one goes to the front; packets are never split. The memory grows if neither place has
+/// room, and never shrinks, so that a link in a steady state allocates nothing. The tape has no limit of its own,
+/// because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// Enough room for everything that a device sends until an accessory is ready.
@@ -67,13 +67,13 @@ struct PacketTape {
     (memory, head, tail, turn) = (grown, 0, live, nil)
   }
 
-  /// The oldest packet now begins at `place`; what came before it is gone.
+  /// Drops everything before `place`, where the oldest packet now begins.
   mutating func forget(before place: Int) {
     if place < head { turn = nil }
     head = place
   }
 
-  /// Nothing is left on the tape.
+  /// Empties the tape.
   mutating func clear() {
     (head, tail, turn) = (0, 0, nil)
   }
@@ -82,7 +82,7 @@ struct PacketTape {
     body(memory.span.bytes.extracting(range))
   }
 
-  /// The bytes at `range`, for writing.
+  /// Gives `body` the bytes at `range` for writing.
   mutating func withMutable<Result>(_ range: Range<Int>, _ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
     memory.withUnsafeMutableBytes { body(.init(rebasing: $0[range])) }
   }

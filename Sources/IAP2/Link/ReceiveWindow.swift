@@ -4,7 +4,7 @@
 /// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
 /// announced window is kept, so at most that many packets wait for a gap to close.
 struct ReceiveWindow {
-  /// What a sequence number means at this moment.
+  /// What a sequence number means now.
   enum Verdict: Equatable {
     /// The next one: deliver it.
     case next
@@ -23,11 +23,12 @@ struct ReceiveWindow {
   }
 
   private(set) var lastInOrder: UInt8 = 0
-  /// Delivered packets that no acknowledgement has covered; while acknowledgements are withheld, the withheld ones.
+  /// The number of delivered packets not yet acknowledged; while acknowledgements are withheld, the number of withheld
+  /// ones.
   private(set) var owed = 0
   /// The latest time for the next acknowledgement.
   private(set) var deadline: Instant?
-  /// While a session is full: the number at which acknowledgements stay.
+  /// While a session is full: the number that acknowledgements keep repeating.
   private var heldAt: UInt8?
   private var stored: [Stored] = []
 
@@ -98,24 +99,24 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// An acknowledgement was sent, by itself or with data.
+  /// Notes that an acknowledgement was sent, by itself or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0
     deadline = nil
   }
 
-  /// The deadline passed; an acknowledgement is about to be sent.
+  /// Clears the deadline, because an acknowledgement is about to be sent.
   mutating func forgetDeadline() {
     deadline = nil
   }
 
-  /// Whether an already delivered packet is one that acknowledgements cover, and not a withheld one.
+  /// Returns true if the acknowledgement of an already delivered packet is not withheld.
   func covers(_ sequence: UInt8) -> Bool {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }
 
-  /// Withholds acknowledgements beyond the current number; returns whether one is still owed up to that number.
+  /// Withholds acknowledgements beyond the current number; returns true if packets up to that number still need one.
   mutating func hold() -> Bool {
     guard heldAt == nil else { return false }
     heldAt = lastInOrder
@@ -124,7 +125,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Resumes acknowledgements; returns whether one must be sent immediately.
+  /// Resumes acknowledgements; returns true if one must be sent immediately.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

@@ -13,7 +13,7 @@ struct SendQueue {
   typealias Owner = Int32
 
   private struct Packet {
-    /// Where it lies.
+    /// Where the packet is stored.
     var place: Int
     /// The packet's bytes, including header and checksum.
     var count: Int
@@ -32,14 +32,14 @@ struct SendQueue {
   /// The owner of control messages and other packets that no writer waits for.
   static let linkItself: Owner = -1
 
-  /// Up to eight bytes that precede a packet's bytes, in one number with the first byte highest, so that no array is
-  /// allocated.
+  /// Up to eight bytes that precede a packet's bytes, packed into one integer with the first byte highest, so that no
+  /// array is allocated.
   struct Prefix {
     /// The first byte is the highest.
     fileprivate let bytes: UInt64
     fileprivate let count: Int
 
-    /// The lowest `count` bytes of `number`.
+    /// Creates a prefix from the lowest `count` bytes of `number`.
     init(_ number: UInt64, count: Int) {
       bytes = number << UInt64(64 - 8 * count)
       self.count = count
@@ -53,7 +53,7 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether a packet in flight was retransmitted; then the oldest is not always the next to time out.
+  /// Whether a packet in flight was retransmitted; then the oldest packet is not always the next to time out.
   private var isShuffled = false
   /// The bytes of packets with messages and files, waiting or in flight.
   private(set) var messageBytes = 0
@@ -210,14 +210,14 @@ struct SendQueue {
 
   /// What ``takeRun(atMost:window:acknowledgement:now:)`` prepared.
   struct Run {
-    /// Where the packets are, contiguously.
+    /// The contiguous range of the packets.
     var bytes: Range<Int>
     var packets: Int
-    /// Whether the numbers of packets sent for the first time passed 255.
+    /// Whether the sequence numbers wrapped past 255 within this run.
     var wraps: Bool
   }
 
-  /// Whether there is something to send with a window of `window` packets.
+  /// Returns true if a window of `window` packets allows something to be sent.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }
@@ -311,7 +311,7 @@ struct SendQueue {
     return earliest + timeout
   }
 
-  /// The consequence of passing the deadline.
+  /// What happens at the deadline.
   enum Expiry: Equatable {
     case nothing
     case resend(Int)

@@ -1,5 +1,5 @@
-/// Splits what one end of a wire sent into pieces, with the position of each; every byte belongs to a piece. `easim
-/// decode` reads these.
+/// Splits what one end of a wire sent into pieces and their positions; every byte belongs to a piece. `easim decode`
+/// reads these.
 ///
 /// ```swift
 /// let capture = PacketCapture()
@@ -7,13 +7,12 @@
 /// ```
 ///
 /// Zero bytes between packets are padding and belong to no piece. A capture of at most ``longestSkip`` bytes that
-/// begins with `40 40` and contains no packet is read as bare control messages, the form in which they are usually
-/// quoted.
+/// begins with `40 40` and contains no packet is read as bare control messages, as they are usually quoted.
 ///
-/// Invariant: only bytes that can still become part of a piece are kept, at most a packet and ``longestSkip``, so a
+/// Invariant: only bytes that can still become part of a piece are kept, at most one packet and ``longestSkip``, so a
 /// capture can have any size.
 public final class PacketCapture {
-  /// A stretch of the capture.
+  /// A section of the capture.
   public struct Piece: Equatable, Sendable {
     /// What it is.
     public enum Kind: Equatable, Sendable {
@@ -48,7 +47,7 @@ public final class PacketCapture {
   /// Bytes that belong to no packet are reported in pieces of at most about this size.
   public static let longestSkip = 1 << 20
 
-  /// The most recent bytes, from ``start`` on.
+  /// The most recent bytes, starting at ``start``.
   private var window: [UInt8] = []
   /// Where the window begins in the capture.
   private var start = 0
@@ -56,13 +55,13 @@ public final class PacketCapture {
   private var scanner = PacketScanner()
   /// The bytes skipped since the last piece, reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether there has been no packet yet, so that skipped bytes may be bare messages.
+  /// Whether no packet has been found yet, so that skipped bytes may be bare messages.
   private var isBare = true
 
   /// An empty capture.
   public init() {}
 
-  /// Continues with `more`; returns the pieces that are complete now. Their bytes are available until the next call.
+  /// Appends `more` and returns the pieces that are now complete. Their bytes are available until the next call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end
@@ -81,7 +80,7 @@ public final class PacketCapture {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }
 
-  /// Drops bytes with which no piece can begin.
+  /// Drops bytes that cannot be part of a piece.
   private func forget() {
     if mayBeMessages {
       if window.count <= Self.longestSkip { return }
@@ -96,7 +95,7 @@ public final class PacketCapture {
     start += unneeded
   }
 
-  /// Whether this may be a quotation of control messages.
+  /// Whether this may be a bare quotation of control messages.
   private var mayBeMessages: Bool { isBare && start == 0 && window.starts(with: [0x40, 0x40]) }
 
   private func piece(_ found: PacketScanner.Piece, endingAt position: Int) -> [Piece] {
@@ -133,7 +132,7 @@ public final class PacketCapture {
     return skip.map { [Piece(.skipped($0.bytes), at: $0.range)] } ?? []
   }
 
-  /// The end of the capture: returns the incomplete rest.
+  /// Ends the capture and returns the incomplete rest.
   public func finish() -> [Piece] {
     let held = end - scanner.heldCount..<end
     let header = scanner.heldHeader
@@ -145,7 +144,7 @@ public final class PacketCapture {
     return takeSkip() + (header.map { [Piece(.unfinished($0), at: held)] } ?? [])
   }
 
-  /// The complete capture as control messages.
+  /// The whole capture, read as control messages.
   private func messages() -> [Piece] {
     var stream = ControlStream()
     stream.append(window.span.bytes)

@@ -72,7 +72,7 @@ public struct PacketHeader: Hashable, Sendable {
 
 /// The control byte of a link packet.
 public struct ControlBits: OptionSet, Hashable, Sendable {
-  /// The byte in its form on the wire.
+  /// The byte on the wire.
   public let rawValue: UInt8
 
   /// Creates the bits from the byte on the wire.
@@ -103,10 +103,10 @@ extension ControlBits: CustomStringConvertible {
   }
 }
 
-/// Builds complete packets at the end of a byte array. The link uses this, and so do faults and tests that need their
-/// own packets.
+/// Builds complete packets at the end of a byte array. Used by the link, and by faults and tests that need their own
+/// packets.
 public enum PacketWriter {
-  /// The six bytes by which both ends detect that the other supports iAP2; a valid iAP1 frame.
+  /// The six bytes with which each end detects that the other supports iAP2; a valid iAP1 frame.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Appends a packet: header, payload and, if there is a payload, its checksum.
@@ -165,7 +165,8 @@ public enum Checksum {
         quarter &+= buffer.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
         offset += 8
       }
-      // Halved until few are left: extracting all lanes one by one would cost as much as hundreds of bytes of payload.
+      // Halved until only a few lanes are left: extracting all lanes one by one would cost as much as hundreds of bytes
+      // of payload.
       let eighth = quarter.lowHalf &+ quarter.highHalf
       let pair = eighth.lowHalf &+ eighth.highHalf
       var total = pair.x &+ pair.y
@@ -179,8 +180,8 @@ public enum Checksum {
 
   /// Copies `bytes` to the front of `target` and returns their sum.
   ///
-  /// Two passes are still faster than one loop that does both, because nothing copies as fast as the system. Over long
-  /// bytes they alternate, so that the second pass finds in the nearest cache what the first has loaded.
+  /// Two passes are still faster than one loop that does both, because nothing copies as fast as the system. Long
+  /// inputs are processed in blocks, so that the second pass finds the bytes in the nearest cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0
@@ -193,6 +194,6 @@ public enum Checksum {
     return total
   }
 
-  /// A third of the smallest first-level cache in use, as room for input and output.
+  /// A third of the smallest first-level cache in use, which leaves room for input and output.
   private static let block = 10 * 1024
 }

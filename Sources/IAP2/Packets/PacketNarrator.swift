@@ -1,5 +1,4 @@
-/// Describes packets, one line each, in the form that transcripts, `easim decode` and test failures
-/// share.
+/// Describes packets, one line each, in the form shared by transcripts, `easim decode` and test failures.
 ///
 /// ```
 /// SYN seq=0 ack=0 window=5 length=1024 timeout=5000 hold=255 repeats=30 acks=3 sessions=1:control,2:accessory
@@ -8,18 +7,17 @@
 /// ACK seq=65 ack=2
 /// ```
 ///
-/// It learns from the SYN packets it sees which session carries what; a capture that begins later shows payloads as
-/// hex.
+/// It learns from SYN packets what each session carries; a capture without one shows payloads as hex.
 public struct PacketNarrator: Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private let shownBytes: Int
 
-  /// A narrator that has not seen anything yet.
+  /// Creates a narrator that has seen no packets.
   public init(shownBytes: Int = 8) {
     self.shownBytes = shownBytes
   }
 
-  /// What a session carries; nil if no SYN that lists it was seen.
+  /// What a session carries; nil if no SYN so far lists it.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
   /// The line for a packet; `packet` is the complete packet, including its header.

@@ -45,7 +45,8 @@ public struct PacketScanner: ~Copyable {
     self.maximumLength = maximumLength
   }
 
-  /// The next piece in `bytes` from `offset` on; nil if they are used up and the rest is kept for the next call.
+  /// Returns the next piece in `bytes` at or after `offset`; nil if no complete piece is left, and the rest is kept for
+  /// the next call.
   ///
   /// ```swift
   /// var offset = 0
@@ -60,7 +61,7 @@ public struct PacketScanner: ~Copyable {
     return search(bytes, &offset)
   }
 
-  /// Calls `body` with each piece in `bytes` and the piece's bytes; for skipped bytes they are omitted.
+  /// Calls `body` with each piece in `bytes` and the piece's bytes; for skipped bytes, no bytes are passed.
   ///
   /// ```swift
   /// scanner.forEach(in: bytes) { piece, packet in … }
@@ -81,8 +82,8 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// The fast path for bytes that arrive one at a time in the middle of a packet, as from the slowest reader: keeps a
-  /// single byte that decides nothing.
+  /// The fast path for bytes that arrive one at a time in the middle of a packet, as from the slowest reader: stores a
+  /// single byte that cannot complete anything.
   @inlinable
   mutating func keepsByte(of bytes: RawSpan) -> Bool {
     bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
@@ -106,8 +107,8 @@ public struct PacketScanner: ~Copyable {
     return skipped.take()
   }
 
-  /// Abandons an incomplete piece whose rest will not arrive: its first byte is skipped, and the following ones are
-  /// searched again by ``next(in:at:)``, which may be called without bytes.
+  /// Abandons an incomplete piece whose rest will not arrive: its first byte is skipped, and ``next(in:at:)`` searches
+  /// the rest again, even if called without new bytes.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
@@ -120,7 +121,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. They are moved
-  /// out, so that the borrower can change everything else it owns meanwhile.
+  /// out, so that the borrower can modify everything else it owns while it uses them.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -215,8 +216,7 @@ extension PacketScanner {
     offset += taken
   }
 
-  /// Classifies `bytes`, which start with FF. Static, because otherwise the whole scanner would be copied for the
-  /// call.
+  /// Classifies `bytes`, which start with FF. Static, because a method call would copy the whole scanner.
   private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {
@@ -231,8 +231,8 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 announces iAP1's long form, which no known device sends here. Waiting for a long frame would also hide
-      // the real probes that arrive meanwhile.
+      // Length 0 means iAP1's long form, which no known device sends here. Waiting for a long frame would also hide any
+      // real probes that arrive in the meantime.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }
@@ -251,7 +251,7 @@ extension PacketScanner {
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// It has its own memory instead of an array: a stream can arrive byte by byte, and an array checks at each append
+/// It has its own memory instead of an array: a stream can arrive byte by byte, and an array checks on each append
 /// whether it is shared, which costs more than the rest of the work. Only this type uses its pointer.
 public struct ScannerCarry: ~Copyable {
   // Inlinable, like everything in the scanner and the peers that handles a single byte: a call would cost more than the
@@ -261,7 +261,7 @@ public struct ScannerCarry: ~Copyable {
   /// The position of the first byte that does not belong to a piece yet.
   private var head = 0
   @usableFromInline var count = 0
-  /// Up to this position, bytes decide nothing and are only kept: one less than the reserved count.
+  /// Bytes before this position cannot complete anything and are only stored: one less than the reserved count.
   @usableFromInline var quietEnd = 0
 
   init() {}
@@ -293,7 +293,7 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = total - 1
   }
 
-  /// Appends a byte, unless it decides something.
+  /// Appends a byte, unless it may complete something.
   @inlinable
   mutating func keepQuietly(_ byte: UInt8) -> Bool {
     guard count < quietEnd else { return false }
@@ -308,7 +308,7 @@ public struct ScannerCarry: ~Copyable {
     count += bytes.count
   }
 
-  /// The first `length` undecided bytes are a piece, or belong to nothing; returns where they are.
+  /// Marks the first `length` undecided bytes as a piece or as skipped, and returns their range.
   @discardableResult
   mutating func decide(_ length: Int) -> Range<Int> {
     head += length
@@ -316,12 +316,12 @@ public struct ScannerCarry: ~Copyable {
     return head - length..<head
   }
 
-  /// The undecided bytes.
+  /// Passes the undecided bytes to `body`.
   func withUndecided<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     body(UnsafeRawBufferPointer(rebasing: memory[head..<count]))
   }
 
-  /// The bytes of a piece, at the range that the scanner returned for it.
+  /// Passes the bytes of a piece to `body`, given the range that the scanner returned for it.
   public func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     precondition(range.upperBound <= count, "a piece must lie within the scanner's kept bytes")
     return body(UnsafeRawBufferPointer(rebasing: memory[range]).bytes)

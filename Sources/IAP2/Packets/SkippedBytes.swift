@@ -2,7 +2,7 @@
 public struct SkippedBytes: Equatable, Sendable {
   /// How many bytes.
   public private(set) var count = 0
-  /// The first of them, at most sixteen, without leading zeros.
+  /// The first sixteen of them or fewer, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
   static let sampleSize = 16
@@ -14,19 +14,19 @@ public struct SkippedBytes: Equatable, Sendable {
 
   init() {}
 
-  /// All of `bytes`, except leading zeros.
+  /// Collects all of `bytes` except leading zeros.
   init(_ bytes: some Sequence<UInt8>) {
     _ = Array(bytes).withUnsafeBytes { add($0, isEnd: true) }
   }
 
-  /// Continues with the next report.
+  /// Appends the next report.
   mutating func join(_ next: SkippedBytes) {
     sample.append(contentsOf: next.sample.prefix(Self.sampleSize - sample.count))
     count += next.count
   }
 
-  /// Takes bytes until a report is complete, or up to the end of the stream; returns how many it took, including
-  /// leading padding. The steps thus depend only on the bytes, not on how they were split.
+  /// Takes bytes until a report is complete or the input ends; returns how many it took, including leading padding. The
+  /// steps thus depend only on the bytes, not on how they were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -52,7 +52,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// Returns what was collected, and starts over; nil if there was only padding.
+  /// Returns what was collected, and starts over; returns nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     let taken = self

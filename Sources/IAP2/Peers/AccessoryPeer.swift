@@ -1,15 +1,15 @@
 /// The accessory's end of the protocol.
 ///
-/// It begins with detection and SYN. From then on the device asks and the accessory answers, in whatever order the
-/// device chooses: certificate and challenge before or after identification, both in one read, or twice. The owner
-/// decides how to answer a challenge and a session request, and may leave either unanswered.
+/// It begins with detection and SYN. After that the accessory answers requests in whatever order the device chooses:
+/// certificate and challenge may come before or after identification, in the same read, or twice. The owner decides how
+/// to answer a challenge and a session request, and may leave either unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
 /// What an accessory has in addition to ``PeerCore``: its identification.
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
-  /// How far the device has got.
+  /// How far the device has progressed.
   var progress = AccessoryProgress()
 
   /// Takes bytes that arrived, and answers the control messages in them.
@@ -31,14 +31,14 @@ public struct AccessoryRole: PeerRole {
     peer.core.handleTimeout(now: now)
   }
 
-  /// The channel has ended; the identification stays unchanged.
+  /// Handles the end of the channel; the identification stays unchanged.
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }
 }
 
 extension Peer where Role == AccessoryRole {
-  /// How the accessory identifies itself the next time it is asked.
+  /// How the accessory identifies itself when it is next asked.
   public var identification: Identification {
     get { role.prepared.identification }
     set { role.prepared = PreparedIdentification(newValue) }
@@ -51,12 +51,12 @@ extension Peer where Role == AccessoryRole {
     set { role.identifiesAtOnce = newValue }
   }
 
-  /// An accessory that has not started.
+  /// Creates an accessory that has not started.
   public init(identification: Identification, settings: LinkSettings = LinkSettings()) {
     self.init(identification: PreparedIdentification(identification), settings: settings)
   }
 
-  /// An accessory that has not started, with an encoded identification.
+  /// Creates an accessory that has not started, with an encoded identification.
   public init(identification: PreparedIdentification, settings: LinkSettings = LinkSettings()) {
     self.init(
       core: PeerCore(role: .accessory, settings: settings), role: AccessoryRole(prepared: identification))
@@ -76,7 +76,7 @@ extension Peer where Role == AccessoryRole {
     noteAuthentication(.answered)
   }
 
-  /// Opens a session that the device requested; bytes that have already arrived for it are announced. Only accessories
+  /// Opens a session that the device requested; and announces bytes that have already arrived for it. Only accessories
   /// that declare EA03 report the status.
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isRequested(id) else { return }
@@ -186,8 +186,8 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
-    // Bounded: session numbers have two bytes, and a device that requests thousands at once gets no more answers than
-    // that.
+    // Bounded: session numbers have two bytes, and a device that requests thousands of sessions gets no answers beyond
+    // the limit.
     guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return

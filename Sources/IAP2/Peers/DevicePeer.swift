@@ -1,18 +1,18 @@
 /// The Apple device's end of the protocol: it answers detection, then asks.
 ///
 /// Once the link is up it takes the accessory through identification and authentication in the order given by its
-/// settings, and reports ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
+/// settings, and reports ``PeerEvent/ready`` when both are done. After that, sessions may be opened.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
   /// The settings of a device.
   public typealias Settings = DeviceRole.Settings
-  /// What the device asks the accessory for.
+  /// What the device requests from the accessory.
   public typealias Step = DeviceRole.Step
   /// How a session reaches the accessory.
   public typealias SessionRoute = DeviceRole.SessionRoute
 
-  /// A device that has not started; `memory` contains what it remembers about earlier accessories, if anything.
+  /// A device that has not started; `memory` contains the identifications of earlier accessories.
   public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     self.init(
       core: PeerCore(role: .device, settings: settings.link), role: DeviceRole(settings: settings, memory: memory))
@@ -38,7 +38,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: The way to ready
 
-  /// Notices that the link came up or went down while bytes were being processed.
+  /// Handles a link that came up or went down while bytes were being processed.
   mutating func followLink(now: Instant) {
     let isUp = core.isLinkUp
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
@@ -71,7 +71,7 @@ extension Peer where Role == DeviceRole {
     role.progress = .ready
     core.answerDeadline = nil
     core.events.append(.ready)
-    // An accessory subscribes to one of these simply by listing it as received.
+    // Listing one of these as received is enough to subscribe to it.
     guard let wanted = role.accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
     for news in role.settings.news where wanted.contains(news.messageID) { core.send(news.message) }
   }
@@ -81,8 +81,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Limits the time for an answer while the accessory owes the next message of authentication, but not while this side
-  /// does.
+  /// Runs the answer timeout while the accessory owes the next authentication message, but not while this end does.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
@@ -240,7 +239,7 @@ extension Peer where Role == DeviceRole {
     }
     guard let (id, value) = status else { return }
     guard let index = core.sessions.index(of: id) else {
-      // The answer to a session that this side has closed meanwhile.
+      // The answer arrived after this end closed the session.
       return
     }
     switch value {

@@ -1,9 +1,9 @@
-/// What a device has in addition to ``PeerCore``: its settings, and how far the accessory has got.
+/// What a device has in addition to ``PeerCore``: its settings, and the accessory's progress.
 public struct DeviceRole: PeerRole {
   /// The settings of a device.
   public struct Settings: Hashable, Sendable {
-    /// Which of the two comes first. Both orders occur; publishing an accessory early requires its name before its
-    /// certificate.
+    /// Whether authentication or identification comes first. Both orders occur; to publish an accessory early, its name
+    /// must arrive before its certificate.
     public enum Order: Hashable, Sendable {
       /// AA00 … AA05, then 1D00.
       case authenticationFirst
@@ -11,9 +11,9 @@ public struct DeviceRole: PeerRole {
       case identificationFirst
     }
 
-    /// The link's choices.
+    /// The settings of the link.
     public var link = LinkSettings.device
-    /// Which comes first.
+    /// The order of authentication and identification.
     public var order = Order.authenticationFirst
     /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link directly to
     /// identification.
@@ -48,14 +48,14 @@ public struct DeviceRole: PeerRole {
     /// How long the first data of a session waits after EA00, unless the accessory confirms the session earlier with
     /// EA03. Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var firstWriteDelay: Milliseconds = 0
-    /// The number of the first session; the device chooses it, and 1 is the most common.
+    /// The number of the first session; devices choose it, and 1 is the most common.
     public var firstSession: UInt16 = 1
 
     /// The default settings.
     public init() {}
   }
 
-  /// What the device asks the accessory for.
+  /// What the device requests from the accessory.
   public enum Step: Hashable, Sendable {
     /// The certificate or the response to the challenge.
     case authentication
@@ -79,7 +79,7 @@ public struct DeviceRole: PeerRole {
     case refused
   }
 
-  /// How far authentication has got. The owner creates the challenge (AA02) for a certificate (AA01), and decides
+  /// How far authentication has come. The owner creates the challenge (AA02) for a certificate (AA01), and decides
   /// between AA05 and AA04 for a response (AA03).
   enum Authentication: Equatable {
     case idle
@@ -105,7 +105,7 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// Which link `progress` refers to: one may go down and another come up within a single read.
+  /// Which link `progress` refers to: a link may go down and a new one come up within a single read.
   var followedLink = 0
   var authentication = Authentication.idle
   /// Which step comes first on the next link.
@@ -154,13 +154,13 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// The channel has ended, so the accessory's answers are no longer valid.
+  /// Handles the end of the channel: the accessory's answers are no longer valid.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()
   }
 
-  /// The accessory's answers and progress belong to the link that ended.
+  /// Forgets the accessory's answers and progress, which belong to the link that ended.
   mutating func linkEnded() {
     if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown

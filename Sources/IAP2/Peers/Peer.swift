@@ -25,13 +25,13 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// The channel has ended: every session ends with `reason`, and nothing more is expected.
+  /// Handles the end of the channel: every session ends with `reason`, and nothing more is expected.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
 }
 
-/// What one role adds to what both share: ``AccessoryRole`` and ``DeviceRole``.
+/// What each role adds to the shared core: ``AccessoryRole`` and ``DeviceRole``.
 ///
 /// Static, with the peer as a parameter: a generic owner that calls a mutating method of `Peer<Role>` first has to look
 /// up the metadata of that type, which takes longer than a short packet.
@@ -45,7 +45,7 @@ public protocol PeerRole {
   /// What this end is waiting for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
-  /// The channel has ended: every session ends with `reason`.
+  /// Handles the end of the channel: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
@@ -60,8 +60,8 @@ extension PeerCore {
     }
   }
 
-  /// Reads what `read` extracts from a message's parameters; a message that cannot be read is reported as malformed,
-  /// and nil is returned.
+  /// Reads what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed and
+  /// returns nil.
   mutating func decode<Value>(
     _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
   ) -> Value? {
@@ -82,18 +82,18 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case detection
   /// The other end's SYN or ACK.
   case synchronization
-  /// The other end's next message of authentication.
+  /// The other end's next authentication message.
   case authentication
-  /// The other end's next message of identification.
+  /// The other end's next identification message.
   case identification
   /// An answer from this end's owner.
   case owner
-  /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence now means nothing.
+  /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence is normal.
   case ready
   /// Nothing in particular: one end refused the other, which may leave or try again.
   case refused
 
-  /// Whether there is no link yet.
+  /// Whether the link is still being established.
   public var isBeforeLink: Bool { self == .detection || self == .synchronization }
 }
 
@@ -109,7 +109,7 @@ extension Link {
   }
 }
 
-/// How far a device has got with an accessory on one link, from the accessory's side.
+/// How far a device has progressed with an accessory on one link, as the accessory sees it.
 struct AccessoryProgress: Equatable {
   /// The end that must act next.
   enum Step: Equatable {

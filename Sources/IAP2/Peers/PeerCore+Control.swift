@@ -15,7 +15,7 @@ public struct PassedMessage: Hashable, Sendable {
   /// The message.
   public var message: ControlMessage
 
-  /// A message that passed.
+  /// Creates a record of a message.
   public init(_ direction: Direction, _ message: ControlMessage) {
     self.direction = direction
     self.message = message
@@ -38,8 +38,8 @@ extension PeerCore {
     return true
   }
 
-  /// How many bytes of messages and files may be waiting for the other end before answers to it are omitted: an end
-  /// that asks without acknowledging must not fill the memory.
+  /// How many bytes of messages and files may be waiting for the other end before this end stops answering: a peer that
+  /// sends requests without acknowledging must not exhaust the memory.
   public static let answerLimit = 4 << 20
 
   /// Sends a control message that nothing else depends on; returns false, and sends nothing, if the other end is too

@@ -1,6 +1,6 @@
 /// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner. The core
-/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns whole control messages one at a time,
-/// in order with everything else, so that a session is already open when the data after its opening message is handled.
+/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns complete control messages one at a
+/// time, in order with everything else, so that a session is already open when data follows the message that opened it.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -13,14 +13,14 @@ public struct PeerCore: ~Copyable {
   var control = ControlStream()
   /// The time at which the session that withholds acknowledgements became full.
   private var holdingSince: Instant?
-  /// Since when there has been room of which waiting writers were not notified; an immediate timeout notifies them.
+  /// When room became available, until waiting writers are notified, which an immediate timeout does.
   private var roomSince: Instant?
-  /// When the incomplete packet counts as cut off, and how many of its bytes had arrived when this was set.
+  /// When the incomplete packet counts as cut off. `pieceCount` is how many of its bytes had arrived when this was set.
   private var pieceDeadline: Instant?
   private var pieceCount = 0
   /// When the accessory must have answered the device; nil if no answer is due.
   var answerDeadline: Instant?
-  /// The numbers of the sessions of a link that is up.
+  /// The numbers of the sessions of the established link.
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
   var fileSession: UInt8?
@@ -49,26 +49,26 @@ public struct PeerCore: ~Copyable {
   /// The link's counters.
   public var counters: LinkCounters { link.counters }
 
-  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that gives up.
+  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that is giving up.
   public mutating func reportSkippedBytes() {
     if let skipped = scanner.finish() { events.append(.skipped(skipped)) }
   }
 
   // MARK: In
 
-  /// Takes a single byte that decides nothing yet; false if `bytes` must be processed in full.
+  /// Takes a single byte that cannot complete anything; returns false if `bytes` must be processed in full.
   @inlinable
   mutating func takesByte(of bytes: RawSpan) -> Bool {
     scanner.keepsByte(of: bytes)
   }
 
-  /// A delivery begins. On a link without acknowledgements, a session that is not read ends at its limit; but the bytes
-  /// of one delivery cannot be read before its end.
+  /// Begins a delivery. On a link without acknowledgements, an unread session ends at its limit, but the bytes of a
+  /// delivery cannot be read before the delivery ends.
   mutating func beginDelivery() {
     if link.isZeroAcknowledgement { sessions.noteDelivery(bound: link.settings.sessionReceiveBound) }
   }
 
-  /// A delivery ends.
+  /// Ends a delivery.
   mutating func endDelivery(now: Instant) {
     announceRoom()
     if let timeout = link.settings.interByteTimeout { limitPiece(now: now, timeout) }
@@ -79,7 +79,7 @@ public struct PeerCore: ~Copyable {
     pieceDeadline = pieceCount > 0 ? now + timeout : nil
   }
 
-  /// Whether a packet was cut off: its beginning is dropped, and what followed it can be processed again.
+  /// Returns true if a packet was cut off: drops its beginning, so that the bytes after it can be processed again.
   mutating func dropsCutPiece(now: Instant) -> Bool {
     guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
     // Bytes that arrive one at a time do not restart the timer.
@@ -92,7 +92,7 @@ public struct PeerCore: ~Copyable {
     return true
   }
 
-  /// Processes `bytes` from `offset` on, until a control message is complete or the bytes are used up.
+  /// Processes `bytes` starting at `offset` until a control message is complete or the bytes are used up.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
       if let message = nextMessage() { return message }
@@ -125,7 +125,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // Elsewhere the other end retransmits it; here this was the only chance.
+    // With acknowledgements, the other end would retransmit it; here this was the only copy.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -162,7 +162,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Reports what the link tolerated.
+  /// Reports deviations that the link tolerated.
   private mutating func reportTolerated(_ control: ControlBits) {
     if !link.adjustments.isEmpty {
       events.append(.synchronizationAdjusted(link.adjustments))
@@ -188,7 +188,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// The link ended: its sessions end with `end`, and nothing can be sent until the next link is up.
+  /// Leaves a link that ended: its sessions end with `end`, and nothing can be sent until the next link is up.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -200,7 +200,7 @@ public struct PeerCore: ~Copyable {
     answerDeadline = nil
   }
 
-  /// Ends the link with a reset, as a device may.
+  /// Ends the link with a reset, which only a device may do.
   mutating func resetLink(now: Instant) {
     leaveLink(.linkDown(.reset))
     link.reset(now: now)
@@ -214,7 +214,7 @@ public struct PeerCore: ~Copyable {
   /// How many unread bytes a session may have before its packets are dropped instead of merely not acknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
-  /// The session that `payload` is for, if it is External Accessory data.
+  /// The External Accessory session that `payload` is for; nil if it is no External Accessory data.
   private func sessionID(_ session: UInt8, _ payload: RawSpan) -> UInt16? {
     guard session == externalAccessorySession, payload.byteCount >= 2 else { return nil }
     return UInt16(payload.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) << 8
@@ -259,7 +259,7 @@ public struct PeerCore: ~Copyable {
 
   private mutating func sessionIsFull(_ index: Int, now: Instant) {
     if link.isZeroAcknowledgement {
-      // Nothing slows down the other end on such a link.
+      // Such a link has no flow control to slow the other end down.
       guard sessions.entries[index].reader.hadItsChance else { return }
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else {
@@ -271,14 +271,15 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// The reader of a session has processed `count` bytes.
+  /// Notes that the reader of a session has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
     sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()
   }
 
   /// If the session for which acknowledgements were withheld is no longer full, everything so far is acknowledged. If
-  /// another one is full, acknowledgements are withheld from there on, and the other end's time limit starts again.
+  /// another session is full, acknowledgements are withheld from that point, and the other end's time limit starts
+  /// again.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -286,7 +287,7 @@ public struct PeerCore: ~Copyable {
     if holdingSince != nil { link.holdAcknowledgements() }
   }
 
-  /// Whether a session is open.
+  /// Returns true if a session is open.
   public func isOpen(_ session: UInt16) -> Bool {
     sessions.isOpen(session)
   }
@@ -319,7 +320,7 @@ public struct PeerCore: ~Copyable {
     sessions.holdWrites(at: index, until: time)
   }
 
-  /// Accepts writes to a session from now on, and notifies a waiting writer.
+  /// Accepts writes to a session again, and notifies a waiting writer.
   mutating func releaseWrites(at index: Int) {
     guard sessions.entries[index].holdsWritesUntil != nil else { return }
     sessions.holdWrites(at: index, until: nil)
@@ -347,7 +348,7 @@ public struct PeerCore: ~Copyable {
     endSession(id, end)
   }
 
-  /// Ends a session, or an unanswered request for one.
+  /// Ends a session, or an unanswered session request.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
@@ -364,7 +365,7 @@ public struct PeerCore: ~Copyable {
   /// The packets count as sent: `body` keeps what it cannot send at once. It must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Elsewhere received acknowledgements make room; without them, sending alone does.
+    // Normally, acknowledgements make room; on a link without them, sending does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
@@ -375,7 +376,7 @@ public struct PeerCore: ~Copyable {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Announces room to the writers that found none.
+  /// Notifies writers that found no room.
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
@@ -416,7 +417,7 @@ public struct PeerCore: ~Copyable {
     if roomSince != nil { announceRoom() }
   }
 
-  /// The channel has ended.
+  /// Handles the end of the channel.
   mutating func stop(_ reason: String) {
     leaveLink(.channelEnded(reason))
     link.stop()

@@ -4,11 +4,11 @@
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
-  /// The link is up, on these terms.
+  /// The link is up, with this agreement.
   indirect case linkUp(LinkAgreement)
-  /// The link is down. Each session's end was reported before.
+  /// The link is down. The end of each session has already been reported.
   indirect case linkDown(LinkEnd)
-  /// The other end's SYN contains numbers outside their ranges; the nearest allowed ones are used.
+  /// The other end's SYN contains out-of-range values; the nearest allowed ones are used.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   /// Bytes that belong to no packet were skipped.
   case skipped(SkippedBytes)
@@ -20,7 +20,7 @@ public enum PeerEvent: Equatable, Sendable {
   case strayEnd(LinkEnd)
   /// A control message, before its consequences; reported only if ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
-  /// A control message that no machine here handles.
+  /// A control message that the peer does not handle.
   case message(ControlMessage)
   /// A packet of a file transfer: acknowledged, not interpreted.
   case fileTransfer([UInt8])
@@ -73,7 +73,7 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateReceived([UInt8])
   /// The accessory's response: answer with `DevicePeer.concludeAuthentication(accepted:now:)`.
   case responseReceived([UInt8])
-  /// The accessory's identification after the check; refused if there are errors.
+  /// The accessory's identification and the result of its check; refused if it has errors.
   case identified(JudgedIdentification)
   /// The accessory changed its names or versions.
   indirect case identificationUpdated(Identification)
@@ -91,7 +91,7 @@ public enum PeerEvent: Equatable, Sendable {
 @usableFromInline
 struct EventQueue {
   private var events = Queue<PeerEvent>()
-  /// Separate from the events, because it is read after every single byte.
+  /// Kept apart from the events, because it is read after every byte.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {

@@ -1,27 +1,27 @@
-/// Plays the rules of one end on one cable: which control messages it sends by itself, and when.
+/// Plays the rules of one end on one cable: which control messages that end sends unprompted, and when.
 ///
 /// ```
 ///   begin(…)      the accessory is identified: rules may answer from now on
 ///   connected(…)  it is authenticated too: rules of the connection begin
-///   heard(…)      a message of the other end: rules answer it, or fall silent
-///   change(…)     what rules send from now on; whoever subscribed hears it at once
+///   heard(…)      a message arrived: rules answer it, or stop sending
+///   change(…)     what rules send; subscribers receive it at once
 ///   next(now:)    the next message that is due, in the order of time and then of the rules
 /// ```
 ///
-/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast the
-/// other end asks; a rule repeats itself in one rhythm only.
+/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast
+/// requests arrive; each rule repeats at a single interval.
 public struct MessageRules: Sendable {
   /// The result of a change.
   public enum Change: Hashable, Sendable {
-    /// This many rules send the message now.
+    /// This many rules sent the message immediately.
     case sent(Int)
-    /// Rules will send the changed message when they are asked.
+    /// Rules will send the changed message when it is requested.
     case kept
     /// No rule sends this message.
     case unknown
   }
 
-  /// A message that is waiting for its time.
+  /// A message that is not due yet.
   private struct Pending: Sendable {
     var rule: Int
     var due: Instant
@@ -39,48 +39,48 @@ public struct MessageRules: Sendable {
   private var allowed: [Bool] = []
   private var pending: [Pending] = []
   private var count = 0
-  /// The subscriptions: rules that answered and have not been ended, each with the request.
+  /// The subscriptions: rules that have answered and not ended, each with the request's parameters.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
   /// How many answers were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Rules that have not begun. `epoch` is the time at the clock's zero, in seconds since 1970.
+  /// Creates the state for rules that have not begun. `epoch` is the time at the clock's zero, in seconds since 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
     self.epoch = epoch
   }
 
-  /// The other end's messages to which some rule refers.
+  /// The other end's messages that any rule refers to.
   public static func heard(by rules: [MessageRule]) -> Set<MessageID> {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Whether any rule has something to send to an end that declares to receive these messages; nil means all.
+  /// Returns true if any rule has something to send to an end that declares to receive these messages; nil means all.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Allows rules to send from now on, to an end that declares to receive these messages; nil means all.
+  /// Lets rules send to an end that declares to receive these messages; nil means all.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
     allowed = rules.map { $0.isAllowed(declared) }
   }
 
-  /// The connection is established.
+  /// Starts the rules that begin with the connection.
   public mutating func connected(now: Instant) {
     for index in rules.indices where rules[index].trigger == .connection { add(index, answering: [], now: now) }
   }
 
-  /// The link is down: nothing is waiting any more. Changes to parameters are kept.
+  /// Drops everything that is waiting, because the link is down. Changes to parameters are kept.
   public mutating func stop() {
     hasBegun = false
     pending = []
     standing = [:]
   }
 
-  /// A message from the other end arrived.
+  /// Handles a message from the other end.
   public mutating func heard(_ message: ControlMessage, now: Instant) {
     guard hasBegun else { return }
     for index in rules.indices where rules[index].until == message.id {
@@ -108,10 +108,10 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// When something is due; nil if nothing is waiting.
+  /// When the next message is due; nil if none is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
-  /// The next message that is due.
+  /// Returns the next message that is due.
   public mutating func next(now: Instant) -> ControlMessage? {
     guard
       let first = pending.indices.min(by: {
@@ -122,8 +122,7 @@ public struct MessageRules: Sendable {
     let entry = pending[first]
     let rule = rules[entry.rule]
     if let every = rule.every {
-      // Counted from when it was due instead of from now, so that the rhythm does not drift; but missed repetitions are
-      // not made up for.
+      // Counted from the due time, not from now, so that the interval does not drift; missed repetitions are skipped.
       pending[first].due = max(entry.due + Milliseconds(max(1, every.count)), now)
       pending[first].order = nextOrder()
     } else {
@@ -159,7 +158,7 @@ extension MessageRule {
   }
 }
 
-/// Something that one end sends by itself: an answer to a control message, or a message when the connection is
+/// A message that one end sends unprompted: an answer to a control message, or a message when the connection is
 /// established; immediately, later or repeatedly. ``MessageRules`` plays these rules.
 public struct MessageRule: Hashable, Sendable {
   /// What triggers the rule.
@@ -174,7 +173,7 @@ public struct MessageRule: Hashable, Sendable {
   public struct Condition: Hashable, Sendable {
     /// The condition.
     public indirect enum Value: Hashable, Sendable {
-      /// There.
+      /// The parameter is present.
       case present
       /// These bytes.
       case bytes([UInt8])
@@ -187,7 +186,7 @@ public struct MessageRule: Hashable, Sendable {
     /// The required value; if several parameters have this number, one match is enough.
     public var value: Value
 
-    /// A condition.
+    /// Creates a condition.
     public init(_ id: UInt16, _ value: Value) {
       self.id = id
       self.value = value
@@ -202,7 +201,7 @@ public struct MessageRule: Hashable, Sendable {
       case bytes([UInt8])
       /// Parameters.
       case group([Element])
-      /// The bytes of the parameter with this number in the message being answered; omitted if it has none.
+      /// The bytes of the parameter with this number in the message being answered; omitted if there is none.
       case copy(UInt16)
       /// The seconds since 1970, eight bytes.
       case time
@@ -213,7 +212,7 @@ public struct MessageRule: Hashable, Sendable {
     /// Its value.
     public var value: Value
 
-    /// A parameter.
+    /// Creates a parameter.
     public init(_ id: UInt16, _ value: Value) {
       self.id = id
       self.value = value
@@ -222,43 +221,43 @@ public struct MessageRule: Hashable, Sendable {
 
   /// What triggers the rule.
   public var trigger: Trigger
-  /// The delay after that.
+  /// The delay after the trigger.
   public var after: Milliseconds = 0
-  /// The interval at which it repeats, until the connection ends or ``until`` arrives; nil means once.
+  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means once.
   public var every: Milliseconds?
   /// The message from the other end that ends the rule's activity; nil for none.
   public var until: MessageID?
-  /// What is sent.
+  /// The message to send.
   public var message: MessageID
   /// The parameters to send.
   public var parameters: [Element] = []
-  /// Whether only those parameters are sent that the message requests with empty parameters of the same number, as
-  /// subscriptions do.
+  /// Whether to send only the parameters that the triggering message requests with empty parameters of the same number,
+  /// as subscriptions do.
   public var selects = false
-  /// Whether the message is also sent to an end that did not declare it.
+  /// Whether to send the message even to an end that did not declare it.
   public var ignoresDeclaration = false
 
-  /// A rule.
+  /// Creates a rule.
   public init(_ trigger: Trigger, send message: MessageID, _ parameters: [Element] = []) {
     self.trigger = trigger
     self.message = message
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if one does. Not inlined, because the optimizer of Swift 6.3.1 otherwise
-  /// crashes on comparisons of it in AccessoryProfiles.
+  /// The message that triggers the rule, if any. Not inlined, because the optimizer of Swift 6.3.1 otherwise crashes on
+  /// comparisons of it in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// A message with these parameters that answers nothing. `seconds` is the time since 1970.
+  /// Creates a message with these parameters that answers no other message. `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }
 }
 
 extension [MessageRule.Element] {
-  /// The parameters in their form on the wire. `request` is the message being answered, and `seconds` the time.
+  /// The encoded parameters. `request` is the message being answered, and `seconds` the time.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {
@@ -278,7 +277,7 @@ extension [MessageRule.Element] {
     return writer.bytes
   }
 
-  /// These parameters, with the values of others replaced where the numbers match; new ones are added at the end.
+  /// Returns these parameters with the changed values; parameters with new numbers are added at the end.
   func changed(by changes: [MessageRule.Element]) -> [MessageRule.Element] {
     var result = self
     for change in changes {
@@ -297,7 +296,7 @@ extension [MessageRule.Element] {
 }
 
 extension [MessageRule.Condition] {
-  /// Whether the parameters meet all these conditions.
+  /// Returns true if the parameters meet all these conditions.
   func fit(_ parameters: [Parameter]) -> Bool {
     allSatisfy { condition in
       parameters.contains { parameter in

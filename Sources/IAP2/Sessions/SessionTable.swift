@@ -1,10 +1,9 @@
-/// The External Accessory sessions of one link, and the bytes that arrived for each and have not been read yet.
+/// The External Accessory sessions of one link, and each session's unread bytes.
 ///
 /// A linear list, because an accessory has only a handful. Bytes are passed on by swapping buffers, so that reading
 /// copies nothing and a session in a steady state allocates nothing.
 ///
-/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever it is
-/// meanwhile.
+/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever it is stored.
 struct SessionTable {
   /// The state of a session.
   enum Phase {
@@ -23,11 +22,11 @@ struct SessionTable {
   enum Reader {
     /// The reader has read everything it was notified of.
     case caughtUp
-    /// The same, but when this delivery began it already had as many unread bytes as it may.
+    /// The reader has read everything it was notified of, but the session was at its limit when this delivery began.
     case slow
     /// The reader was notified of bytes in this delivery.
     case notified
-    /// The reader was notified before this delivery but has not read since, or was already late.
+    /// The reader was notified before this delivery but has not read since, or was late before it.
     case late
 
     /// Whether the reader could have read before this delivery but did not.
@@ -41,7 +40,7 @@ struct SessionTable {
     var reader = Reader.caughtUp
     /// Bytes that have arrived but were not yet passed on.
     var inbox: [UInt8] = []
-    /// Arrived but not consumed yet, passed on or not.
+    /// Bytes that have arrived but are not consumed yet, whether or not they were passed on.
     var unread = 0
     /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
@@ -69,7 +68,7 @@ struct SessionTable {
 
   func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase != .requested } ?? false }
 
-  /// The session is requested, but not answered yet.
+  /// Returns true if the session is requested but not answered yet.
   func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase == .requested } ?? false }
 
   mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
@@ -77,7 +76,7 @@ struct SessionTable {
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
-  /// A requested session is accepted; returns whether bytes are waiting for its reader.
+  /// Accepts a requested session; returns true if bytes are waiting for its reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
@@ -86,14 +85,14 @@ struct SessionTable {
     return hasBytes
   }
 
-  /// A requested session is refused; returns how many bytes had arrived for it.
+  /// Refuses a requested session; returns how many bytes had arrived for it.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
     return entries.remove(at: index).inbox.count
   }
 
-  /// Takes bytes for a session; returns whether its reader must be notified.
+  /// Takes bytes for a session; returns true if its reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
     entries[index].unread += bytes.byteCount
@@ -107,7 +106,7 @@ struct SessionTable {
     return true
   }
 
-  /// Begins a delivery: readers that were notified before it count as notified in time.
+  /// Begins a delivery: readers notified before now could have read before this delivery.
   mutating func noteDelivery(bound: Int) {
     for index in entries.indices {
       switch entries[index].reader {
@@ -117,7 +116,7 @@ struct SessionTable {
     }
   }
 
-  /// The other end confirmed the session.
+  /// Notes that the other end confirmed the session.
   mutating func noteAnswer(at index: Int) {
     entries[index].phase = .heard
   }
@@ -130,15 +129,15 @@ struct SessionTable {
     if entries[index].phase == .ended { forget(index) }
   }
 
-  /// The reader has processed `count` bytes.
+  /// Notes that the reader has processed `count` bytes.
   mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
-    // A late reader of another session with this number may have processed more than arrived for this one.
+    // A late reader of an earlier session with this number may have processed more bytes than this one received.
     entries[index].unread = max(0, entries[index].unread - count)
     if entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// A session has as many unread bytes as it may; returns since when, if that is new.
+  /// Notes that a session reached its limit of unread bytes; returns the time if the session was not full before.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }
@@ -148,7 +147,7 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// When the next session accepts writes that are waiting for it; nil if none is.
+  /// When the next delayed session accepts writes; nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
   /// Makes writes to a session wait until `time`, or stops making them wait.
@@ -163,8 +162,8 @@ struct SessionTable {
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// A session has ended. It stays for its inbox, if it has one; if sessions are never collected, the oldest are
-  /// dropped.
+  /// Ends a session. It is kept while its inbox has unread bytes; if inboxes are never collected, the oldest sessions
+  /// are dropped.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
@@ -193,7 +192,7 @@ struct SessionTable {
 
 /// Why an External Accessory session ended.
 public enum SessionEnd: Error, Equatable, Sendable {
-  /// The device closed it (EA01), or the app did.
+  /// The device closed it (EA01), or the app closed it.
   case closedByDevice
   /// The accessory closed it (EA03 with status 1).
   case closedByAccessory
@@ -203,7 +202,7 @@ public enum SessionEnd: Error, Equatable, Sendable {
   case linkDown(LinkEnd)
   /// The native channel ended; the text contains the reason.
   case channelEnded(String)
-  /// Bytes that had arrived were not read, and waiting longer would have cost the whole link.
+  /// The session's bytes were not read, and waiting longer would have ended the whole link.
   case notRead(bytes: Int)
 }
 
