@@ -3,8 +3,8 @@ import AccessoryFormats
 
 /// The generated parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
-  /// An index of the methods, a section for each (what it does, its parameters, its result, its errors, and an example with
-  /// the result of a real run), and the types that they refer to, each once.
+  /// An index of the methods, a section for each (what it does, its parameters, its result, its errors, and an example
+  /// with the result of a real run), and the types they refer to, each described once.
   public static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
@@ -37,12 +37,12 @@ public enum ControlPage {
     let fields = ControlMethods.all.flatMap { $0.params.fields + $0.result.fields }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // The first table is that of the fields themselves.
+    // The first table describes the fields themselves.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// Where other pages describe what this one does not.
+  /// Other pages with more detail about a field.
   private static let elsewhere = [
     "a notice": "control.md#notifications", "a profile": "profiles.md", "a scenario": "scenarios.md",
     "a link preset": "quirks-and-faults.md", "a packet": "#packetget", "fields": "#packetget", "figures": "load.md",
@@ -70,13 +70,13 @@ public enum ControlPage {
       + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
   }
 
-  /// The methods whose requests cause no notification `change`.
+  /// The methods whose requests cause no `change` notification.
   public static var silent: String {
     let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
     return "Requests without it: \(names.joined(separator: ", ")).\n"
   }
 
-  /// The table of an object's keys alone.
+  /// A table of an object's keys, without those of nested objects.
   private static func table(_ record: RecordShape) -> String {
     let text = record.tables(heading: "###", elsewhere: elsewhere)
     return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text

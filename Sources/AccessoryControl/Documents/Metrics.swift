@@ -3,7 +3,7 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
-/// Counts what happened to one accessory.
+/// Counts the events of one accessory.
 struct AccessoryTally {
   var attachments = 0
   var sessions = 0

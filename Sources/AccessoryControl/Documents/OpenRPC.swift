@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The protocol as an OpenRPC document, made from the methods. Each type is in its `components` once.
+/// The protocol as an OpenRPC document, made from the methods. Each type occurs once, in `components`.
 enum OpenRPC {
   static let version = "1.3.2"
 
@@ -20,7 +20,7 @@ enum OpenRPC {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      // What must be there comes first, as the specification asks.
+      // Required parameters come first, as the specification demands.
       .init(
         "params",
         .array(

@@ -4,13 +4,13 @@ import Glibc
 import IAP2
 import LinuxIO
 
-/// The right to carry one session's bytes over a separate connection, and later that connection.
+/// The right to carry one session's bytes over a separate connection, and later the connection itself.
 ///
 /// ```
 ///   waiting for its ticket at a ControlPort ──▶ a ``SessionRelay`` moves the bytes
 ///       │ 30 s
 ///       ▼
-///     over: requests move the bytes again
+///     given up: requests move the bytes again
 /// ```
 final class BytePort: SessionHandler {
   private static let patience = Duration.seconds(30)
@@ -22,7 +22,7 @@ final class BytePort: SessionHandler {
   private let session: Session
   private let loop: any PollingLoop
   private var timer: LoopTimer?
-  /// Moves the bytes, once there is a connection.
+  /// Moves the bytes once the connection exists.
   private var relay: SessionRelay?
 
   init(for owner: ControlledSession) throws(RPCError) {
@@ -42,7 +42,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// No connection arrived in time, or the session has ended: requests move its bytes again.
+  /// Stops waiting for a connection, because none arrived in time or the session has ended: requests move the session's
+  /// bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -51,10 +52,10 @@ final class BytePort: SessionHandler {
     owner.sessionIsReadable(session)
   }
 
-  /// A connection arrived with the ticket.
+  /// Starts to carry the session over the connection that presented the ticket.
   func begin(_ socket: Int32, _ rest: [UInt8]) {
     timer?.cancel()
-    // The app may have been killed meanwhile.
+    // The app may have been killed in the meantime.
     guard owner?.port === self else {
       Glibc.close(socket)
       return
@@ -99,7 +100,7 @@ public enum SecretToken {
     return Hex.plain(bytes)
   }
 
-  /// Compares in a time that does not depend on where the tokens differ.
+  /// Compares tokens in constant time, wherever they differ.
   public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -6,33 +6,33 @@ import LinuxIO
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line
-///   session TICKET    the bytes of one session, from then on in both directions
+///   session TICKET    after this line, one session's bytes in both directions
 /// ```
 ///
-/// The token is the port's; `session.port` issues tickets, each of which can be used once. A unix socket has no token,
-/// because the kernel knows the user at the other end: a connection that begins with anything else is one for requests.
+/// The port has one token; `session.port` issues tickets for single use. A unix socket needs no token, because the
+/// kernel identifies the user at the other end: a connection without such a first line is for requests.
 ///
-/// A connection that has not sent its line yet is a newcomer. A port with a token has few places for newcomers, and the
-/// oldest one is dropped to make room, so that a flood of silent connections cannot lock anyone out for long.
+/// A connection that has not sent its line yet is a newcomer. A port with a token accepts only a few newcomers and
+/// drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
 public final class ControlPort {
   /// The maximum number of connections for requests.
   static let mostClients = 1_000
   private static let mostNewcomers = 256
   private static let patience = Duration.seconds(10)
 
-  /// The address it listens on, with the port number that the system chose.
+  /// The address that the port listens on, including the port number chosen by the system.
   public let address: Address
   private unowned let server: ControlServer
   private let token: String?
   private let loop: any PollingLoop
   private let warn: (String) -> Void
   private var listener: (any Listener)?
-  /// In order of arrival.
+  /// The newcomers in order of arrival.
   private var newcomers: [Newcomer] = []
   private var doors: [ObjectIdentifier: DescriptorDoor] = [:]
   private var warned: Set<String> = []
 
-  /// Listens.
+  /// Starts listening.
   ///
   /// - Parameters:
   ///   - token: what clients must send; nil for a unix socket.
@@ -43,7 +43,7 @@ public final class ControlPort {
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // The token proves the right to connect, so the other end need not be identified.
+    // The token already proves the right to connect, so the user at the other end is not checked.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -105,7 +105,7 @@ public final class ControlPort {
     }
   }
 
-  /// A client that keeps retrying causes only one line.
+  /// A client that keeps retrying causes a single warning.
   private func warnOnce(_ kind: String, _ text: String? = nil) {
     if warned.insert(kind).inserted { warn(text ?? kind) }
   }
@@ -157,7 +157,7 @@ public final class ControlPort {
   }
 }
 
-/// The purpose that a connection states.
+/// The purpose stated in a connection's first line.
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
@@ -186,7 +186,7 @@ private final class Newcomer: DescriptorHandler {
   private let needsLine: Bool
   private var watch: (any DescriptorWatch)?
   var timer: LoopTimer?
-  /// What was read after the line.
+  /// The bytes read after the first line.
   private(set) var rest: [UInt8] = []
   private var done: ((FirstLine) -> Void)?
 
@@ -236,14 +236,14 @@ private final class Newcomer: DescriptorHandler {
     done?(line)
   }
 
-  /// Hands the socket over.
+  /// Gives up the socket and returns it.
   func release() -> Int32 {
     defer { socket = -1 }
     return socket
   }
 
-  /// Sends a last text. A reset would destroy it, so everything the other end has sent is read before the socket is
-  /// closed.
+  /// Sends a last text, and reads everything that the other end has sent before closing the socket: otherwise a reset
+  /// could discard the text.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -19,7 +19,7 @@ public final class DescriptorDoor {
   /// Whether the client has ended, and everything is written.
   public private(set) var isOver = false
 
-  /// Why the client's requests could not be read, or its answers could not be written; nil if it left by itself.
+  /// Why the client's requests could not be read, or its answers could not be written; nil if it disconnected normally.
   public private(set) var failure: String?
 
   /// Starts to serve a client on stdin and stdout.
@@ -27,8 +27,8 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Carries a client on a connected socket, from now on, and closes the socket at the end. Bytes already read from the
-  /// socket come first.
+  /// Carries a client on a connected socket, starting with bytes already read from it, and closes the socket at the
+  /// end.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -47,7 +47,7 @@ public final class DescriptorDoor {
     stream.resumeReading()
   }
 
-  /// Sends what can be sent, and watches for what can be done next.
+  /// Sends as much as possible, and watches the descriptors for the next input or output.
   private func flush() {
     guard !isEnding else { return }
     var isFull = false
@@ -110,7 +110,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
     if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
-    // A client on a socket may have sent its last requests and left.
+    // A client on a socket may have sent its last requests and disconnected.
     isOutputClosed = true
     if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
     flush()

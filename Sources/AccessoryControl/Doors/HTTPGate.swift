@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryPages
 
-/// Decides what happens to an HTTP request, from its first line and headers alone.
+/// Decides whether to admit an HTTP request, based only on its first line and headers.
 ///
-/// A browser sends requests to this machine for every page that asks it to, so all of these are checked: the `Host`,
-/// against names that an attacker points at this machine (DNS rebinding); the `Origin`, against other pages; and the
-/// token, without which only the page and `/healthz` are answered. The page contains nothing secret: the token follows
-/// the `#` in its address, which browsers do not send.
+/// Any web page can make a browser send requests to this machine, so three things are checked: the `Host`, to stop
+/// names that an attacker points at this machine (DNS rebinding); the `Origin`, to stop other pages; and the token,
+/// without which only the page and `/healthz` are available. The page contains nothing secret: the token follows the
+/// `#` in its address, which browsers do not send.
 public struct HTTPGate: Equatable, Sendable {
-  /// What a request asks for.
+  /// The kinds of requests, by path.
   public enum Route: String, Equatable, Sendable, CaseIterable {
     /// The live page.
     case page = "/"
@@ -40,9 +40,9 @@ public struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// What is wrong with a request.
+  /// Why a request is refused.
   public enum Refusal: Equatable, Sendable {
-    /// There is no `Host`, or one that is not this server's.
+    /// `Host` is missing, or names another server.
     case foreignHost(String?)
     /// The request comes from a page of another server.
     case foreignOrigin(String)
@@ -67,7 +67,7 @@ public struct HTTPGate: Equatable, Sendable {
       }
     }
 
-    /// A sentence.
+    /// A sentence for the response.
     public var sentence: String {
       switch self {
       case .foreignHost(let host):
@@ -100,7 +100,7 @@ public struct HTTPGate: Equatable, Sendable {
     /// The header `Content-Length`.
     public var length: String?
 
-    /// A head.
+    /// Creates a head.
     public init(
       _ method: String, _ path: String, host: String?, origin: String? = nil, authorization: String? = nil,
       length: String? = nil
@@ -114,7 +114,7 @@ public struct HTTPGate: Equatable, Sendable {
   private let token: String
   private let isForMetrics: Bool
 
-  /// A gate for a server that listens on this host and port.
+  /// Creates a gate for a server that listens on this host and port.
   public init(host: String, port: UInt16, token: String) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
@@ -122,13 +122,13 @@ public struct HTTPGate: Equatable, Sendable {
     isForMetrics = false
   }
 
-  /// A gate for a server that offers only metrics, which need no token.
+  /// Creates a gate for a server that offers only metrics, which need no token.
   public init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
-  /// The route of a request, or why it is refused.
+  /// Returns the route of a request, or why it is refused.
   public func admit(_ head: Head) -> Result<Route, RefusedRequest> {
     func refuse(_ refusal: Refusal) -> Result<Route, RefusedRequest> { .failure(RefusedRequest(refusal)) }
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
@@ -144,15 +144,15 @@ public struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Whether a request was admitted because of its token.
+  /// Returns true if the token was needed to admit the request.
   public func hasToken(_ decision: Result<Route, RefusedRequest>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }
 }
 
-/// A refusal as an error.
+/// A refusal, thrown as an error.
 public struct RefusedRequest: Error, Equatable, Sendable {
-  /// Why.
+  /// Why the request was refused.
   public let refusal: HTTPGate.Refusal
 
   init(_ refusal: HTTPGate.Refusal) { self.refusal = refusal }

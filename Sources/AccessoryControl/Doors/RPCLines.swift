@@ -8,7 +8,7 @@ import AccessoryCore
 /// - Notifications for which there is no room are dropped and counted; a `dropped` with their number follows when there
 ///   is room again.
 public final class RPCLines {
-  /// No line is handled while more than this many bytes are unsent.
+  /// While more than this many bytes are unsent, no line is handled.
   public static let mostUnsent = UnsentNews.few
 
   /// Called when there is something to send, or when ``wantsToRead`` has changed.
@@ -48,11 +48,11 @@ public final class RPCLines {
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // In a later turn, because this may be called in the middle of something else.
+    // Deferred to a later turn, because other work may be in progress.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
-  /// The connection has ended.
+  /// Ends the client, because the connection has ended.
   public func close(_ reason: String) {
     changed = nil
     unsent = UnsentNews(.lines)
@@ -60,7 +60,7 @@ public final class RPCLines {
   }
 
   private func handleLines() {
-    // A request may end or be answered while another is handled; lines are handled one after the other.
+    // Handling a request may complete others and call this again; lines are handled one at a time.
     guard !isHandling else { return }
     isHandling = true
     defer { isHandling = false }

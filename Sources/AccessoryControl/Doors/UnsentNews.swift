@@ -1,18 +1,18 @@
 import AccessoryCore
 
-/// What a door has to send to a client: answers and notifications.
+/// The answers and notifications that a door has yet to send to a client.
 ///
 /// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a notification
 /// `dropped` contains their number.
 public struct UnsentNews {
-  /// Dropping ends when no more than this is unsent. Above it, a door takes no further requests.
+  /// Dropping ends when no more than this is unsent. While more is unsent, a door takes no further requests.
   public static let few = 1 << 20
   /// Dropping begins when this much is unsent.
   static let most = 4 << 20
 
   /// The form in which notifications are written.
   public enum Form: Sendable {
-    /// A line each.
+    /// One per line.
     case lines
     /// Server-sent events.
     case events

@@ -12,20 +12,20 @@ public struct ControlMethod: Sendable {
   public let params: RecordShape
   /// Its result.
   public let result: RecordShape
-  /// The kinds of errors that it can answer with, besides `params`.
+  /// The kinds of errors it can answer with, in addition to `params`.
   public let errors: [RPCError.Kind]
   /// What the method does to the server, which decides whether other clients are notified.
   public let effect: Effect
   /// The parameters of the example in the documents, which a test runs.
   public let example: String
-  /// The result of the example as the documents show it, if it varies between runs or needs more than one process; nil
-  /// if the test fills it in.
+  /// The result of the example for the documents, if it varies between runs or needs more than one process; nil if the
+  /// test generates it.
   public let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
   /// What a method does to the server.
   public enum Effect: Sendable {
-    /// The method changes something. Each success sends a notification `change`.
+    /// The method changes something. Each success sends a `change` notification.
     case changes
     /// The method changes the clock of a world with virtual time, and nothing in a world with real time.
     case passesTime
@@ -33,7 +33,7 @@ public struct ControlMethod: Sendable {
     case reads
   }
 
-  /// A method that answers immediately.
+  /// Creates a method that answers immediately.
   init<Params, Answer>(
     _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -44,12 +44,13 @@ public struct ControlMethod: Sendable {
       exampleResult: exampleResult
     ) { call, params, answer in
       let made = try body(call, params)
-      // The method has read part of what it needs.
+      // The method may have read only part of its files.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
-  /// A method that may answer later. If it throws, the error is the answer, and it must not answer again.
+  /// Creates a method that may answer later. If it throws, the error is the answer, and the method must not answer
+  /// again.
   init<Params, Answer>(
     later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -63,7 +64,7 @@ public struct ControlMethod: Sendable {
       do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      // Before the request is done: afterwards the object may be gone.
+      // Looked up before the method runs: afterwards the object may be gone.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
@@ -88,7 +89,7 @@ final class ControlCall {
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
     return library
   }
-  /// The id of the request, where it has one.
+  /// The id of the request, if it has one.
   let id: RPCID?
   /// The wait that must end before the call is answered.
   weak var wait: ControlWait?
@@ -104,7 +105,7 @@ final class ControlCall {
   /// Whether the request has been answered.
   var isAnswered: Bool { done == nil }
 
-  /// Answers, once.
+  /// Answers the request; later answers are ignored.
   func answer(_ result: Result<JSON5Value, RPCError>) {
     let done = done
     self.done = nil

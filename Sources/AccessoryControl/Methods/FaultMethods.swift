@@ -52,7 +52,7 @@ extension ControlMethods {
   ]
 }
 
-/// What the methods about faults share.
+/// Code shared by the methods about faults.
 enum FaultMethods {
   @discardableResult
   static func add(_ faults: [Fault], to accessory: ControlledAccessory) throws(RPCError) -> [String] {

@@ -59,7 +59,7 @@ extension ControlMethods {
 }
 
 extension LoggedPacket {
-  /// As JSON; with all bytes of the packet if `isWhole` is set.
+  /// The packet as JSON, with all its bytes if `isWhole` is set.
   func tree(isWhole: Bool) -> JSON5Value {
     var members: [JSON5Member] = [
       .init("number", .number(number)), .init("t", .seconds(time - .origin)),

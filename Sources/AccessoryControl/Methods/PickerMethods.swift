@@ -65,22 +65,22 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // The picker answers after the app has been notified.
+              // Deferred, so that the picker answers after the app has been notified.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
   }
 }
 
-/// The Bluetooth picker of an app.
+/// The state of an app's Bluetooth picker.
 struct AppPicker {
   var isShown = false
-  /// What the user does in the picker that is shown, or in the next one.
+  /// What the user does in the current picker, or in the next if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the chosen accessory, until the app is notified of it.
+  /// The serial number of the chosen accessory, until the app is notified.
   var chosenSerial: String?
 
-  /// Whether this connect comes from the chosen accessory.
+  /// Returns true, once, if this connect comes from the chosen accessory.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

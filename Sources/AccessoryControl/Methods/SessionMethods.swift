@@ -109,7 +109,7 @@ extension ControlMethods {
 }
 
 extension ControlWait.End {
-  /// Why a wait ended without what it waited for.
+  /// Why a wait ended without success.
   var word: String? {
     switch self {
     case .reached: nil

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import Certificates
 
 extension Format<JSON5Value> {
-  /// An object that another document describes.
+  /// A value whose format is described elsewhere.
   static func raw(_ name: String) -> Format {
     Format(.document(name)) { value, _ in
       value
@@ -24,7 +24,7 @@ extension Instant {
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
-/// One id.
+/// The id of one object.
 struct OneID: Equatable, Sendable {
   var id = ""
   var world: String?

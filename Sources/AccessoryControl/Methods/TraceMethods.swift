@@ -23,7 +23,7 @@ extension ControlMethods {
 }
 
 extension ControlWorld {
-  /// What is kept of this world.
+  /// The recorder that keeps the world's trace.
   fileprivate var trace: TraceRecorder {
     let trace = TraceRecorder(
       program: "easim \(server.settings.version)", command: "the world \(id)",

@@ -31,7 +31,7 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // Waits until everything that the world has on its loop has ended.
+      // Kept alive until everything the world has scheduled on its loop has ended.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
       return Nothing()
     },

@@ -10,7 +10,7 @@ final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
   private let site: BurstSite
-  /// The serial number of the accessory; nil for the first that connects.
+  /// The serial number of the accessory; nil means the first one that connects.
   private let serial: String?
   private var app: AppView?
   private var timer: LoopTimer?
@@ -94,7 +94,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The counters of all of a server's load tests, by accessory, for metrics.
+/// The counters of all load tests of a server, by accessory, for metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0
@@ -103,7 +103,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The maximum number of accessories with their own counters; the rest are counted together.
+  /// The maximum number of accessories with their own counters; the others share one set.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

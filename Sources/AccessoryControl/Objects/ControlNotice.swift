@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Something that happened in a world, as clients receive it: a line of the timeline, a notification for an app, news
-/// of a session, or a request that changed something. All notices of a world are numbered together, from 1.
+/// An event in a world, as sent to clients: a timeline entry, an app's notification, a session's event, or a request
+/// that changed something. All notices of a world share one numbering that starts at 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
@@ -80,17 +80,17 @@ public final class ControlNews {
 
   init(_ method: String, _ params: JSON5Value) { (self.method, content) = (method, .made(params)) }
 
-  /// What happened.
+  /// The notification's parameters.
   public private(set) lazy var params: JSON5Value =
     switch content {
     case .notice(let notice): (try? JSON5.read(notice.json, file: "notice")) ?? .null
     case .made(let tree): tree
     }
 
-  /// As a tree: method and parameters.
+  /// The method and parameters as a tree.
   var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
 
-  /// The notification as a line, written once for all clients.
+  /// The notification as a line, encoded once for all clients.
   private(set) lazy var line: String =
     switch content {
     case .notice(let notice): RPCDocument.notification(method, notice.json)
@@ -98,7 +98,7 @@ public final class ControlNews {
     }
 }
 
-/// What an app is notified of.
+/// A notification for an app.
 struct AppNews {
   let app: String
   let name: String
@@ -120,12 +120,12 @@ struct AppNews {
   }
 }
 
-/// What happened to a session.
+/// An event of a session.
 struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// At the accessory's end, the accessory; at an app's end, the app.
+  /// Set if the event is at the end of an accessory; otherwise `app` is set.
   var accessory: String?
   var app: String?
   var protocolName: String?
@@ -161,7 +161,8 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // Of a whole state, the notice contains only the ids; a result with a single key names what was created.
+    // If the result is a whole state, the notice contains only its ids; a result with a single key is the id of a new
+    // object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return
@@ -184,7 +185,7 @@ struct ChangeNews {
   }
 }
 
-/// Which notice a client is waiting for.
+/// Selects the notices that a client is waiting for.
 struct NoticeFilter: Sendable {
   var event = ""
   var side: TimelineEvent.Side?

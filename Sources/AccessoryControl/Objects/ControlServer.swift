@@ -36,15 +36,15 @@ public final class ControlServer {
     public var media = MediumTable.standard
     /// Where to find profiles.
     public var profiles = ProfileLibrary()
-    /// The coprocessor of accessories that other hosts can find.
+    /// The coprocessor of accessories that are reachable from other hosts.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports each control message as an event.
     public var tellsMessages = false
     /// Called with every event of every world.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// The zero of the loop's clock in nanoseconds since 1970, for captures.
+    /// The time at the loop clock's zero, in nanoseconds since 1970, for captures.
     public var epoch: Int64 = 0
-    /// An event as a line of text, for comments in captures.
+    /// Formats an event as a line of text for comments in captures.
     public var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where captures and reports of runs are kept after the server has ended; nil means they are not kept.
     public var kept: (any KeptFiles)?
@@ -76,7 +76,7 @@ public final class ControlServer {
   /// The counters of load tests.
   var bursts = BurstTallies()
 
-  /// A server with the world `main`, which runs in real time.
+  /// Creates a server with the world `main`, which runs in real time.
   public init(_ settings: Settings, on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -86,9 +86,9 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// A client whose door is open: what it launches ends with ``ControlClient/close(_:)``.
+  /// Creates a client; what it launches ends with ``ControlClient/close(_:)``.
   ///
-  /// - Parameter isTransient: whether what the client launches continues without it, as for a single request.
+  /// - Parameter isTransient: whether what the client launches outlives it, as for a single request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
@@ -111,10 +111,10 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory of the world `main` to which it applies: for example, only an accessory that
-  /// is plugged in can be unplugged.
+  /// Performs an action on every accessory of the world `main` that is in a suitable state: for example, unplugs those
+  /// that are plugged in.
   ///
-  /// - Throws: why one of the accessories cannot be plugged in.
+  /// - Throws: an error if one of the accessories cannot be plugged in.
   public func performOnAll(_ action: AccessoryAction) throws {
     for accessory in worldMain where action.needsPlug != !accessory.isPlugged {
       try accessory.perform(.accessory(action, of: accessory.id))
@@ -131,7 +131,7 @@ public final class ControlServer {
     settle()
   }
 
-  /// Does everything that is possible without advancing virtual time.
+  /// Does all work that is due without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
   /// Runs work in a later turn, when no other call is in progress.
@@ -139,7 +139,8 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// The world that a request with these parameters changes: the world of the object it names. nil if it changes none.
+  /// Returns the world that a request with these parameters changes, which is the world of the object it names; nil if
+  /// it changes none.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -165,7 +166,7 @@ public final class ControlServer {
   public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// The objects of one kind by id. An id is never reused.
+/// The objects of one kind by id; ids are never reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String
@@ -182,10 +183,10 @@ struct ControlTable<Object: AnyObject> {
   var all: [Object] { order.compactMap { objects[$0] } }
   var count: Int { objects.count }
 
-  /// The number in the last id.
+  /// The number in the most recently issued id.
   var lastNumber: Int { issued }
 
-  /// The next id.
+  /// Issues the next id.
   mutating func issue(limited: Bool = true) throws(RPCError) -> String {
     if limited, objects.count >= most {
       throw RPCError(.limit, "there are \(most) objects of the kind '\(kind)' already", advice: "remove some first")

@@ -10,9 +10,8 @@ import LinuxIO
 
 /// One world of a server: an Apple device with its apps, and accessories.
 ///
-/// In a world in real time, things happen by themselves. In virtual time, a request only performs the work of the
-/// present moment; time passes while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a
-/// wait.
+/// A world in real time runs by itself. In virtual time, a request only does the work that is due now; time passes only
+/// while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a wait.
 final class ControlWorld {
   /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
@@ -26,21 +25,20 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// The ids of accessories by their numbers in the world, which events have.
+  /// The ids of accessories by their numbers in the world, as events contain them.
   var numbers: [Int: String] = [:]
   /// The packets on the cables.
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients that have been notified about sessions they took: their waits stop, so that they can act at this very
-  /// moment.
+  /// Clients with events in sessions they took: their waits stop, so that they can act without time passing.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
   /// Ended sessions that can still be read.
   private var endedSessions = Queue<String>()
-  /// Apps that were killed and whose sessions are open.
+  /// Killed apps whose sessions are still open.
   private var killedApps: [ControlledApp] = []
   private(set) var failure: RPCError?
 
@@ -72,7 +70,7 @@ final class ControlWorld {
 
   // MARK: Notices
 
-  /// The notices after a number, oldest first.
+  /// Returns the notices after a number, oldest first.
   func notices(after number: Int, atMost count: Int) -> [ControlNotice] {
     let first = lastNumber - history.count
     let start = min(max(0, number - first), history.count)
@@ -87,7 +85,7 @@ final class ControlWorld {
     add(.event(event), about: accessory, for: nil)
   }
 
-  /// `owner` receives the notice in any case.
+  /// Adds a notice, which `owner` receives whatever it subscribed to.
   func add(
     _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
   ) {
@@ -110,21 +108,21 @@ final class ControlWorld {
   /// How many notices are no longer kept.
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// The accessory that an event is about: by its cable, or else by its serial number.
+  /// The accessory that an event is about: found by its cable or, failing that, its serial number.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
     return accessories.last { $0.profile.identity.serialNumber == serial }
   }
 
-  /// A request has changed something.
+  /// Adds a notice of a request that changed something.
   func add(change request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape) {
     add(.change(ChangeNews(request, params, result, of: shape, at: loop.now)), for: nil)
   }
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. `done` is called once, at the limit at the latest.
+  /// Waits for a notice or a condition. `done` is called once, no later than the limit.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
@@ -142,15 +140,15 @@ final class ControlWorld {
     }
   }
 
-  /// Something has changed that clients may be waiting for.
+  /// Checks all waits again after a change.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
 
-  /// Ends a wait that its client no longer wants.
+  /// Cancels a wait that its client no longer needs.
   func cancel(_ wait: ControlWait) { finish { $0 === wait ? .cancelled : nil } }
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
-  /// News of a session that a client has taken.
+  /// Stops the waits of a client because of an event in a session it has taken.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
   private func finish(_ how: (ControlWait) -> ControlWait.End?) {
@@ -164,7 +162,7 @@ final class ControlWorld {
     for (wait, end) in done { wait.end(end) }
   }
 
-  /// Performs the work of the present moment in virtual time.
+  /// Does the work that is due now in virtual time.
   func settle() {
     guard let virtual, failure == nil, !isDriving else { return }
     isDriving = true
@@ -174,7 +172,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Advances virtual time as long as a client waits.
+  /// Advances virtual time while a client waits.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
@@ -220,14 +218,14 @@ final class ControlWorld {
     for capture in captures { capture.include(taps, name) }
   }
 
-  /// An ended session can be read until this many others have ended.
+  /// Keeps an ended session readable until this many others have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app and its open sessions, as some systems do, until the sessions end.
+  /// Keeps a killed app and its open sessions, until the sessions end, as some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {
@@ -257,9 +255,9 @@ final class ControlWorld {
 
 /// A client that waits for something in a world.
 final class ControlWait {
-  /// How it ended.
+  /// How a wait ended.
   enum End {
-    /// What the client waited for has happened.
+    /// The awaited notice or condition occurred.
     case reached(ControlNotice?)
     /// The time is up.
     case limit

@@ -13,21 +13,21 @@ import IAP2
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// Where the accessory is plugged in; nil for the world's own device.
+  /// Where the accessory is plugged in; nil means the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviors that replace the profile's, by protocol; the key nil stands for all others.
+  /// Behaviors that replace the profile's, by protocol; the key nil applies to all other protocols.
   private var behaviors: [String?: Behavior] = [:]
   /// What the accessory does in its sessions, if it plays back a recording.
   private let recorded: RecordedBehavior?
-  /// The client that has taken the sessions, and their protocols; nil for all.
+  /// The client that has taken the sessions, and their protocols; nil means all protocols.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   /// The observers of the accessory's cables: captures.
   let taps = CableTaps()
   /// Counts what happened to the accessory, for metrics.
   var tally = AccessoryTally()
-  /// What it has received in its sessions.
+  /// The bytes received in its sessions.
   private(set) lazy var received = ReceivedBytes(on: world.loop)
   private var simulated: SimulatedAccessory?
   /// Whether the accessory's quirks have changed since ``simulated`` was created.
@@ -122,14 +122,14 @@ final class ControlledAccessory {
     world.server.accessories.remove(id)
   }
 
-  /// Retained until its cable and its programs have ended.
+  /// Retains a replaced accessory until its cable and programs have ended.
   private func keep(_ former: SimulatedAccessory) {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
 
   // MARK: Quirks and behaviors
 
-  /// Whether it takes effect now; otherwise when the accessory is next plugged in.
+  /// Returns true if the change takes effect now; otherwise it does when the accessory is next plugged in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -147,13 +147,13 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // Protocols that the client has already taken stay taken; nil means all.
+    // Protocols that the client has already taken stay taken; nil means all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Makes later sessions follow the profile again, and closes the sessions that were taken.
+  /// Returns later sessions to the profile's behavior, and closes the sessions that were taken.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {
@@ -198,7 +198,7 @@ final class ControlledAccessory {
     simulated.map(world.world.faultCounts) ?? []
   }
 
-  /// The number under which the world's device shows it to apps now.
+  /// The connection ID under which apps currently see the accessory.
   private var connectionID: Int? {
     guard isPlugged, port == nil else { return nil }
     return world.world.device.published.last { $0.serialNumber == profile.identity.serialNumber }?.connectionID
@@ -215,7 +215,7 @@ final class ControlledAccessory {
   }
 }
 
-/// A fault on the cables of an accessory.
+/// A fault on an accessory's cables.
 final class ControlledFault {
   let id: String
   unowned let accessory: ControlledAccessory

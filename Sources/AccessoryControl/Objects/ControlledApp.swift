@@ -9,7 +9,7 @@ final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// The connection on which the app's life depends; nil if the app continues without it.
+  /// The client with which the app ends; nil if the app outlives its client.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
@@ -22,7 +22,7 @@ final class ControlledApp: AppHandler {
     view = world.world.device.makeApp(self, settings: choices.settings)
   }
 
-  /// The view, while the app can make calls.
+  /// Returns the view if the app can make calls.
   func running() throws(RPCError) -> AppView {
     let view = try living()
     guard view.state != .suspended else {
@@ -71,14 +71,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. Its sessions are closed, or the device keeps them, as some systems do: the accessory then believes
-  /// that the app is still there, but nothing reads what it sends.
+  /// Ends the app. Its sessions are closed, or left open as some systems do: the accessory then sees no change, but
+  /// nothing reads what it sends.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, hasSessions {
       killed = ended
-      // The sockets of a process end with it.
+      // When a process ends, its sockets are closed.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {
@@ -91,7 +91,7 @@ final class ControlledApp: AppHandler {
 
   private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
 
-  /// Whether the last session of a killed app has ended, so that nothing more is kept.
+  /// Returns true if the last session of a killed app has ended, so that the app can be dropped.
   func forgetIfDone() -> Bool {
     guard !hasSessions else { return false }
     closeSessions("the app was killed")
@@ -113,7 +113,7 @@ final class ControlledApp: AppHandler {
   func appRuns(_ isRunning: Bool, _ app: AppView) { tell(isRunning ? "resumed" : "suspended", nil) }
 
   private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
-    // A killed app is not notified of anything.
+    // A killed app receives no notifications.
     if killed != nil, name != "ended" { return }
     let isSelected = name == "connect" && accessory.map { picker.takesSelection($0) } ?? false
     world.add(
@@ -132,7 +132,7 @@ final class ControlledApp: AppHandler {
   }
 }
 
-/// The settings of an app that is launched.
+/// The settings for launching an app.
 struct AppChoices: Equatable, Sendable {
   var world = "main"
   var name: String?

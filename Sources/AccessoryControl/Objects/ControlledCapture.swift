@@ -6,7 +6,7 @@ import AccessorySessions
 /// A recording of cables that can be switched on and off while they are in use: pcapng, or a transcript.
 ///
 /// The bytes are kept in memory up to a limit, for clients to read, and are also written to a file if the server keeps
-/// files. At the limit the recording stops, so that what was recorded is a readable file.
+/// files. At the limit the recording stops, so that the file stays readable.
 final class ControlledCapture {
   /// The maximum number of captures at a time.
   static let mostCaptures = 1_000
@@ -21,7 +21,7 @@ final class ControlledCapture {
     var ending: String { self == .pcapng ? "pcapng" : "txt" }
   }
 
-  /// What is recorded.
+  /// The subject of the recording.
   enum Subject {
     case world
     case accessory(ControlledAccessory)
@@ -73,7 +73,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Records an object that is new in its world, if the capture records the whole world.
+  /// Records an object that was added to its world, if the capture records the whole world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }
@@ -88,7 +88,7 @@ final class ControlledCapture {
     }
   }
 
-  /// An event in the world, which becomes a comment in pcapng.
+  /// Adds an event in the world, as a comment in pcapng.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =
@@ -139,7 +139,7 @@ final class ControlledCapture {
 }
 
 extension ControlServer {
-  /// An accessory whose cables a program beside the protocol can record.
+  /// An accessory whose cables the program can record without the control protocol.
   public struct Recordable {
     /// Its id.
     public let id: String
@@ -147,9 +147,9 @@ extension ControlServer {
     public let name: String
     /// The accessory's world, or the address where it is plugged in.
     public let place: String
-    /// The zero of the accessory's clock, in nanoseconds since 1970.
+    /// The time at the accessory clock's zero, in nanoseconds since 1970.
     public let epoch: Int64
-    /// Adds observers to the accessory's cables. The server uses keys from 1 up.
+    /// Adds observers to the accessory's cables. The server itself uses keys starting at 1.
     public let taps: CableTaps
   }
 
@@ -162,7 +162,7 @@ extension ControlServer {
     }
   }
 
-  /// The bytes of a capture, and their type, by its path: `/captures/c1.pcapng`.
+  /// Returns the bytes and media type of a capture, given its path: `/captures/c1.pcapng`.
   public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
     guard let capture = captures.all.first(where: { $0.state.path == path }) else { return nil }
     let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"

@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A run that takes a while: bursts, a scenario, seeded worlds. It reports its progress, can be cancelled, and keeps
-/// its report when it has ended.
+/// A long run: bursts, a scenario, or seeded worlds. It reports its progress, can be cancelled, and keeps its report
+/// after it ends.
 final class ControlledJob {
-  /// The maximum number of jobs that are kept; beyond it, the oldest ended jobs are forgotten.
+  /// The maximum number of jobs that are kept; beyond this, the oldest ended jobs are dropped.
   static let mostKept = 100
 
   /// The kind of run.
@@ -16,14 +16,14 @@ final class ControlledJob {
 
   let id: String
   let kind: Kind
-  /// What is run, in a few words.
+  /// A short description of the run.
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
   /// Stops the run, which then ends with the results so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Formats that differ from those of the report, because existing programs read them.
+  /// Reports in a job-specific format, kept because existing programs read them.
   private var ownForms: [ReportForm: String] = [:]
   /// The results so far.
   var figures: () -> JSON5Value? = { nil }
@@ -32,7 +32,7 @@ final class ControlledJob {
   /// Why the job's reports are not in the folder of --keep.
   private var keepFailure: String?
 
-  /// How it ended.
+  /// How the job ended.
   struct Outcome {
     let passed: Bool
     let isCancelled: Bool
@@ -44,7 +44,7 @@ final class ControlledJob {
     self.client = client.isTransient ? nil : client
   }
 
-  /// Makes room for one more job, and creates it.
+  /// Makes room for a job and creates it.
   static func make(
     _ kind: Kind, _ title: String, in world: ControlWorld, _ call: ControlCall
   ) throws(RPCError) -> ControlledJob {
@@ -67,8 +67,8 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Works a little in each turn of the server's loop, so that other clients get their turn, until `step` is done or
-  /// the job is cancelled; then `finish` ends it. A step returns the progress, or nil when it is done.
+  /// Calls `step` once in each turn of the server's loop, so that other clients are served, until it returns nil or the
+  /// job is cancelled; then `finish` ends the job. `step` returns the progress, or nil when the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false
@@ -90,7 +90,7 @@ final class ControlledJob {
     return ownForms[form] ?? (form == .json ? result.json.text : result.text(as: form))
   }
 
-  /// It is over.
+  /// Ends the job with its report.
   func end(_ report: some Report, isCancelled: Bool, _ text: String, ownForms: [ReportForm: String] = [:]) {
     guard outcome == nil else { return }
     (result, self.ownForms) = (report, ownForms)

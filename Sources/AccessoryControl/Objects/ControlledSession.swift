@@ -16,11 +16,11 @@ final class ControlledSession: SessionHandler {
   var connectionID: Int?
   /// The client that receives the session's notifications.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes; requests then do not.
+  /// A separate connection that carries the session's bytes; if set, requests do not.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
-  /// Bytes that are waiting for room.
+  /// A write that is waiting for room.
   private final class Write {
     var bytes: ArraySlice<UInt8>
     var isOver = false
@@ -37,7 +37,7 @@ final class ControlledSession: SessionHandler {
 
   // MARK: Requests
 
-  /// What can be read now.
+  /// Reads the bytes available now.
   func read(atMost count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     session.read { span in
@@ -51,7 +51,7 @@ final class ControlledSession: SessionHandler {
   /// How many bytes of requests are waiting for room.
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes in the order of the requests. Bytes without room wait, at most until the deadline; `done` receives the
+  /// Writes in the order of the requests. Bytes that do not fit wait no longer than the deadline; `done` receives the
   /// number of bytes taken.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
@@ -63,7 +63,7 @@ final class ControlledSession: SessionHandler {
         write.isOver = true
         self?.writes.removeAll { $0 === write }
         done(bytes.count - write.bytes.count)
-        // Another write may have been waiting for this one.
+        // The next write may be waiting for this one to finish.
         self?.pump()
       })
   }

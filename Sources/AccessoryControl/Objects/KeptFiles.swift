@@ -1,6 +1,6 @@
 /// A folder in which a server keeps captures and the reports of runs: `easim serve --keep DIR`.
 public protocol KeptFiles: AnyObject {
-  /// The current time, as the beginning of names that sort by time.
+  /// The current time, as a prefix that makes names sort by time.
   var stamp: String { get }
 
   /// Creates a file that must not exist yet; `name` is a path relative to the folder.
@@ -12,13 +12,13 @@ public protocol KeptFiles: AnyObject {
   /// The sorted names in a subfolder.
   func names(in folder: String) -> [String]
 
-  /// The contents of a file; nil if there is none.
+  /// The contents of a file; nil if it does not exist.
   func read(_ name: String) -> [UInt8]?
 }
 
 /// A file that is written piece by piece.
 public protocol KeptFile: AnyObject {
-  /// Writes a piece. Returns a sentence if that fails; after that nothing more is written.
+  /// Writes a piece. If that fails, returns a sentence, and nothing more is written.
   func write(_ bytes: [UInt8]) -> String?
 
   /// Ends the file.

@@ -10,7 +10,7 @@ struct KeptRuns {
 
   let files: any KeptFiles
 
-  /// Writes a run that has ended; returns a sentence if that fails.
+  /// Writes an ended run; returns a sentence if that fails.
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {

@@ -3,11 +3,11 @@ import AccessoryFormats
 import AccessorySessions
 import Certificates
 
-/// What an accessory has received in its sessions: the bytes that its behavior has read, whatever the behavior is.
+/// The bytes that an accessory has received in its sessions and its behavior has read, whatever the behavior is.
 ///
-/// Each session is one stream of bytes, however they were split on the way. The oldest bytes are dropped.
+/// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
 final class ReceivedBytes {
-  /// How many bytes are kept in all.
+  /// The maximum number of bytes kept in total.
   static let most = 1 << 20
   private static let mostStreams = 1_000
 
@@ -29,7 +29,7 @@ final class ReceivedBytes {
 
   init(on loop: any EventLoop) { self.loop = loop }
 
-  /// Keeps what is read of a session from now on.
+  /// Starts to keep the bytes read in a session.
   func watch(_ session: Session) {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
@@ -52,7 +52,7 @@ final class ReceivedBytes {
   }
 }
 
-/// What was received in one session, as `accessory.received` shows it.
+/// The bytes received in one session, as `accessory.received` shows them.
 struct ReceivedStream: Equatable, Sendable {
   var protocolName = ""
   var began = 0.0

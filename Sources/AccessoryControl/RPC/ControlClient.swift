@@ -14,20 +14,20 @@ public final class ControlClient {
   public var news: ((ControlNews) -> Void)?
   /// Called in a separate turn when ``takesCalls`` may have become true.
   public var changed: (() -> Void)?
-  /// Whether what the client launches continues without it, because a single HTTP request is not a lasting connection.
+  /// Whether what the client launches outlives it, as for a single HTTP request.
   private(set) var isTransient: Bool
   /// Whether the client also receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that have not begun: one before them may be reading a file.
+  /// Calls that have not begun, because an earlier call is reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// The calls that wait and can be cancelled, by the ids of their requests.
+  /// Waiting calls that can be cancelled, by request id.
   private var waits: [RPCID: ControlCall] = [:]
   /// The worlds whose events the client receives; nil for none.
   var subscription: ControlSubscription?
-  /// Whether the client connected through a ``ControlPort``, where it can also carry the bytes of sessions.
+  /// Whether the client connected through a ``ControlPort``, which can also carry session bytes.
   var cameByPort = false
   /// Whether the client has ended.
   public private(set) var isClosed = false
@@ -37,7 +37,7 @@ public final class ControlClient {
     self.isTransient = isTransient
   }
 
-  /// Whether the client accepts further calls now.
+  /// Whether the client accepts another call now.
   public var takesCalls: Bool { waiting < Self.mostWaiting && !isReading && !isClosed }
 
   /// Whether every call has ended.
@@ -56,7 +56,7 @@ public final class ControlClient {
     begin(method, params, id, done)
   }
 
-  /// Ends the wait of a request; returns whether there is one.
+  /// Cancels the wait of a request; returns true if it was waiting.
   func cancel(_ id: RPCID) -> Bool {
     guard let wait = waits[id]?.wait, let world = wait.world else { return false }
     world.cancel(wait)
@@ -74,7 +74,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // Before the result, so that this call does not hold up the client's end.
+      // Before the result is sent, so that this call does not delay the client's end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -124,16 +124,16 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// What the client launches from now on continues without it, and the client is not notified about it.
+  /// Makes whatever the client launches later outlive it; the client is not notified about it.
   func detach() { isTransient = true }
 
-  /// Notifies the client of everything that happens in any world from now on.
+  /// Subscribes the client to all events of all worlds.
   public func observe() {
     isObserver = true
     subscription = ControlSubscription(others: .init())
   }
 
-  /// The connection has ended: what the client launched ends as if it had been killed.
+  /// Ends the client with its connection: apps that it launched end as if killed.
   public func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -155,7 +155,7 @@ struct ControlSubscription {
     }
   }
 
-  /// The events of worlds that ``worlds`` does not name; nil means none.
+  /// The events of worlds not listed in ``worlds``; nil means none.
   var others: Choice?
   /// The events of each named world; nil means none.
   var worlds: [String: Choice?] = [:]

@@ -4,7 +4,7 @@ extension ControlClient {
   /// Answers a JSON-RPC document. `done` is called once with the line of the answer, or nil if none is expected, unless
   /// the client ends first.
   public func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
-    // White space alone is not a request.
+    // Blank lines are not requests.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
     switch RPCDocument(document) {
     case .none: done(nil)
@@ -47,7 +47,7 @@ enum RPCDocument {
   /// A batch: a list of objects.
   case batch([Result<RPCRequest, RPCFailure>])
 
-  /// The longest one.
+  /// The maximum size of a document.
   static let longest = 4 << 20
   /// The maximum number of requests in one batch.
   static let mostRequests = 1_000
@@ -75,7 +75,7 @@ enum RPCDocument {
     self = .batch(elements.filter { !RPCRequest.isResponse($0) }.map(RPCRequest.read))
   }
 
-  /// A response, followed by `end`.
+  /// Encodes a response, followed by `end`.
   static func response(_ id: RPCID, _ result: Result<JSON5Value, RPCError>, _ end: String = "\n") -> String {
     switch result {
     case .success(let tree): "{\"jsonrpc\":\"2.0\",\"id\":\(id.json),\"result\":\(JSON5Writer.line(tree))}\(end)"
@@ -120,7 +120,7 @@ struct RPCRequest {
   var method: String
   var params: JSON5Value
 
-  /// Whether the document is the answer to a request; this end never sends requests.
+  /// Returns true if the document is a response; these are ignored, because this end sends no requests.
   static func isResponse(_ tree: JSON5Value) -> Bool {
     guard case .object = tree.content, tree["method"] == nil else { return false }
     return tree["result"] != nil || tree["error"] != nil

@@ -14,9 +14,9 @@ public struct RPCError: Error, Equatable, Sendable {
     case request
     /// There is no such method.
     case method
-    /// A parameter is unknown, missing or wrong.
+    /// A parameter is unknown, missing or invalid.
     case params
-    /// There never was such an object.
+    /// No such object ever existed.
     case unknown
     /// The object existed, but is gone.
     case gone
@@ -24,7 +24,7 @@ public struct RPCError: Error, Equatable, Sendable {
     case state
     /// The device or the accessory refused the session.
     case refused
-    /// The world runs in real time and this needs virtual time, or the reverse.
+    /// The world runs in real time but the request needs virtual time, or the reverse.
     case time
     /// An address cannot be used.
     case address
@@ -74,9 +74,9 @@ public struct RPCError: Error, Equatable, Sendable {
     }
   }
 
-  /// One wrong parameter.
+  /// One invalid parameter.
   public struct Problem: Equatable, Sendable {
-    /// The place of the error: `protocols[1]`; empty for the parameters as a whole.
+    /// The place of the error: `protocols[1]`; empty for the whole object.
     public var path: String
     /// What is wrong.
     public var message: String
@@ -86,19 +86,19 @@ public struct RPCError: Error, Equatable, Sendable {
   public var kind: Kind
   /// What is wrong, as a sentence.
   public var message: String
-  /// What to do about it; nil if the message says so.
+  /// What to do about it; nil if the message says it.
   public var advice: String?
-  /// All wrong parameters.
+  /// All invalid parameters.
   public var problems: [Problem] = []
 
-  /// An error.
+  /// Creates an error.
   public init(_ kind: Kind, _ message: String, advice: String? = nil) {
     self.kind = kind
     self.message = Excerpt.ofLines(message)
     self.advice = advice
   }
 
-  /// An error for mistakes in the parameters. Where a mistake names `record`, the error names the method's parameters.
+  /// Creates an error for mistakes in the parameters, with `record` replaced by a reference to the method's parameters.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {
@@ -111,7 +111,7 @@ public struct RPCError: Error, Equatable, Sendable {
     self.problems = listed
   }
 
-  /// As the value of `error`.
+  /// The error as the value of `error`.
   var json: String {
     var data = JSONObject()
     data.add("kind", kind.rawValue)

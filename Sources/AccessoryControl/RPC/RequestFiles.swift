@@ -5,9 +5,9 @@ import LinuxIO
 
 /// The files that one request names.
 ///
-/// A file may be on a disk that does not respond, so it is never read on the loop: a method that asks for a file that
-/// has not been read yet fails, the file is read on another thread, and the method is called again. Methods therefore
-/// read their files before they change anything.
+/// A file may be on a disk that does not respond, so it is never read on the loop: a method that needs an unread file
+/// fails at first, the file is read on another thread, and the method is called again. Methods therefore read their
+/// files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
     var files: [String: Result<[UInt8], TextFileError>] = [:]
@@ -23,7 +23,7 @@ final class RequestFiles: Sendable {
   /// Whether a file must be read before the method can continue.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
-  /// The bytes of a regular file.
+  /// Returns the bytes of a regular file.
   func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
     let found = state.withLock { state in
       if state.files[path] == nil, state.missing == nil { state.missing = (path, limit) }
@@ -57,7 +57,7 @@ final class RequestFiles: Sendable {
     do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
   }
 
-  /// Whether this was the first result for this file.
+  /// Stores a result; returns true if it was the first for this file.
   @discardableResult
   private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
     state.withLock { state in
