@@ -198,7 +198,7 @@ extension CheckRun {
     throw CheckFailure(Self.sentence(shortfall.reason), survey.device.lastProof())
   }
 
-  /// A separate sentence.
+  /// Turns the fragment into a sentence of its own.
   static func sentence(_ fragment: String) -> String { fragment.prefix(1).uppercased() + fragment.dropFirst() + "." }
 
   /// The survey's authentication.
@@ -209,7 +209,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Why a signature is refused; nil if it is correct.
+  /// Returns why a signature is refused, or nil if it is correct.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
@@ -217,7 +217,7 @@ extension CheckRun {
     return nil
   }
 
-  /// An answer must arrive within this time after its request.
+  /// Expects each answer within this time after its request.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

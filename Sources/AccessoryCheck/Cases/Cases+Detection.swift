@@ -120,7 +120,7 @@ extension CheckCase {
 extension CheckRun {
   static let unansweredTime = Duration.milliseconds(3_500)
 
-  /// An attachment on which the device answers nothing.
+  /// Returns an attachment on which the device answers nothing.
   func unanswered() throws -> CheckDevice {
     if let knownUnanswered { return knownUnanswered }
     var manner = CheckDevice.Manner()
@@ -131,14 +131,14 @@ extension CheckRun {
     return device
   }
 
-  /// The link must come up on this attachment.
+  /// Expects the link to come up on this attachment.
   func expectLink(_ device: CheckDevice) throws {
     do { try device.link(within: stepLimit) } catch let short as Shortfall {
       throw CheckFailure("No link came up: \(short.reason).", device.lastProof(10))
     }
   }
 
-  /// Answers the next detection sequence in its own way; the link must come up.
+  /// Answers the next detection sequence as the case requires, and expects the link to come up.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
     var manner = CheckDevice.Manner()
     manner.answersDetection = false
@@ -151,7 +151,7 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case if the survey of the accessory did not get as far as a link.
+  /// Skips the case if the survey of the accessory never reached an established link.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {
@@ -159,7 +159,7 @@ extension CheckRun {
     }
   }
 
-  /// The accessory must become ready on a new attachment.
+  /// Expects the accessory to become ready on a new attachment.
   @discardableResult
   func expectReady(_ what: String, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try identification()

@@ -101,7 +101,7 @@ extension CheckCase {
       },
     ] + rules
 
-  /// A case for each rule for identifications.
+  /// One case for each rule for identifications.
   private static let rules: [CheckCase] = [
     rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are present.", [.captured], "Add the parameter."),
     rule(
@@ -174,7 +174,7 @@ extension CheckCase {
     }
   }
 
-  /// Where the parameters with this number are in the packet that carries the identification.
+  /// Returns where the parameters with this number are in the packet that carries the identification.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {

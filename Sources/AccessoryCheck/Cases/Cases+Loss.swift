@@ -172,7 +172,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // A packet that acknowledges something received meanwhile has a reason.
+        // A packet that acknowledges something received since then has a reason.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -271,7 +271,7 @@ extension CheckRun {
     }
   }
 
-  /// The authentication up to the signature, without its result.
+  /// Authenticates up to the signature, without announcing the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -279,7 +279,7 @@ extension CheckRun {
     }
   }
 
-  /// Exactly one message with this number must arrive.
+  /// Expects exactly one message with this number.
   func expectOne(
     _ id: MessageID, _ device: CheckDevice, _ before: Int, _ mark: Int, _ condition: String
   ) throws {
@@ -296,7 +296,7 @@ extension CheckRun {
     min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
   }
 
-  /// The copies of the first packet with a payload, on a link that does not acknowledge it.
+  /// Returns all copies of the first packet with a payload, on a link that does not acknowledge it.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering()
@@ -315,7 +315,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// AA00 arrives damaged. The accessory must not acknowledge it, and must accept it when it arrives again.
+  /// Damages AA00 in transit. Expects the accessory not to acknowledge it, and to accept the retransmission.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count
@@ -330,7 +330,7 @@ extension CheckRun {
     }
   }
 
-  /// A ready attachment after 5 s in which nothing was sent, and the place in its record where the silence began.
+  /// Returns a ready attachment after 5 s of silence, and the index in its record where the silence began.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

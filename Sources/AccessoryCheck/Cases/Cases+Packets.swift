@@ -75,7 +75,7 @@ extension CheckCase {
         guard packet.isData, let before = last else { return nil }
         let distance = header.sequence &- before
         if distance == 1 { last = header.sequence }
-        // Behind: sent again.
+        // Behind the newest number: a retransmission.
         return distance > 1 && distance < 128
           ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
       }
@@ -209,7 +209,7 @@ extension CheckCase {
       var isUp = false
       try run.eachPacket { _, packet, header in
         if header.control.contains(.syn) { return nil }
-        // The first one answers the SYN|ACK.
+        // The first acknowledgement answers the SYN|ACK.
         if !packet.isData, isUp { return ("It sent an acknowledgement.", WirePacket.Part.control) }
         isUp = true
         if packet.isData, !seen.insert(header.sequence).inserted, seen.count < 200 {
@@ -256,7 +256,7 @@ extension CheckCase {
       for received in device.messages {
         let id = received.message.id
         if [0x1D, 0xAA].contains(id.rawValue >> 8) || declared.contains(id) { continue }
-        // In the wrong direction: see case 315.
+        // A message in the wrong direction is covered by case 315.
         if MessageCatalog.entry(id)?.sender == .device { continue }
         throw CheckFailure("\(id) is not listed.", device.proof(received.packet, [13..<15]))
       }
@@ -334,10 +334,10 @@ extension CheckCase {
 
 /// Bytes that cases send.
 enum CheckBytes {
-  /// Counting from 0 to 255 again and again, like EADemo.
+  /// Bytes that count from 0 to 255 repeatedly, like EADemo's.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
-  /// Bytes that look random, the same for the same seed.
+  /// Pseudo-random bytes; the same seed gives the same bytes.
   static func mixed(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -345,7 +345,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// An attachment on which the accessory has sent a lot; if it does not echo, there is at least the certificate.
+  /// Returns an attachment on which the accessory has sent many packets; without an echo, at least those of the
+  /// certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -358,7 +359,7 @@ extension CheckRun {
     return session.device
   }
 
-  /// Judges every complete packet of the accessory in the survey; the case fails at the first objection.
+  /// Judges every complete packet of the accessory in the survey; fails at the first objection.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -373,7 +374,7 @@ extension CheckRun {
     if let shortfall = survey.shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
   }
 
-  /// The accessory must answer AA00 with exactly one AA01 on this attachment.
+  /// Expects the accessory to answer AA00 with exactly one AA01 on this attachment.
   func expectCertificate(
     _ device: CheckDevice, _ condition: String, _ delivery: CheckDevice.Delivery = .whole,
     then disturb: () throws -> Void = {}
@@ -398,8 +399,8 @@ extension CheckRun {
     }
   }
 
-  /// The accessory must have understood everything at the first attempt: whatever it understands only when it is
-  /// retransmitted in one piece costs a retransmission timeout each time.
+  /// Expects no retransmission of anything the accessory should have understood at once: each packet understood only
+  /// when retransmitted in one piece costs a retransmission timeout.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }
@@ -407,7 +408,7 @@ extension CheckRun {
       "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
-  /// Everything that was sent must be acknowledged, and the cable must not end.
+  /// Expects everything that was sent to be acknowledged, and the cable to stay connected.
   func expectAcknowledged(_ device: CheckDevice, _ what: String) throws {
     let mark = max(0, device.record.count - 2)
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }

@@ -292,7 +292,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Whether the accessory is known to echo, or was found to.
+  /// Returns true if the accessory is known to echo, or was found to.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   /// Opens a session, closes it, and opens another.
@@ -315,7 +315,7 @@ extension CheckRun {
     let text = Array("once more".utf8)
     try session.send(text)
     if knownEcho?.isEcho ?? false {
-      // Bytes of the previous session have their own case (713).
+      // Bytes of the previous session are covered by another case (713).
       _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
       if session.received.suffix(text.count) != text[...] {
         try expect(text, on: session, after: before, mark: mark)

@@ -205,7 +205,7 @@ extension CheckCase {
     packet.kind == .detection || packet.header?.control.contains(.syn) ?? false
   }
 
-  /// A case about one number in the SYN.
+  /// Creates a case about one value in the SYN.
   private static func value(
     _ field: LinkParameters.Field, _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource],
     _ severity: Severity = .error
@@ -226,7 +226,7 @@ extension CheckCase {
 }
 
 extension LinkParameters.Field {
-  /// Where the number is in a SYN packet.
+  /// Where the value is in a SYN packet.
   fileprivate var place: Range<Int> {
     let range =
       switch self {
@@ -256,7 +256,7 @@ extension CheckRun {
   static let zeroAcknowledgement =
     "the accessory asks for a link without acknowledgements, on which nothing is retransmitted"
 
-  /// The first SYN that the accessory sent.
+  /// Returns the first SYN that the accessory sent.
   func offer() throws -> Offer {
     let device = try survey().device
     guard let index = device.offerPacket, device.record.indices.contains(index) else {
@@ -265,7 +265,7 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// An attachment on which the device answers only detection, and the accessory's SYNs on it.
+  /// Returns an attachment on which the device answers only detection, and the accessory's SYNs on it.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()
@@ -280,7 +280,7 @@ extension CheckRun {
     return (device, all)
   }
 
-  /// A ready attachment whose link was reset, and the place of the reset in its record.
+  /// Returns a ready attachment whose link was reset, and the index of the reset in its record.
   func afterReset() throws -> (CheckDevice, Int) {
     let device = try device(at: .ready)
     try device.pump.pause(settings.quiet)

@@ -18,7 +18,7 @@ public struct CheckCase: Sendable, Equatable {
     case note
   }
 
-  /// The number, by which ``CheckSelection`` and reports name it. The hundreds are the ``CheckGroup``.
+  /// The number, used by ``CheckSelection`` and reports. Its hundreds digits select the ``CheckGroup``.
   public let number: Int
   /// A short name: "detection-repeat".
   public let name: String
@@ -28,9 +28,9 @@ public struct CheckCase: Sendable, Equatable {
   public let sources: [CheckSource]
   /// How much a violation matters.
   public let severity: Severity
-  /// What to change in the firmware of an accessory that breaks it.
+  /// What to change in the firmware of an accessory that breaks the rule.
   public let fix: String
-  /// Whether the case does what no Apple device does; such cases run only in a hostile check.
+  /// Whether the case does something that no Apple device does; such cases run only in a hostile check.
   public let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -99,11 +99,11 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed
-  /// Captured packets with recomputed checksums show it.
+  /// Captured packets whose checksums were recomputed show it.
   case captured
   /// A single source states it.
   case seenOnce
-  /// No source states it, but it follows from what they state.
+  /// No source states it, but it follows from what sources state.
   case inferred
 
   /// "agreed", "captured", "seen once", "inferred".

@@ -46,7 +46,7 @@ public struct CheckResult: Sendable, Equatable {
 public enum CheckOutcome: Equatable, Sendable {
   /// The accessory follows the rule.
   case passed
-  /// It does not.
+  /// The accessory breaks the rule.
   case failed(CheckFailure)
   /// The rule could not be judged, for this reason.
   case skipped(String)
@@ -70,7 +70,7 @@ public struct CheckFailure: Error, Equatable, Sendable {
 
 /// A packet, or another piece of what was on the wire, that proves a failure.
 public struct CheckProof: Equatable, Sendable {
-  /// The time since the cable was plugged in.
+  /// The time from plugging in the cable.
   public var time: Duration
   /// Who sent it.
   public var direction: WireDirection
@@ -80,18 +80,18 @@ public struct CheckProof: Equatable, Sendable {
   public var length: Int
   /// A description: "SYN 2B", "data 02, session 1: AA01 AuthenticationCertificate".
   public var text: String
-  /// The bytes in question.
+  /// The ranges of the offending bytes.
   public var marks: [Range<Int>]
 }
 
-/// A case cannot be judged.
+/// The reason why a case cannot be judged.
 struct CheckSkip: Error {
   let reason: String
 
   init(_ reason: String) { self.reason = reason }
 }
 
-/// The run was stopped from outside.
+/// Ends a run that was stopped from outside.
 public struct CheckStopped: Error {
   init() {}
 }

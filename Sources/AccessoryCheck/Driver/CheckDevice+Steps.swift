@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// A step of an attachment that the accessory did not take, so that later steps cannot be judged.
+/// Thrown if the accessory did not take a step of an attachment, so that later steps cannot be judged.
 struct Shortfall: Error {
   /// A sentence about the accessory.
   let reason: String
@@ -27,7 +27,7 @@ enum CheckStep: Int, Comparable, CaseIterable {
 }
 
 extension CheckDevice {
-  /// The first message with one of these numbers after the first `mark` messages.
+  /// Waits for the first message with one of these numbers, skipping the first `mark` messages.
   func awaitMessage(_ ids: [MessageID], after mark: Int, within limit: Duration) throws -> Received? {
     func find() -> Received? {
       messages.count > mark ? messages[mark...].first { ids.contains($0.message.id) } : nil
@@ -52,7 +52,7 @@ extension CheckDevice {
     }
   }
 
-  /// Why the cable has ended.
+  /// Why the cable is gone.
   var endText: String { line.end.map { "\($0)" } ?? "the cable was unplugged" }
 
   /// Requests the certificate.
@@ -75,7 +75,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// The blob in AA01 or AA03; empty if there is none.
+  /// Returns the data blob in AA01 or AA03; empty if there is none.
   private func blob(_ message: ControlMessage) -> [UInt8] {
     (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
   }
@@ -84,14 +84,14 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// The challenge for a certificate. If the certificate cannot be read, its length tells the generation, as in other
-  /// device emulators.
+  /// The challenge for a certificate. If the certificate cannot be read, its length determines the generation, as in
+  /// other device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
   }
 
-  /// Authenticates the accessory, and reports success whatever the accessory signed.
+  /// Authenticates the accessory, and reports success even if the signature is wrong.
   func authenticate(_ verifier: any DeviceAuthenticator, within limit: Duration) throws -> Authentication {
     let certificate = try certificate(within: limit)
     let challenge = challenge(for: certificate.bytes, verifier)
@@ -136,7 +136,8 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session, and returns whether the accessory confirmed it (EA03, 0) or closed it at once (EA03, 1).
+  /// Opens a session, and returns whether the accessory confirmed it (EA03 with 0) or closed it immediately (EA03 with
+  /// 1).
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
@@ -165,7 +166,7 @@ extension CheckDevice {
   }
 
   enum SessionStatus: Equatable {
-    /// Nothing was said.
+    /// No status was reported.
     case none
     /// EA03 with status 0, in this packet.
     case open(Int)

@@ -5,8 +5,8 @@ import IAP2
 /// An Apple device's end of one attachment. It does exactly what a case asks for.
 ///
 /// By default it behaves like an Apple device: it answers detection, repeats the accessory's values in its SYN|ACK,
-/// acknowledges each packet, and retransmits what is not acknowledged. A case changes single points with ``Manner``, or
-/// sends its own packets. Unlike `DevicePeer`, it continues whatever the accessory does, and records everything.
+/// acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``, or sends
+/// its own packets. Unlike `DevicePeer`, this device continues whatever the accessory does, and records everything.
 final class CheckDevice {
   /// How the device behaves.
   struct Manner {
@@ -16,15 +16,15 @@ final class CheckDevice {
     var initialSequence: UInt8 = 0x1D
     var answersDetection = true
     var answersSynchronization = true
-    /// Whether the device acknowledges by itself.
+    /// Whether the device acknowledges packets automatically.
     var acknowledges = true
-    /// Whether the device retransmits by itself what is not acknowledged in time.
+    /// Whether the device automatically retransmits packets that are not acknowledged in time.
     var repeats = true
-    /// Changes the SYN|ACK after the accessory's values were copied into it.
+    /// Changes the SYN|ACK after copying the accessory's values into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
     /// The answer to a detection sequence.
     var detectionAnswer: [UInt8] = PacketWriter.detection
-    /// Packets of the accessory that are treated as lost.
+    /// Selects packets of the accessory to treat as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
   }
 
@@ -56,7 +56,7 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// Bytes that do not fit the framing of control messages, with their packet.
+  /// Bytes that do not fit the framing of control messages, and the packets that carried them.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   /// Bytes received, by session, and the packets that carried them.
   private(set) var data: [UInt16: [UInt8]] = [:]
@@ -85,7 +85,7 @@ final class CheckDevice {
   var inFlight: Int { unacknowledged.count }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` holds, the accessory is gone, or time is up. Returns whether it holds.
+  /// Waits until `condition` holds, the accessory is gone, or time is up. Returns true if it holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()
@@ -250,7 +250,7 @@ final class CheckDevice {
   /// What happens to a packet in transit.
   enum Delivery: Equatable {
     case whole
-    /// The packet is lost; it is sent again at its timeout, or by ``repeatAll()``.
+    /// The packet is lost; it is retransmitted at its timeout, or by ``repeatAll()``.
     case lost
     case twice
     /// A bit of its payload is flipped.
@@ -313,7 +313,7 @@ final class CheckDevice {
     }
   }
 
-  /// Sends the packets that were held back in one write, in another order if one is given.
+  /// Sends the packets that were held back in one write, in `order` if given.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []
@@ -333,7 +333,7 @@ final class CheckDevice {
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as a device does when it gives the link up.
+  /// Resets the link, as a device does when it gives up the link.
   func reset() {
     let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
     line.send(PacketWriter.packet(header), as: .packet(header))
@@ -343,7 +343,7 @@ final class CheckDevice {
     phase = .reset
   }
 
-  /// Sends again everything that is not acknowledged.
+  /// Retransmits everything that is not acknowledged.
   func repeatAll() {
     for index in unacknowledged.indices { again(index) }
     armTimer()

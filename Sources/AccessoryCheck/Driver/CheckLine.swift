@@ -3,7 +3,7 @@ import IAP2
 
 /// The device's end of one cable, which records everything that passes.
 ///
-/// It decides nothing: it passes each piece to ``CheckDevice``, which decides what is sent.
+/// It makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
   /// An accessory that sends more than this during one attachment is flooding.
   private static let mostPieces = 20_000
@@ -35,7 +35,7 @@ final class CheckLine: ChannelHandler {
   /// Whether the accessory can still be reached.
   var isOpen: Bool { end == nil && !isUnplugged }
 
-  /// Pulls the cable.
+  /// Unplugs the cable.
   func unplug() {
     guard !isUnplugged else { return }
     isUnplugged = true
@@ -46,7 +46,7 @@ final class CheckLine: ChannelHandler {
 
   // MARK: Sending
 
-  /// Sends one packet, or other bytes, in one write.
+  /// Sends one packet or other bytes in a single write.
   @discardableResult
   func send(_ bytes: [UInt8], as kind: WirePacket.Kind = .raw, remark: String = "") -> Int {
     let index = write(bytes, as: kind, remark: remark)

@@ -11,13 +11,13 @@ public struct CheckPump {
   public let loop: any EventLoop
   private let run: (() -> Bool, Duration) throws -> Bool
 
-  /// Virtual time.
+  /// Creates a pump for virtual time.
   public init(_ loop: VirtualLoop) {
     self.loop = loop
     run = { condition, limit in try loop.run(until: condition, limit: limit) }
   }
 
-  /// Real time. When `isStopped` becomes true, the check ends.
+  /// Creates a pump for real time; the check ends when `isStopped` returns true.
   public init(_ loop: EpollLoop, isStopped: @escaping () -> Bool = { false }) {
     self.loop = loop
     run = { condition, limit in
@@ -27,7 +27,7 @@ public struct CheckPump {
     }
   }
 
-  /// Waits until `condition` holds or `limit` has passed. Returns whether it holds.
+  /// Waits until `condition` holds or `limit` has passed. Returns true if it holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }

@@ -38,19 +38,19 @@ struct WirePacket {
 
   var isFromAccessory: Bool { direction == .fromAccessory }
 
-  /// The payload of a complete packet.
+  /// The payload of a complete packet; otherwise empty.
   var payload: ArraySlice<UInt8> {
     guard let header, header.payloadCount > 0 else { return [] }
     return bytes[PacketHeader.size..<PacketHeader.size + header.payloadCount]
   }
 
-  /// Whether the packet carries a payload that uses up a sequence number: neither a SYN nor an acknowledgement.
+  /// Whether the packet carries a payload that uses a sequence number, unlike a SYN or an acknowledgement.
   var isData: Bool {
     guard let header else { return false }
     return header.payloadCount > 0 && header.control.isDisjoint(with: [.syn, .eak, .rst, .slp])
   }
 
-  /// One line for people to read.
+  /// One line for readers.
   var text: String {
     let what =
       switch kind {
@@ -77,7 +77,7 @@ struct WirePacket {
 }
 
 extension WirePacket {
-  /// Where the parts of a packet are in its bytes.
+  /// The parts of a packet and their byte ranges.
   enum Part {
     static let length = 2..<4
     static let control = 4..<5

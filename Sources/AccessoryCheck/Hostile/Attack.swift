@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Something that no Apple device does, generated from a seed: a few steps after an ordinary beginning.
+/// Behavior that no Apple device shows, generated from a seed: a few steps after a normal start.
 struct Attack: Equatable {
   /// One step.
   enum Step: Equatable {
@@ -22,7 +22,7 @@ struct Attack: Equatable {
     case silence(Int)
   }
 
-  /// Where it begins.
+  /// The step after which the attack begins.
   var start: CheckStep
   var steps: [Step]
 
@@ -50,7 +50,7 @@ extension Attack.Step {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
-      // A header that announces bytes that never arrive.
+      // A header whose announced payload never arrives.
       var header: [UInt8] = [
         0xFF, 0x5A, byte(), byte(), [0x40, 0x80, 0xC0, byte()].randomElement(using: &random) ?? 0,
       ]
@@ -80,14 +80,14 @@ extension Attack.Step {
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
     case 8:
       let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
-      // Only a few numbers and sizes, so that packets of the same file meet.
+      // Few distinct numbers and sizes, so that several packets refer to the same file.
       let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
       self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))
     }
   }
 
-  /// A description for people to read.
+  /// A description for readers.
   var text: String {
     switch self {
     case .bytes(let bytes): "\(bytes.count) bytes: \(Hex.excerpt(bytes, limit: 24))"

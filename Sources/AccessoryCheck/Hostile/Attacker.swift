@@ -2,14 +2,13 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory: lies, floods and garbage from a seed. After each attack the cable is pulled, and the
-  /// accessory must become ready on a new one. An attack that it does not survive is shortened as long as it still
-  /// fails.
+  /// Attacks the accessory: lies, floods and garbage generated from a seed. After each attack it unplugs the cable and
+  /// expects the accessory to become ready on a new one. A failed attack is shortened as long as it still fails.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; the following attacks count up from it.
-  ///   - most: the run ends after this many attacks that were not survived.
-  ///   - onEvent: called after each attack, with the total number.
+  ///   - most: the run ends after this many failures.
+  ///   - onEvent: called after each attack, with the total number so far.
   public func attack(
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
@@ -27,7 +26,7 @@ extension Checker {
             .init(
               seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
               bytes: lastAttackBytes))
-          // An accessory that does not come back needs a person.
+          // An accessory that does not come back needs a user's help.
           if try survives(nil) != nil { break }
         }
         onEvent(report.attacks, attacks)
@@ -37,7 +36,7 @@ extension Checker {
     return report
   }
 
-  /// The shortest attack that is still not survived, found within this many tries.
+  /// Returns the shortest attack that the accessory still does not survive, within a limited number of tries.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0
@@ -66,12 +65,12 @@ extension Checker {
         }
       }
     }
-    // Plays it once more, to record its bytes.
+    // Repeats the attack to record its bytes.
     _ = try survives(best)
     return best
   }
 
-  /// Makes an attack. Returns why the accessory is not ready afterwards, or nil.
+  /// Makes an attack. Returns why the accessory is not ready afterwards, or nil if it is.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {

@@ -9,9 +9,9 @@ public struct HostileReport: Sendable, Equatable {
     public var seed: UInt64
     /// What happened.
     public var text: String
-    /// What the attack did, step by step, shortened as far as it still fails.
+    /// The steps of the attack, shortened as far as it still fails.
     public var steps: [String]
-    /// The bytes of the shortest attack, without the packets of the ordinary attachment around it.
+    /// The bytes of the shortest attack, without those of the normal attachment around it.
     public var bytes: [UInt8]
   }
 
@@ -20,10 +20,10 @@ public struct HostileReport: Sendable, Equatable {
   /// The attacks that the accessory did not survive.
   public var failures: [Failure] = []
 
-  /// Nothing yet.
+  /// Creates an empty report.
   public init() {}
 
-  /// One line.
+  /// A one-line summary.
   public var summary: String {
     "\(attacks) hostile attacks, \(failures.count) not survived"
   }

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// What has changed since an earlier run.
+/// The changes since an earlier run.
 public struct CheckComparison: Sendable, Equatable {
-  /// Cases that fail now and did not fail before.
+  /// Cases that newly fail.
   public var broken: [Int] = []
   /// Cases that failed before and pass now.
   public var repaired: [Int] = []

@@ -40,7 +40,7 @@ extension CheckReport {
       cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
   }
 
-  /// For a page: what to change, and the packets that prove the failure.
+  /// What to change and the packets that prove the failure, as HTML for a page.
   private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
     let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
@@ -50,7 +50,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Failures that the earlier run also had do not count.
+  /// Compares with an earlier run, whose failures do not count.
   public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
@@ -100,12 +100,12 @@ extension CheckReport {
 }
 
 extension CheckProof {
-  /// One line: the time, the sender, a description, and the bytes, with those in question in brackets.
+  /// One line: the time, the sender, a description, and the bytes, with the offending ones in brackets.
   public var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex, with those in question in brackets.
+  /// The bytes in hex, with the offending ones in brackets.
   public var markedBytes: String {
     var parts: [String] = []
     for (index, byte) in bytes.enumerated() {
@@ -117,7 +117,7 @@ extension CheckProof {
     return parts.joined(separator: " ") + rest
   }
 
-  /// The same for a page, where the bytes in question are highlighted.
+  /// The bytes as HTML, with the offending ones highlighted.
   fileprivate var markedHTML: String {
     var text = ""
     for (index, byte) in bytes.enumerated() {

@@ -3,9 +3,9 @@ import AccessoryRuns
 import IAP2
 
 extension CheckReport: Report {
-  /// How these files identify their format.
+  /// The word that identifies the format of these files.
   public static let kind = "check report"
-  /// Each failure has its packets.
+  /// Generous, because each failure includes its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
@@ -45,7 +45,7 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
-    // Each attack plugs the accessory in itself.
+    // Each attack plugs in the accessory separately.
     let judged = report.counts.passed + report.counts.failed
     if judged > 0, report.attachments == 0 {
       object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")
@@ -57,7 +57,7 @@ extension CheckReport: Report {
 }
 
 extension CheckReport.Ending {
-  /// One word, and the reason.
+  /// One word and the reason.
   public var text: String {
     switch self {
     case .complete: "complete"
@@ -69,7 +69,7 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    // The form that earlier versions wrote.
+    // Written by earlier versions.
     case "stopped": self = .stopped(by: "a signal")
     case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
@@ -95,7 +95,7 @@ extension CheckResult {
   public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
-/// A result as reports contain it: the description of the case, for readers of the file, and its outcome.
+/// A result in a report: the outcome, and a description of the case for readers of the file.
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""
@@ -219,7 +219,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// The range from the first byte up to, but not including, the last position.
+  /// A range of bytes: the first position and the position after the last.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

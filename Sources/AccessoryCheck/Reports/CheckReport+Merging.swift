@@ -2,10 +2,10 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// Passed if every case of the run was tried, at least one was judged, and no failure was found.
+  /// The verdict: passed if every case was tried, at least one was judged, and none failed.
   public var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict without counting failures that the earlier run also had.
+  /// The verdict, ignoring failures that the earlier run also had.
   public var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -21,7 +21,7 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// Why nothing was judged.
+  /// Explains why nothing was judged.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
@@ -41,7 +41,7 @@ extension CheckReport {
     }
   }
 
-  /// Adds other shards of the same run, which may have checked other units of the same model and firmware.
+  /// Adds other shards of the same run, which may be from other units of the same model and firmware.
   public mutating func add(_ other: CheckReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if planned != other.planned { throw .otherRun("other cases") }
@@ -71,7 +71,7 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The counts added together; nil if they overflow.
+  /// The sum of the counts; nil if they overflow.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -79,7 +79,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// The placeholder for addresses, names or serial numbers that differ.
+  /// Replaces addresses, names or serial numbers that differ between shards.
   fileprivate static let several = "several"
 }
 

@@ -24,7 +24,7 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result for people to read: a line, and after a failure what to change and the packets that prove it.
+  /// The result as text: a line and, after a failure, what to change and the packets that prove it.
   public var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.number)  \(rule.sentence)"
@@ -51,7 +51,7 @@ extension CheckResult {
 }
 
 extension CheckReport {
-  /// Each case, and the end of the list.
+  /// All cases and the end of the list.
   public var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
   /// The end of the list: what was checked, and the counts.
@@ -87,7 +87,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// The accessory's text in a line of our output, without terminal control characters.
+  /// The accessory's text on a single line, without terminal control characters.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

@@ -7,7 +7,7 @@ import IAP2
 public struct CheckReport: Sendable, Equatable {
   /// How the accessory identifies itself.
   public struct Accessory: Equatable, Sendable {
-    /// Texts from the identification.
+    /// Strings from the identification.
     public var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
     /// The External Accessory protocols.
     public var protocols: [String] = []
@@ -47,7 +47,7 @@ public struct CheckReport: Sendable, Equatable {
   public var ending = Ending.complete
   /// Whether a run in which no case was judged passes.
   public var allowsEmpty = false
-  /// What changed since an earlier run; not in files that are read back.
+  /// The changes since an earlier run; not restored when a report is read from a file.
   public var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
@@ -63,7 +63,7 @@ public struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether the run judged nothing: every case was skipped, or there was none, and no attack was made.
+  /// Whether the run judged nothing: no case was run or all were skipped, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// One line: "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

@@ -39,15 +39,15 @@ public final class AddressPlug: AccessoryPlug {
   private let wrap: (Cable) -> Cable
   private var found: [String: FoundAccessory] = [:]
   private var isStarted = false
-  /// The first accessory found: no other is checked in its place.
+  /// The first accessory found; the plug accepts no other.
   private var taken: String?
 
   /// Creates a plug without connecting.
   ///
   /// - Parameters:
   ///   - fits: whether an accessory at the address is the intended one.
-  ///   - wrap: puts transcripts and faults around each cable.
-  /// - Throws: an error that names the address, if there can never be an accessory there.
+  ///   - wrap: wraps each cable in transcripts and faults.
+  /// - Throws: an error that names the address, if no accessory can exist at that address.
   public init(
     _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
     where fits: @escaping (FoundAccessory) -> Bool = { _ in true }, wrap: @escaping (Cable) -> Cable = { $0 }

@@ -30,7 +30,7 @@ struct OpenedSession {
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }
 
-/// Whether the accessory echoes, with the packets that show it.
+/// Returns the protocol to open sessions for.
 struct EchoTrial {
   let isEcho: Bool
   let sent: [UInt8]
@@ -56,7 +56,7 @@ extension CheckRun {
     try identification().messagesSent.contains(.externalAccessorySessionStatus)
   }
 
-  /// Opens a session on a ready attachment, and gives the accessory the short time that some need.
+  /// Opens a session on a ready attachment, then waits briefly, because some accessories need it.
   func session(
     on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
   ) throws -> OpenedSession {
@@ -66,12 +66,12 @@ extension CheckRun {
     return OpenedSession(device: device, declared: declared, id: id)
   }
 
-  /// A ready attachment with an open session.
+  /// Returns a ready attachment with an open session.
   func session(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
     try session(on: device(at: .ready, manner), id)
   }
 
-  /// A ready attachment with an open session that echoes.
+  /// Returns a ready attachment with an open session that echoes.
   func echoSession(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
     try needEcho()
     return try session(id, manner)
@@ -147,19 +147,19 @@ extension CheckRun {
 }
 
 extension CheckDevice {
-  /// Some packets as proof; if there are many, the first and the last.
+  /// Returns these packets as proof; if there are many, only the first and the last.
   func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
     let range = range.clamped(to: record.indices)
     guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }
     return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
   }
 
-  /// One packet as proof, with the bytes in question.
+  /// Returns one packet as proof, with the offending bytes marked.
   func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {
     guard let index, record.indices.contains(index) else { return [] }
     return [record[index].proof(since: line.start, marking: marks, remark)]
   }
 
-  /// The last packets as proof.
+  /// Returns the last packets as proof.
   func lastProof(_ count: Int = 6) -> [CheckProof] { proof(max(0, record.count - count)..<record.count) }
 }

@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// What the scripts of cases use: attachments at any step, and what is known about the accessory.
+/// Provides case scripts with attachments at any step and with what is known about the accessory.
 final class CheckRun {
   /// How often an accessory may leave by itself before it counts as ready: a flicker with many cycles.
   private static let mostDepartures = 20
@@ -26,9 +26,10 @@ final class CheckRun {
   /// The survey, once it has been made.
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device answered nothing, once it has been made.
+  /// The attachment on which the device answered nothing; nil until a case makes it.
   var knownUnanswered: CheckDevice?
-  /// The same with a certificate that was not acknowledged, and its copies; and after an idle period.
+  /// The attachment with an unacknowledged certificate and its copies, and the one after an idle period; nil until a
+  /// case makes them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
@@ -51,8 +52,8 @@ final class CheckRun {
 
   // MARK: Attachments
 
-  /// Plugs the accessory in. If the cable ends before any byte arrives, because the accessory is still busy with the
-  /// previous attachment, the attempt is repeated, each time after twice the pause.
+  /// Plugs in the accessory. If the cable ends before any byte arrives, because the accessory is still busy with the
+  /// previous attachment, tries again after a pause that doubles each time.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
@@ -76,7 +77,7 @@ final class CheckRun {
     }
   }
 
-  /// Pulls all cables.
+  /// Unplugs all cables.
   func unplugAll() {
     guard !devices.isEmpty else { return }
     for device in devices { device.line.unplug() }
@@ -84,14 +85,15 @@ final class CheckRun {
     lastUnplugged = pump.loop.now
   }
 
-  /// An attachment that has got this far; a case that needs it is skipped if the accessory does not get this far.
+  /// Returns an attachment that has reached this step; the case is skipped if the accessory does not reach it.
   func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
     return try orSkip { try reach(step, manner) }
   }
 
-  /// The same, but failing to get this far is an error that the caller judges.
+  /// Returns an attachment that has reached this step; if the accessory does not reach it, throws an error that the
+  /// caller judges.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
@@ -104,12 +106,12 @@ final class CheckRun {
     CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
-  /// Why the rest of a case cannot be judged, for a step that was not taken in the case itself.
+  /// Runs `body`; if the accessory does not take a step in it, skips the case with the reason.
   func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches, and takes the steps in an Apple device's order: link, authentication, identification.
+  /// Attaches the accessory and takes the steps in an Apple device's order: link, authentication, identification.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -145,8 +147,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Lets a flickering accessory come and go, so that the next steps meet the complete accessory. One that flickers
-  /// only the first time it is plugged in stays.
+  /// Waits while a flickering accessory connects and disconnects, so that the next steps use the complete accessory. An
+  /// accessory that flickers only when first plugged in stays connected.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -163,7 +165,7 @@ final class CheckRun {
 
   // MARK: What is known about the accessory
 
-  /// The first complete attachment, undisturbed and in an Apple device's order. Many cases are judged by its record.
+  /// The first complete attachment, undisturbed and in an Apple device's order. Many cases judge its record.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -237,7 +239,7 @@ final class CheckRun {
     _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
   }
 
-  /// The accessory's identification; a case that needs it is skipped if there is none.
+  /// Returns the accessory's identification; the case is skipped if there is none.
   func identification() throws -> Identification {
     let survey = try survey()
     guard let found = survey.identification else {

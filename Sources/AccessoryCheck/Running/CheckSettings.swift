@@ -10,11 +10,11 @@ public struct CheckSettings {
   public var pace = Duration.milliseconds(200)
   /// How long to wait for something that must not arrive.
   public var quiet = Duration.milliseconds(500)
-  /// The protocol to open sessions for; nil means the first one over the link.
+  /// The protocol to open sessions for; nil means the first that uses the link.
   public var protocolName: String?
   /// Whether sessions of that protocol send back what they receive.
   public var echo = Echo.tried
-  /// Whether to run cases that do what no Apple device does.
+  /// Whether to run cases that do things no Apple device does.
   public var isHostile = false
   /// Whether warnings and notes fail, too.
   public var isStrict = false
@@ -25,7 +25,7 @@ public struct CheckSettings {
 
   /// Whether an accessory echoes.
   public enum Echo: String, Sendable, CaseIterable {
-    /// Unknown: easim finds out, and cases that need an echo are skipped if there is none.
+    /// Unknown: easim tries it, and cases that need an echo are skipped if there is none.
     case tried = "try"
     /// The accessory echoes, and a case fails if it does not.
     case yes

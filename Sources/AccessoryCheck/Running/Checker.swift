@@ -18,7 +18,7 @@ public final class Checker {
   private let pump: CheckPump
   private let settings: CheckSettings
 
-  /// A checker that has not run anything yet.
+  /// Creates a checker that has not run yet.
   public init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
     run = CheckRun(plug, pump, settings)
     (self.plug, self.pump, self.settings) = (plug, pump, settings)
@@ -47,7 +47,7 @@ public final class Checker {
         if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // Whatever the accessory's earlier behavior can show is still judged.
+          // Cases that only need the accessory's earlier behavior are still judged.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")
