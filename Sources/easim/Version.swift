@@ -2,7 +2,7 @@ import CBuild
 
 /// The version of easim: what `easim --version` prints, and what to name in a bug report.
 enum Version {
-  /// The newest heading in CHANGELOG.md, which a test compares.
+  /// The newest heading in CHANGELOG.md, as a test checks.
   static let current = "0.1.0"
 
   /// The commit that was built, such as `1a2b3c4d5e6f`, followed by `-changed` if files differed from it; nil if the

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// Parses, calls, and turns any error into a sentence and an exit code.
+/// Parses, calls, and turns any error into a message and an exit code.
 private func execute(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))

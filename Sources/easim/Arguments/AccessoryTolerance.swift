@@ -9,9 +9,9 @@ import IAP2
 struct AccessoryTolerance: Sendable {
   /// The values of `--identification`.
   enum IdentificationRules: String, CaseIterable, Sendable {
-    /// Whatever Apple devices were seen to refuse is refused.
+    /// Refuse whatever Apple devices have been seen to refuse.
     case strict
-    /// Only an identification that cannot be used is refused; everything else is a warning.
+    /// Refuse only an unusable identification; everything else is a warning.
     case lenient
   }
 
@@ -21,7 +21,7 @@ struct AccessoryTolerance: Sendable {
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
-  /// Changes the settings of a device; `timeout` is the time limit of the whole command.
+  /// Applies these options to the settings of a device; `timeout` is the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict
@@ -40,7 +40,7 @@ struct AccessoryTolerance: Sendable {
 }
 
 extension Address {
-  /// How long a packet may pause in the middle. Only serial lines lose bytes; the kernel may hold some back for 16 ms.
+  /// How long the bytes of a packet may pause. Only serial lines lose bytes; the kernel may delay bytes by 16 ms.
   var interByteTimeout: Milliseconds? {
     if case .serial = self { 500 } else { nil }
   }

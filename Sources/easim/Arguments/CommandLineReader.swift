@@ -6,14 +6,13 @@ struct CommandLineReader<Options: CommandOptions> {
   private var asksForHelp = false
   private var words: [String] = []
 
-  /// The options; nil if the user asks for help. A word that the command does not know is an error with the nearest
-  /// valid word.
+  /// The options; nil if the user asks for help. An unknown word is an error that suggests the nearest valid word.
   static func read(_ words: [String]) throws -> Options? {
     let reader = try CommandLineReader(words)
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Sorts the words; their values are read later.
+  /// Sorts the words into options and operands; their values are read later.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -54,12 +53,12 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// Options that used to have other names.
+  /// The current names of renamed options.
   private static var renamed: [String: String] {
     ["--judge": "--identification", "--settle": "--first-write-delay", "--patience": "--handshake-timeout"]
   }
 
-  /// The option that was probably meant, or the commands that have this option.
+  /// Returns the option that the user probably meant, or the commands that have this option.
   private func hint(for name: String) -> String {
     if let renamed = Self.renamed[name] { return ": it is now \(renamed)" }
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
@@ -86,7 +85,7 @@ struct CommandLineReader<Options: CommandOptions> {
     return options
   }
 
-  /// Which word is which operand.
+  /// Assigns the words to operands.
   private func operands() throws(UsageError) -> [(operand: Operand<Options>, word: String)] {
     var rest = words[...]
     var found: [(operand: Operand<Options>, word: String)] = []

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The command line of one command, described once: each property with the option that sets it, the format of its
-/// value and one line of help. Its default is the property's own.
+/// The command line of one command, described once: for each option, the property that it sets, the format of its value
+/// and one line of help. The property's initial value is the default.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {
@@ -22,9 +22,9 @@ import AccessoryFormats
 protocol CommandOptions: Sendable {
   /// The defaults.
   init()
-  /// The options that several commands share; each command lists those that it takes.
+  /// The options that several commands share; each command lists those it accepts.
   var shared: SharedOptions { get set }
-  /// The words without an option, in order.
+  /// The operands, in order.
   static var operands: [Operand<Self>] { get }
   /// The options, in the order of help.
   static var options: [Option<Self>] { get }
@@ -41,7 +41,7 @@ extension CommandOptions {
   /// The options, with their type erased.
   static var optionSpecs: [OptionSpec] { options.map(\.spec) }
 
-  /// Mistakes in the description itself.
+  /// Mistakes in this description.
   static var flaws: [String] {
     let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]
     let twice = names.enumerated().filter { names[..<$0.offset].contains($0.element) }.map {
@@ -59,13 +59,13 @@ struct Option<Root: CommandOptions>: Sendable {
   /// Takes the value; an option without a value receives an empty text.
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// An option without a value.
+  /// Creates an option without a value.
   init(_ name: String, short: String? = nil, _ path: Property<Root, Bool>, _ summary: String) {
     spec = OptionSpec(name: name, short: short, summary: summary)
     take = { _, root in root[keyPath: path] = true }
   }
 
-  /// An option with a value.
+  /// Creates an option with a value.
   ///
   /// - Parameters:
   ///   - placeholder: the name of the value in help, if the format has none.
@@ -80,7 +80,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// An option that may be given several times, and whose values are added to a list.
+  /// Creates an option that may be given several times; its values are collected in a list.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String
@@ -91,7 +91,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// An option with its own reader. An `OptionError` concerns the value, any other error the whole command line.
+  /// Creates an option with its own reader. An `OptionError` is about the value, any other error about the whole
+  /// command line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -100,21 +101,21 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in try read(&root[keyPath: path], word) }
   }
 
-  /// The same with a different line of help.
+  /// Returns this option with a different line of help.
   func described(_ summary: String) -> Option {
     var option = self
     option.spec.summary = summary
     return option
   }
 
-  /// The same, as the first option below a heading in help.
+  /// Returns this option as the first below a heading in help.
   func heading(_ title: String) -> Option {
     var option = self
     option.spec.group = title
     return option
   }
 
-  /// The same with a different default in help.
+  /// Returns this option with a different default in help.
   func standard(_ text: String?) -> Option {
     var option = self
     option.spec.standard = text
@@ -122,13 +123,13 @@ struct Option<Root: CommandOptions>: Sendable {
   }
 }
 
-/// A word without an option, or several.
+/// An operand: one or more words that belong to no option.
 struct Operand<Root: CommandOptions>: Sendable {
   /// The operand as the usage line and completion see it.
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// A required word. Completion offers the words that the format knows, or `offered`.
+  /// Creates a required word. Completion offers the words of the format, or `offered`.
   init<Value>(
     _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
   ) {
@@ -137,19 +138,20 @@ struct Operand<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// An optional word.
+  /// Creates an optional word.
   init<Value>(optional placeholder: String, _ path: Property<Root, Value>, _ format: Format<Value>) {
     self.init(placeholder: "[\(placeholder)]", 0...1, path) { $0 = try format.read(word: $1) }
   }
 
-  /// So many words.
+  /// Creates an operand of this many words.
   init<Value>(
     each placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, [Value]>, _ format: Format<Value>
   ) {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Operands with their own reader. An `OptionError` concerns the word, any other error the whole command line.
+  /// Creates operands with their own reader. An `OptionError` is about the word, any other error about the whole
+  /// command line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -163,7 +165,7 @@ struct Operand<Root: CommandOptions>: Sendable {
 enum OptionRule: Sendable {
   /// At most one of these, for this reason.
   case exclusive([String], because: String? = nil)
-  /// The first only together with the second.
+  /// The first option requires the second.
   case needs(String, String)
 
   /// The options that the rule is about.
@@ -174,7 +176,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// What is wrong with a command line; nil if it is correct.
+  /// Returns what is wrong with a command line; nil if it is correct.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -188,7 +190,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The words, if nothing else is accepted.
+  /// The accepted words, if no others are accepted.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

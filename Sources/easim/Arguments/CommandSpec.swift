@@ -15,7 +15,7 @@ struct CommandSpec: Sendable {
   var operands: [OperandSpec] { optionsType.operandSpecs }
   /// The command's own options and `--help`.
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
-  /// Mistakes in the description itself.
+  /// Mistakes in the command's description.
   var flaws: [String] { optionsType.flaws }
   /// Reads the words and runs the command; nil if they ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
@@ -23,7 +23,7 @@ struct CommandSpec: Sendable {
   private let makeDetails: @Sendable () -> String
   private let optionsType: any CommandOptions.Type
 
-  /// A command whose options are described by their type.
+  /// Creates a command whose options are described by their type.
   init<Options: CommandOptions>(
     name: String, summary: String, details: @escaping @autoclosure @Sendable () -> String, examples: [String],
     run: @escaping @Sendable (Options, Console) throws -> ExitCode
@@ -38,7 +38,7 @@ struct CommandSpec: Sendable {
     }
   }
 
-  /// Whether the command has an option with this name.
+  /// Returns true if the command has an option with this name.
   func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 }
 
@@ -54,7 +54,7 @@ struct OptionSpec: Sendable {
   var summary: String
   /// The default value, as a user would type it.
   var standard: String?
-  /// The accepted values, for completion; empty if others are accepted, too.
+  /// The accepted values, for completion; empty if other values are accepted too.
   var choices: [String] = []
   /// Whether the option may be given more than once.
   var isRepeatable = false

@@ -3,8 +3,8 @@ import AccessoryCore
 /// The fish completion of easim, generated from the command table.
 ///
 /// Names of accessories, profiles and files are untrusted. The script never expands one: candidates pass between
-/// functions with a zero byte after each, and fish quotes what it inserts. The script must therefore not use `eval`, or
-/// print a name as a line. After a tab fish expects a description, so names that contain a tab are omitted.
+/// functions with a zero byte after each, and fish quotes what it inserts. The script must therefore not use `eval` or
+/// print a name as a line. Fish treats text after a tab as a description, so names that contain a tab are omitted.
 enum FishCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """
@@ -42,7 +42,7 @@ enum FishCompletion {
     """
   }
 
-  /// A word, and after a tab its description.
+  /// A word and its description, separated by a tab.
   private static func described(_ name: String, _ summary: String) -> String {
     "            \(quoted(name))\\t\(quoted(summary))"
   }
@@ -84,7 +84,7 @@ enum FishCompletion {
     }
   }
 
-  /// A word in fish's single quotes, in which only these two characters are special.
+  /// Encloses a word in fish's single quotes, within which only these two characters are special.
   private static func quoted(_ word: String) -> String {
     let plain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     if plain && !word.isEmpty { return word }

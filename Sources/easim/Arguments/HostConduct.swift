@@ -5,7 +5,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command tells accessories and stores from them: `--device-profile` and `--save-files`.
+/// What a host command sends to accessories and stores from them: `--device-profile` and `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
@@ -34,7 +34,7 @@ struct HostConduct: Sendable {
   /// An accessory receives all of it at once.
   private static let artworkLimit = 1 << 20
 
-  /// Stores files, if that is wanted.
+  /// Returns the function that stores files, if requested.
   func keeper(_ console: Console) throws -> FileTransfers.Keeper {
     guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
     let files = try SavedFiles(in: folder)
@@ -62,7 +62,7 @@ final class SavedFiles {
   private var count = 0
   private var bytes = 0
 
-  /// The folder is created if it is missing.
+  /// Creates the folder if it is missing.
   init(
     in folder: String, countLimit: Int = SavedFiles.countLimit, byteLimit: Int = SavedFiles.byteLimit
   ) throws(UsageError) {

@@ -46,7 +46,7 @@ enum ManualPage {
       """
   }
 
-  /// The title, and the line that `apropos` finds.
+  /// The title and the line that `apropos` searches.
   private static func head(_ name: String, _ summary: String) -> String {
     """
     .TH \(escaped(name.uppercased())) 1 "\(Version.date ?? "")" "easim \(Version.current)" "easim"
@@ -77,13 +77,12 @@ enum ManualPage {
     ".nf\n\(lines.map(line).joined(separator: "\n"))\n.fi"
   }
 
-  /// A line of text, which must not be interpreted as a request.
+  /// A line of text, escaped so that roff does not interpret it as a request.
   private static func line(_ text: String) -> String {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Text that roff shows character by character: with dashes that can be copied, and quotes that do not turn into
-  /// others.
+  /// Text that roff shows unchanged: dashes can be copied, and quotes stay as they are.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

@@ -5,7 +5,7 @@ import AccessoryProfiles
 import AccessoryRuns
 import Glibc
 
-/// The options that several commands share. Each command lists those that it takes.
+/// The options that several commands share. Each command lists those it accepts.
 struct SharedOptions: Sendable {
   /// `--json`.
   var isJSON = false
@@ -140,7 +140,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// ``RunOutput`` chooses, if there is none.
+  /// If the option is missing, ``RunOutput`` chooses.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)
@@ -148,7 +148,7 @@ extension Option {
     .standard("from the job's environment")
   }
 
-  /// Commands whose result is a comparison.
+  /// For commands whose result is a comparison.
   static var allowEmpty: Option {
     Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 even if there was nothing to compare")
   }
@@ -163,7 +163,7 @@ extension Option {
       "fail if the result is worse than in this JSON report")
   }
 
-  /// Only together with ``baseline``.
+  /// Requires ``baseline``.
   static var tolerance: Option {
     let percentage = Format<Double>.parsed(TextShape("percentage"), expected: "a percentage, such as 10%") { text in
       let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
@@ -214,7 +214,7 @@ extension Option {
     ).standard(nil)
   }
 
-  /// How long a command that compares bytes watches for more than it expected.
+  /// How long a command that compares bytes watches for unexpected extra bytes.
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
@@ -266,7 +266,7 @@ extension Address {
 }
 
 extension [Address] {
-  /// These addresses, or the standard local directory if there are none.
+  /// Returns these addresses, or the standard local directory if there are none.
   var orStandardLocal: [Address] { isEmpty ? [.standardLocal] : self }
 }
 
@@ -285,7 +285,7 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// What is wrong with the value of an option, by column; the message begins with the value.
+  /// Creates an error about an option's value with the columns of the mistakes; the message begins with the value.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

@@ -1,5 +1,5 @@
-/// What a shell offers for one word of the command line. The scripts for bash, zsh and fish all use this, so that they
-/// offer the same.
+/// What a shell offers for one word of the command line. The scripts for bash, zsh and fish all use this, so that their
+/// offers agree.
 enum WordCompletion: Equatable {
   /// Nothing is known about the word.
   case nothing
@@ -35,14 +35,14 @@ enum WordCompletion: Equatable {
 }
 
 extension CommandSpec {
-  /// What is offered after each option that takes a value.
+  /// The completion for each option that takes a value.
   var valueCompletions: [(option: String, completion: WordCompletion)] {
     options.compactMap { option in
       option.value.map { (option.name, WordCompletion($0, choices: option.choices)) }
     }
   }
 
-  /// What is offered for the first operand, and for those after it.
+  /// The completions for the first operand and for later ones.
   var operandCompletions: (first: WordCompletion, others: WordCompletion)? {
     let all = operands.map { WordCompletion($0.placeholder, choices: $0.choices) }
     return all.first.map { ($0, all.count > 1 ? all[1] : $0) }
@@ -52,7 +52,7 @@ extension CommandSpec {
 // MARK: - What the scripts for bash and zsh have in common
 
 extension WordCompletion {
-  /// The call of the function that offers it.
+  /// The shell call that offers these words.
   var call: String {
     switch self {
     case .nothing: ":"
@@ -70,7 +70,7 @@ extension CommandSpec {
     valueCompletions.map { "    \"\(name) \($0)\") \($1.call); return ;;" }
   }
 
-  /// The case for an operand; `isFirst` is the shell's test for the first one.
+  /// The case for an operand; `isFirst` is the shell's test for the first operand.
   func operandCase(isFirst: String) -> String? {
     guard let (first, others) = operandCompletions else { return nil }
     guard first != others else { return "    \(name)) \(first.call) ;;" }

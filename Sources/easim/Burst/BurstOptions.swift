@@ -6,7 +6,7 @@ import AccessoryLoad
 
 /// The options of `easim burst`. Most are properties of the plan.
 struct BurstOptions: CommandOptions {
-  /// What `--verify` says.
+  /// The values of `--verify`.
   enum Verification: String, CaseIterable { case echo, reply, none }
 
   var addresses: [Address] = []
@@ -188,7 +188,7 @@ struct BurstOptions: CommandOptions {
     return .reply(bytes)
   }
 
-  /// The selected addresses, each once.
+  /// The selected addresses, without duplicates.
   func targets(_ console: Console) throws -> [Address] {
     let addresses = addresses.orStandardLocal
     for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {

@@ -50,7 +50,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects for users, because the rest is in the report; with --json, prints every event.
+  /// Prints connects and disconnects; everything else is in the report. With --json, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -75,7 +75,7 @@ final class BurstSession {
     console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
-  /// Begins at a time of day, if the sessions are open by then.
+  /// Begins at a time of day if the sessions are open by then.
   func begin(at time: StartTime) throws {
     let clock = MachineClock(runtime.loop.now)
     let planned = time.microseconds(now: clock.microseconds)

@@ -2,7 +2,7 @@ import AccessoryLoad
 import Glibc
 
 extension BurstReport.Making {
-  /// This program, started now on this machine.
+  /// The description of this program, started now on this machine.
   static var now: Self {
     var made = Self()
     made.program = Version.program

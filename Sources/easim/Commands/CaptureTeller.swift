@@ -17,7 +17,7 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// Lines are printed together up to this many bytes, and always before more is read.
+  /// Lines are buffered up to this many bytes, and always printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -82,7 +82,7 @@ final class CaptureTeller {
       return lines.forEach(print)
     }
     switch entry.event {
-    // Problems with the whole file are shown in every view.
+    // Problems that concern the whole file are always shown.
     case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
     default: break
     }
@@ -148,7 +148,7 @@ final class CaptureTeller {
       object.add("text", summary.text + found)
       console.out(object.text)
     } else if !console.hasNoReader {
-      // If the reader has left, it saw what it wanted, and the rest was not decoded.
+      // If the reader of stdout has exited, decoding stopped early.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")

@@ -48,7 +48,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // Before it is unplugged; an accessory that never offered a protocol is shown as it is.
+    // Taken before unplugging; an accessory that never offered a protocol is shown without one.
     seen = onlooker.seen
   }
   if let seen {
@@ -75,7 +75,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   return code
 }
 
-/// Sees what the app sees.
+/// Records the accessories that an app sees.
 private final class Onlooker: AppHandler {
   private(set) var seen: PublishedAccessory?
 
@@ -103,7 +103,7 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// The accessory as one line of JSON, in the form of a `connect` event with everything that is known.
+  /// The accessory as one line of JSON, as a `connect` event with all known properties.
   fileprivate func listing(at time: Instant) -> String {
     var accessory = JSONObject()
     accessory.add("name", name)

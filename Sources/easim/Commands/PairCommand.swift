@@ -57,7 +57,7 @@ private struct UnpairOptions: CommandOptions {
   static let options: [Option<Self>] = [.timeout, .json]
 }
 
-/// The part of an address that names a device and an adapter.
+/// Returns the part of an address that names a device and an adapter.
 private func selector(of address: Address, needsDevice: Bool) throws(UsageError) -> Address.BluetoothSelector {
   guard case .bluetooth(let selector) = address else {
     throw UsageError("\(address) is not on Bluetooth: bt:AA:BB:CC:DD:EE:FF")
@@ -227,14 +227,14 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Whether users want to see the change: the signal strength varies all the time.
+  /// Returns true if the change is worth printing; the signal strength changes constantly.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }
 }
 
 extension Console {
-  /// A line for a device that a scan sees, or that was paired or forgotten.
+  /// Prints a line about a device that was found, paired or forgotten.
   fileprivate func show(_ device: BluetoothDevice, paired: Bool? = nil) {
     if isJSON {
       var object = JSONObject(event: paired == nil ? "found" : "result", at: .origin)

@@ -45,7 +45,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Checked strictly, because this kernel receives every device that the server describes.
+  // Checked strictly, because this kernel accepts every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -79,8 +79,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// The rules that follow from the options. Of servers on this machine, only those of root and of the user who called
-  /// sudo are trusted, unless an option allows others.
+  /// The rules that follow from the options. On this machine, only servers of root and of the user who called sudo are
+  /// trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
@@ -91,7 +91,7 @@ extension PlugRules {
 }
 
 extension TrustedUsers {
-  /// Whether a server on this machine is trusted; `--allow-remote` decides about other machines.
+  /// Decides whether to trust a server on this machine; `--allow-remote` covers other machines.
   fileprivate func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
     let trusted = names("or")
     switch peer {
@@ -107,7 +107,7 @@ extension TrustedUsers {
 }
 
 extension PlugProblem {
-  /// What is wrong, with the option that permits it.
+  /// The problem, with the option that overrides it.
   fileprivate var withOption: String {
     switch self {
     case .failed: description

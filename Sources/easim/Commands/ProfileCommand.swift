@@ -186,7 +186,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// The recording in a capture; nil if the file is not a capture, but perhaps text from a log.
+/// The recording in a capture; nil if the file is no capture; it may be text from a log.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }

@@ -5,7 +5,7 @@ import LinuxIO
 
 /// A folder with one file for each direction of each session of a capture.
 final class SessionFiles {
-  /// No more are written, so that a capture cannot use up the descriptors.
+  /// A limit, so that a capture cannot exhaust the file descriptors.
   private static let mostFiles = 512
 
   private let folder: String
@@ -21,7 +21,7 @@ final class SessionFiles {
 
   deinit { for descriptor in descriptors.values { close(descriptor) } }
 
-  /// Adds bytes to the file of their session.
+  /// Appends bytes to their session's file.
   func add(_ bytes: CaptureAnalysis.SessionBytes) throws {
     let from = bytes.from.isEmpty ? "" : "-\(bytes.from)"
     let path = "\(folder)/cable\(bytes.cable)-session\(bytes.session)\(from).bin"

@@ -33,7 +33,7 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
 }
 
 extension Examination {
-  /// The examination as one line of JSON, in the form of a `result` event.
+  /// The examination as one line of JSON: a `result` event.
   fileprivate var json: String {
     var object = JSONObject(event: "result", at: .origin)
     object.add("check", name)

@@ -1,4 +1,4 @@
-/// One thing that easim can or cannot do on this machine.
+/// The check of one capability of easim on this machine.
 struct Examination: Equatable {
   /// The result of a check.
   enum Finding: Equatable {
@@ -6,13 +6,13 @@ struct Examination: Equatable {
     case works(String)
     /// It works less well than it could.
     case limited(String, remedy: String)
-    /// It does not work, and without it some of easim's functions do not work.
+    /// It does not work, so some functions of easim are unavailable.
     case fails(String, remedy: String)
   }
 
   /// The name of the check in JSON, which does not change.
   let name: String
-  /// What it is needed for.
+  /// What the capability is needed for.
   let purpose: String
   /// The result.
   let finding: Finding
@@ -23,14 +23,14 @@ struct Examination: Equatable {
     return true
   }
 
-  /// What was found.
+  /// The description of the finding.
   var text: String {
     switch finding {
     case .works(let text), .limited(let text, _), .fails(let text, _): text
     }
   }
 
-  /// The command that fixes it.
+  /// The command that fixes the problem.
   var remedy: String? {
     switch finding {
     case .limited(_, let remedy), .fails(_, let remedy): remedy
@@ -38,7 +38,7 @@ struct Examination: Equatable {
     }
   }
 
-  /// The mark of the result for users.
+  /// The symbol printed for the result.
   var mark: String {
     switch finding {
     case .works: "✓"

@@ -3,7 +3,7 @@ import AccessoryHost
 
 /// The input and output of ``EADemoApp``.
 extension EADemoApp {
-  /// What a command is waiting for.
+  /// What a command of the console is waiting for.
   enum Waiting: Equatable {
     /// A protocol for a session.
     case opening(protocolName: String?, number: Int?)
@@ -15,7 +15,7 @@ extension EADemoApp {
     case reading(ReplyCollector, ReplyRule)
     /// The end of the session.
     case closing
-    /// What an instruction of the script waits for.
+    /// The condition of a `wait` command in a script.
     case asked(EADemoWait)
   }
 
@@ -25,7 +25,7 @@ extension EADemoApp {
     case disappeared(PublishedAccessory)
     case opened(PublishedAccessory, protocolName: String)
     case refused(String)
-    /// About the session with this number, or the current one.
+    /// Bytes were sent in the session with this number, or in the current one.
     case sent(Int, session: Int? = nil)
     case received([UInt8], session: Int? = nil)
     case ended(String, session: Int? = nil)

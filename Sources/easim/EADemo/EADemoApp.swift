@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its screen: knows the connected accessories and the sessions, decides what commands do, and reports
-/// events as lines. ``EADemoScreen`` draws it; with a pipe, the lines are printed.
+/// EADemo without its screen: tracks accessories and sessions, decides what commands do, and reports events as lines.
+/// ``EADemoScreen`` draws them; with a pipe, the lines are printed.
 ///
-/// States: any number of sessions are open, and commands apply to the current one. A command can also be `waiting`;
-/// then only commands that end the waiting are accepted, and after the deadline the command has failed.
+/// States: any number of sessions are open, and commands apply to the current one. A command can be `waiting`; until it
+/// finishes, only commands that end the wait are accepted, and at the deadline it fails.
 ///
 /// Invariants: the bytes of a session are counted from its opening to its end; the first failure decides the exit code.
 struct EADemoApp: Equatable {
@@ -23,9 +23,9 @@ struct EADemoApp: Equatable {
   /// The maximum number of simultaneous sessions.
   static let mostSessions = 100
 
-  /// Where accessories are looked for, for messages.
+  /// Where accessories are searched for, for messages.
   let place: String
-  /// How long a command waits.
+  /// How long a command may wait.
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
   private(set) var sessions: [EADemoSession] = []
@@ -37,10 +37,10 @@ struct EADemoApp: Equatable {
   private(set) var waiting: Waiting?
   /// When the waiting command fails.
   private var limit: Instant?
-  /// How the first failed command failed.
+  /// The exit code of the first failed command.
   private(set) var failure: ExitCode?
 
-  /// An app that does not see anything yet.
+  /// Creates an app that sees no accessories yet.
   init(lookingAt place: String, patience: Duration) {
     self.place = place
     self.patience = patience
@@ -66,14 +66,14 @@ struct EADemoApp: Equatable {
   /// Whether the next command has to wait.
   var isBusy: Bool { waiting != nil }
 
-  /// Whether a command is accepted now: while another waits, only one that ends the waiting is.
+  /// Returns true if a command is accepted now: while another waits, only one that ends the wait is.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
 
   // MARK: Commands
 
-  /// Does a command.
+  /// Performs a command.
   mutating func perform(_ command: EADemoCommand, now: Instant) -> [Action] {
     precondition(mayPerform(command), "a command waits for the previous one")
     switch command {
@@ -91,7 +91,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // The device sends this; see `EADemoDriver`.
+    // Sent by the device; see `EADemoDriver`.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -199,7 +199,7 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// The file was written, or could not be, for this reason.
+  /// Handles the result of writing a file: nil, or why it failed.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [say("\(count.counted("byte")) saved to \(path)")]
@@ -249,7 +249,7 @@ struct EADemoApp: Equatable {
 
   // MARK: Events
 
-  /// Something happened.
+  /// Handles an external event.
   mutating func handle(_ event: Event, now: Instant) -> [Action] {
     switch event {
     case .appeared(let accessory):
@@ -333,7 +333,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Completes the waiting command if it is waiting for `what` and this is true.
+  /// Completes the waiting command if it is waiting for `what` and `what` holds.
   private mutating func settle(_ what: EADemoWait) -> [Action] {
     guard waiting == .asked(what) else { return [] }
     switch what {

@@ -17,35 +17,35 @@ enum EADemoCommand: Equatable {
   case send([UInt8])
   /// Send these bytes this many times, at this interval.
   case again(Int, every: Duration, [UInt8])
-  /// Repeat no more.
+  /// Stop repeating.
   case stop
-  /// Print what arrived, up to this extent; without one, wait until the session is quiet.
+  /// Print received bytes, up to this extent; without an extent, wait until the session is quiet.
   case read(ReplyRule.Extent?)
   /// Compare the reply.
   case expect(ReplyRule)
-  /// Write what arrived to a file.
+  /// Write the received bytes to a file.
   case save(String)
   /// Print the open sessions.
   case sessions
   /// Make another session the current one.
   case use(Int)
-  /// Pull the cables.
+  /// Unplug the cables.
   case unplug
   /// Print the counters.
   case counters
-  /// Continue when something has arrived.
+  /// Wait until a condition holds.
   case wait(EADemoWait)
   /// Send a control message, or change the device's answer.
   case message(MessageID, [MessageRule.Element])
   /// Close the session.
   case close
-  /// Leave the screen.
+  /// Go to the background.
   case background
   /// Return to the foreground.
   case foreground
   /// Print the commands.
   case help
-  /// End.
+  /// Quit.
   case quit
 }
 

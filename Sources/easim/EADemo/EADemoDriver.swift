@@ -3,8 +3,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of ``EADemoApp`` with a device's app: sessions, bytes, timers. Calls the front: screen or
-/// pipe.
+/// Carries out the decisions of ``EADemoApp`` with a device's app: sessions, bytes, timers. Calls the front end: screen
+/// or pipe.
 final class EADemoDriver: AppHandler {
   /// The current state.
   private(set) var app: EADemoApp
@@ -12,14 +12,14 @@ final class EADemoDriver: AppHandler {
   private(set) var isOver = false
   /// Receives lines to show.
   var say: (EADemoApp.Line) -> Void = { _ in }
-  /// Called after everything that has changed ``app``.
+  /// Called after every change of ``app``.
   var changed: () -> Void = {}
 
-  /// A session, and what has not been sent in it yet.
+  /// A session and its unsent bytes.
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether bytes are being written: the same loop then also writes what follows from that.
+    /// Whether a loop is writing bytes; that loop then also writes whatever is added in the meantime.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 
@@ -48,17 +48,17 @@ final class EADemoDriver: AppHandler {
     view = device.makeApp(self, settings: settings)
   }
 
-  /// Does a command.
+  /// Performs a command.
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
-    // The device sends this, not the app.
+    // Sent by the device, not the app.
     let count = device.say(id, parameters)
     execute([
       .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
     ])
   }
 
-  /// Reports what is wrong with a line.
+  /// Reports a line that is not a valid command.
   func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }
 
   /// Closes the session, if there is one.

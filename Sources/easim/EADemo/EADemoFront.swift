@@ -16,7 +16,7 @@ protocol EADemoFront: AnyObject {
 }
 
 extension TimelineEvent {
-  /// What the user should see of the device besides the app's own events; nil for everything else.
+  /// The text to show for events that concern the device rather than the app; nil for all others.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
@@ -25,7 +25,7 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
-    // This step was already shown when it happened.
+    // Already shown when it happened.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
@@ -61,7 +61,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// The next line is read when nothing is waiting any more; in a later turn, because this one is inside a command.
+  /// Requests the next line when no command is waiting any more. Deferred to a later turn, because a command is still
+  /// being performed.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -96,7 +97,7 @@ final class EADemoPipeFront: EADemoFront {
 
 /// A terminal: a screen and keys.
 final class EADemoScreenFront: EADemoFront {
-  /// The screen is drawn no more often than the eye can follow.
+  /// The minimum time between two drawings of the screen.
   private static let drawingTime = Duration.milliseconds(20)
 
   let isScripted = false
@@ -126,7 +127,7 @@ final class EADemoScreenFront: EADemoFront {
   }
 
   private func press(_ key: Key, _ driver: EADemoDriver) {
-    // A terminal that is gone, or Ctrl-D, ends it like the end of a pipe.
+    // Ctrl-D, or the loss of the terminal, quits like the end of a pipe.
     let command = key == .control("d") ? .quit : screen.press(key, driver.app)
     guard let command else { return }
     if driver.app.mayPerform(command) {

@@ -1,32 +1,32 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The texts about accessories: the list, the details, and a line about one.
+/// Text that describes accessories: the list, the details, and a one-line summary.
 enum EADemoList {
-  /// Every accessory with its number, or a message that none was found and where easim looked.
+  /// Every accessory with its number; if there are none, a message with the place that easim searched.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
   }
 
-  /// What EADemo shows when nothing is connected.
+  /// The text when nothing is connected.
   static func nothing(_ place: String) -> String { "No Accessories Connected (looked at \(place))" }
 
-  /// One accessory on one line.
+  /// A one-line summary of an accessory.
   static func line(_ accessory: PublishedAccessory) -> String {
     let offer = accessory.protocols.isEmpty ? "no protocols" : accessory.protocols.joined(separator: " ")
     return "\(accessory.name.spelledOut) (\(accessory.serialNumber.spelledOut)) [\(offer.spelledOut)] connectionID "
       + "\(accessory.connectionID)"
   }
 
-  /// Everything about one accessory.
+  /// All details of one accessory.
   static func details(_ accessory: PublishedAccessory) -> [String] {
     properties(accessory)
       + (accessory.protocols.isEmpty
         ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
   }
 
-  /// Everything except the protocols.
+  /// All details except the protocols.
   static func properties(_ accessory: PublishedAccessory) -> [String] {
     let fields = [
       ("name", accessory.name), ("manufacturer", accessory.manufacturer), ("model", accessory.modelNumber),
@@ -44,7 +44,7 @@ enum EADemoList {
     }
   }
 
-  /// Describes the connected accessories, none of which matches.
+  /// Describes the connected accessories when none of them matches.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -55,9 +55,9 @@ enum EADemoList {
 
 /// The selected accessory and protocol of a session.
 enum EADemoChoice: Equatable {
-  /// These.
+  /// A unique accessory and protocol.
   case one(PublishedAccessory, String)
-  /// It is not there, but may come: with the second half of a flicker, or from elsewhere in a local directory.
+  /// No match yet, but one may appear: in the second half of a flicker, or as another accessory of a local directory.
   case notYet
   /// The selection is wrong or incomplete; the text explains it.
   case wrong(String)

@@ -82,7 +82,7 @@ extension EADemoScreen {
 
   /// Received bytes as hex and ASCII side by side: the last rows, or those scrolled to.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
-    // Two columns at the start, three and a letter for each byte, and one between them.
+    // Each row has a two-column indent, three hex columns and one ASCII column for each byte, and a separator.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
     let lastRow = max(0, received.count - 1) / wide
     let firstRow = (received.first + wide - 1) / wide
@@ -127,7 +127,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Items separated by three spaces, on as many lines as they need.
+  /// Items separated by three spaces, wrapped to as many lines as needed.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -167,7 +167,7 @@ extension EADemoScreen {
 }
 
 extension Terminal {
-  /// Draws these rows and clears the rest.
+  /// Draws these rows and clears the rest of the screen.
   func draw(_ rows: [EADemoScreen.Row]) {
     let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
     console.draw("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", onStdout: true)

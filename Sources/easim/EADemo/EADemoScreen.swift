@@ -5,11 +5,11 @@ import AccessoryHost
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session
 ///       ▲ ◀──escape, left──── ▲ ◀──────escape, left, close──────┘
-///       └──────────────── the accessory goes ───────────────────┘
+///       └──────────────── the accessory disconnects ───────────────────┘
 /// ```
 ///
-/// A key becomes a command of ``EADemoApp`` or changes what is shown; everything else follows the state of
-/// ``EADemoApp``. Several sessions stay open while the other pages are shown; tab switches between them.
+/// A key either becomes a command of ``EADemoApp`` or changes the view; everything else is derived from ``EADemoApp``.
+/// Several sessions stay open while the other pages are shown; tab switches between them.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
@@ -24,15 +24,15 @@ struct EADemoScreen: Equatable {
       /// A string with escapes.
       case string
       case hex
-      /// How many times, and how fast, the last bytes are sent again: `10 every 100ms`.
+      /// How often and at what interval to resend the last bytes: `10 every 100ms`.
       case again
-      /// A file for everything that was received.
+      /// A file for all received bytes.
       case save
     }
 
     var kind: Kind
     var text = ""
-    /// Which of the earlier texts is shown, counted from the latest; nil for none.
+    /// The index of the earlier text shown, counted from the latest; nil for none.
     var past: Int?
   }
 
@@ -47,16 +47,16 @@ struct EADemoScreen: Equatable {
   private(set) var choice = 0
   /// Events, the latest last.
   private(set) var news: [EADemoApp.Line] = []
-  /// How many rows of received bytes are below the visible rows.
+  /// How many rows of received bytes are hidden below the screen.
   private(set) var scroll = 0
   /// Earlier inputs, the latest last.
   private var history: [Prompt] = []
   /// The last text that was sent.
   private var lastSent: [UInt8]?
-  /// The session that is shown, or was shown last.
+  /// The current or most recently shown session.
   private var shownSession: Int?
 
-  /// Handles a key; returns what it means for the app.
+  /// Handles a key; returns the app's command, if any.
   mutating func press(_ key: Key, _ app: EADemoApp) -> EADemoCommand? {
     if key == .control("c") { return .quit }
     if prompt != nil { return type(key, app) }
@@ -178,8 +178,8 @@ struct EADemoScreen: Equatable {
     if news.count > Self.newsLimit { news.removeFirst() }
   }
 
-  /// The app changed: EADemo returns to its first screen when the accessory leaves, and to the accessory's screen when
-  /// only the session ends.
+  /// Updates the view after a change of the app: EADemo returns to its first screen when the accessory disconnects, and
+  /// to the accessory's screen when only the session ends.
   mutating func follow(_ app: EADemoApp) {
     if let session = app.session {
       if session.number != shownSession { show(.session) }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 
-/// An open session of EADemo: its counters, the received bytes, and the expected ones.
+/// An open session of EADemo: its counters, the received bytes, and the expected bytes.
 struct EADemoSession: Equatable {
   /// The session's number: 1 for the first that was opened.
   let number: Int
@@ -10,7 +10,7 @@ struct EADemoSession: Equatable {
   /// Bytes to be sent, bytes sent, and bytes received.
   private(set) var asked = 0
   private(set) var sent = 0
-  /// The received bytes, from the first one on or the last ``ReceivedBytes/limit``.
+  /// The received bytes; once there are more than ``ReceivedBytes/limit``, the most recent ones.
   private(set) var received = ReceivedBytes()
   /// How many of the received bytes were printed by `read` or consumed by `expect`.
   var readCount = 0
@@ -20,7 +20,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// `times` 10,000 bytes are sent, which an echo returns after everything before them.
+  /// Expects an echo of `times` 10,000 bytes, after all bytes sent before.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -102,7 +102,7 @@ struct ReceivedBytes: Equatable {
   private(set) var first = 0
   private(set) var bytes: [UInt8] = []
 
-  /// How many came.
+  /// The number of received bytes.
   var count: Int { first + bytes.count }
 
   mutating func append(_ more: [UInt8]) {
@@ -113,6 +113,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// The bytes from an index on, as far as they are kept.
+  /// Returns the kept bytes, starting at an index.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

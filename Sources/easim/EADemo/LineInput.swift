@@ -2,9 +2,9 @@ import AccessoryCore
 import Glibc
 
 /// Stdin line by line, read only as fast as lines are requested. Stdin is shared with the process that started this
-/// one, so it is not made non-blocking: it is read once, and only when the loop reports that there is something.
+/// one, so it is not made non-blocking: each read happens only after the loop reports input.
 final class LineInput: DescriptorHandler {
-  /// A longer line is cut there, and its rest becomes the next line.
+  /// Longer lines are cut, and the rest becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void
@@ -19,7 +19,7 @@ final class LineInput: DescriptorHandler {
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
-  /// Requests one line, or the end, which may arrive before this returns.
+  /// Requests one line or the end of input, which may be delivered before this returns.
   func want() {
     isWanted = true
     deliver()

@@ -87,14 +87,13 @@ struct ExtcapInterface {
   /// The line in Wireshark's list.
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// What all running programs that use this local directory offer.
+  /// The cables offered by all running programs that use this local directory.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
     return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
-  /// Connections to all running programs that use this local directory. The sockets of programs that are gone are
-  /// removed.
+  /// Connections to all running programs that use this local directory. Removes sockets of programs that have exited.
   static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
     local.sweep()
     return local.capturingProcesses.compactMap { process in
@@ -145,7 +144,7 @@ struct ExtcapInterface {
     }
   }
 
-  /// Writes everything; returns the error number, if there is an error.
+  /// Writes everything; returns the error number, if any.
   private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {

@@ -1,6 +1,6 @@
 /// The exit codes of easim.
 enum ExitCode: Int32, CaseIterable {
-  /// Success; everything that was to be verified was correct.
+  /// Success; everything that was verified was correct.
   case done = 0
   /// A check failed.
   case checkFailed = 1

@@ -8,13 +8,13 @@ import Synchronization
 
 /// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
 ///
-/// A command that only prints writes directly and blocks while its reader is slow, like most programs. After
-/// ``goLive(on:)``, a loop runs that must not block, so each file gets a thread (``OutputLane``):
+/// A command that only prints writes directly, and blocks while its reader is slow. After ``goLive(on:)``, a loop runs
+/// that must not block, so each file gets a thread (``OutputLane``):
 ///
 /// - Lines for stdout and stderr wait up to a limit. Beyond it the oldest are dropped, and a line in their place says how
 ///   many.
 /// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
-/// - ``finish()`` writes what is left, within a time limit.
+/// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {
   /// How long ``finish()`` waits without progress: normally, and after a signal.
   private static let patience = Duration.seconds(10)
@@ -31,8 +31,7 @@ final class Console {
   var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether everything that had to be written, to stdout or to a file, was written. If not, a command does not exit
-  /// with 0.
+  /// Whether all output to stdout and to files was written. If not, a command does not exit with 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not block; nil before ``goLive(on:)``.
   private(set) var loop: EpollLoop?
@@ -50,12 +49,12 @@ final class Console {
     let loop = Locked<EpollLoop?>(nil)
     let complain = Locked<(@Sendable (String) -> Void)?>(nil)
 
-    /// Called when a write failed.
+    /// Handles a failed write.
     func failed(_ outlet: Outlet, _ code: Int32) {
-      // The reader has exited on purpose, so nothing that it wanted is lost.
+      // The reader has exited on purpose and needs no more output.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
-        // The loop may be waiting for exactly this.
+        // Wakes the loop, which may be waiting for this.
         loop.withLock { $0 }?.execute {}
         return
       }
@@ -99,27 +98,27 @@ final class Console {
     }
   }
 
-  // The error handler retains the lane and the outlet of stderr, which retain it.
+  // Breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
 
-  /// A line of the result; a string that already ends in a line end is passed with an empty `ending`.
+  /// Prints a line of the result; if the string already ends in a line end, `ending` is empty.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
   }
 
-  /// Lines that say how something was judged: in color on a terminal, unless NO_COLOR is set.
+  /// Prints lines with a verdict, in color on a terminal unless NO_COLOR is set.
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
-  /// The address of the live page; people at a terminal read what to do with it, programs get the address alone.
+  /// Prints the address of the live page: with instructions on a terminal, alone for programs.
   func outPageAddress(_ address: String) {
     out(address)
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// A line that stays below everything that is printed, if stderr is a terminal; nil for none. It is no wider than the
+  /// A line that stays below all other output if stderr is a terminal; nil for none. It must not be wider than the
   /// terminal.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
@@ -132,25 +131,25 @@ final class Console {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Bytes of the result, unchanged. Called when nothing else is left to do, because this waits for their reader.
+  /// Prints bytes of the result unchanged. Called last, because this blocks until the reader has taken them.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
   }
 
-  /// A line of progress, or an error.
+  /// Prints a line of progress or an error.
   func err(_ line: String) {
     trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
     // Errors quote names from untrusted sources.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
-  /// A line for programs on stderr, however long.
+  /// Prints a line of any length on stderr, for programs.
   func errWhole(_ line: String) {
     stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
   }
 
-  /// An error, with each line printed as `easim: …` except indented ones, and what to do about it.
+  /// Prints an error and advice; each line begins with `easim: ` unless it is indented.
   func complain(_ text: String, advice: String? = nil) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     err(lines.map { $0.hasPrefix(" ") ? String($0) : "easim: \($0)" }.joined(separator: "\n"))
@@ -169,15 +168,15 @@ final class Console {
   /// Called with every event: captures, for example.
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Notifies the observers of an event that is not shown.
+  /// Passes an event that is not shown to the witnesses.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
 
-  /// An event, in the requested form.
+  /// Prints an event in the requested form.
   func show(_ event: TimelineEvent) { show(event) { _ in } }
 
-  /// An event to which JSON adds further keys.
+  /// Prints an event, with further keys in JSON.
   func show(_ event: TimelineEvent, adding more: (inout JSONObject) -> Void) {
     witness(event)
     if case .result(let passed, let text) = event.kind { trace?.conclude(passed ? "passed" : "failed", text) }
@@ -188,13 +187,13 @@ final class Console {
     out(object.text)
   }
 
-  /// An event as progress, on stderr, for commands whose result is something else.
+  /// Prints an event as progress on stderr, for commands with a different result.
   func showProgress(_ event: TimelineEvent) {
     witness(event)
     err(TimelineText.line(event, colors: false))
   }
 
-  /// What a command found out, in the requested form.
+  /// Prints a command's result in the requested form.
   func result(_ verdict: Verdict, _ text: String, at time: Instant) {
     show(TimelineEvent(time: time, side: .app, kind: .result(passed: verdict.isPassed, text))) {
       $0.add("verdict", verdict.word)
@@ -208,7 +207,8 @@ final class Console {
   /// Prints later results to stderr as well, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
-  /// A file whose lines are never dropped. It stays open until the process exits; `name` is used in error messages.
+  /// Opens a queue for a file whose lines are never dropped. It stays open until the process exits; `name` is used in
+  /// error messages.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
@@ -227,12 +227,12 @@ final class Console {
 
   private var keepers: [LineKeeper] = []
 
-  /// Pauses cables while a file that must be complete cannot keep up with what was added to it.
+  /// Pauses cables while a file that must be complete has too many unwritten lines.
   func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
     switch room {
     case .some: return
     case .full: break
-    // Plugging cables in and out adds something even while the gate is closed.
+    // Plugging in and unplugging cables adds lines even while the gate is closed.
     case .tooFull: return giveUp(file)
     }
     guard gate.isOpen, let loop else { return }
@@ -259,7 +259,7 @@ final class Console {
     for entry in lanes { entry.lane.start() }
   }
 
-  /// Writes what is still waiting, within a time limit, and reports what remains unwritten.
+  /// Writes waiting output within a time limit, and reports what remains unwritten.
   func finish() {
     guard loop != nil else { return }
     flush(lanes.map(\.lane))
@@ -291,13 +291,13 @@ final class Console {
     }
   }
 
-  /// Waits until everything for stderr is written.
+  /// Waits until all output to stderr is written.
   func settleErrors(atMost limit: Duration) {
     let lane = stderr.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
   }
 
-  /// Waits until everything for stdout is written, so that the terminal can be used directly.
+  /// Waits until all output to stdout is written, so that the terminal can be used directly.
   func settle(atMost limit: Duration) {
     let lane = stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }

@@ -6,7 +6,7 @@ enum InputFile {
   /// Larger files are not read, because no profile, capture or payload needs more.
   static let sizeLimit = 256 << 20
 
-  /// Reads a file of any size, part by part, until `take` returns false.
+  /// Reads a file of any size, in parts, until `take` returns false.
   static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
     let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
@@ -23,7 +23,7 @@ enum InputFile {
   /// How long a file that is not stdin may take.
   private static let patience = Duration.seconds(60)
 
-  /// `option` is named in errors if the path was given with one. A signal that asks easim to stop ends the wait for a
+  /// Reads a file; errors name `option` if the path came from one. A signal that asks easim to stop ends the wait for a
   /// file; the wait for stdin has no limit.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let isStandard = path == "-" || path == "/dev/stdin"

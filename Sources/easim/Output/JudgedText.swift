@@ -1,4 +1,4 @@
-/// Colors for the words and signs at the beginning of lines that say how something was judged.
+/// Colors for the words and signs at the beginning of lines with a verdict.
 enum JudgedText {
   private static let styles = [
     ("passed", "\u{1B}[32m"), ("✓", "\u{1B}[32m"), ("failed", "\u{1B}[31m"), ("✗", "\u{1B}[31m"),

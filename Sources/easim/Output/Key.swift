@@ -1,4 +1,4 @@
-/// A key of a terminal, as far as EADemo uses it.
+/// A terminal key that EADemo uses.
 enum Key: Equatable {
   /// A key that types a character.
   case character(Character)
@@ -15,20 +15,20 @@ enum Key: Equatable {
   case control(Character)
 }
 
-/// Recognises keys in the bytes of a terminal.
+/// Recognises keys in a terminal's input.
 ///
-/// The escape key and the beginning of an arrow key's sequence are the same byte; only what follows distinguishes them.
-/// An escape at the end of the bytes is therefore held, and counts as the key when ``finish()`` is called a moment
-/// later. Unknown keys are dropped.
+/// The escape key and the beginning of an arrow key's sequence are the same byte; only the next byte distinguishes
+/// them. An escape at the end of the input is therefore held until ``finish()``, called a moment later, treats it as
+/// the key. Unknown keys are dropped.
 struct KeyReader: Equatable {
   /// No terminal sends a longer sequence for a key.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 
-  /// Whether something is held that only the passing of time can decide.
+  /// Whether an escape is held that only a timeout can decide.
   var isHolding: Bool { !held.isEmpty }
 
-  /// The keys that these bytes complete.
+  /// Returns the keys that these bytes complete.
   mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
     var keys: [Key] = []
     for byte in bytes {
@@ -41,13 +41,13 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Nothing followed, so the escape character that was held back is a key.
+  /// Treats a held escape as a key, because nothing followed.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// The first key and its length, with nil as key for other bytes; nil while more bytes are needed.
+  /// Returns the first key and its length; the key is nil for unknown bytes. Returns nil while more bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }
     switch byte {

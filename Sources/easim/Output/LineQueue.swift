@@ -24,11 +24,11 @@ struct LineQueue {
     var lines: Int
   }
 
-  /// Lines that were dropped just before the next piece.
+  /// The lines dropped just before the next piece.
   struct Gap: Equatable {
     let target: Int
     var lines: Int
-    /// When the last one was dropped.
+    /// When the last line was dropped.
     var time: Instant
   }
 
@@ -37,7 +37,7 @@ struct LineQueue {
     case some
     /// The caller should stop adding.
     case full
-    /// The caller continued to add far beyond that.
+    /// The caller added far more than that.
     case tooFull
   }
 
@@ -51,9 +51,9 @@ struct LineQueue {
   static let batchLimit = 4_096
   /// The maximum number of bytes in waiting lines. A single longer line is still accepted.
   static let lineLimit = 4 << 20
-  /// The queue counts as full from this many bytes of kept lines on.
+  /// The number of bytes of kept lines at which the queue counts as full.
   static let keptLimit = 1 << 20
-  /// The queue counts as overfull from this multiple of ``keptLimit`` on. Lines that were on their way when it became
+  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines already on their way when it became
   /// full still fit.
   private static let tooMuch = 32
 
@@ -91,7 +91,7 @@ struct LineQueue {
     add(bytes, lines: count, kind, to: target, at: time)
   }
 
-  /// The same for bytes, which count as this many lines.
+  /// Adds bytes, which count as this many lines.
   mutating func add(_ bytes: [UInt8], lines count: Int, _ kind: Kind, to target: Int, at time: Instant) {
     let batch = Batch(target: target, bytes: bytes, lines: count)
     if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,

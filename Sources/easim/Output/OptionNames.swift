@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Libraries name no options, because other programs have none; here the command line adds its own to their messages.
+// Messages of libraries do not mention options, because other programs have none; these extensions add easim's.
 
 extension Refusal {
   /// The possible remedies.
@@ -23,7 +23,7 @@ extension Refusal.Remedy {
 }
 
 extension TimelineEvent {
-  /// In the form of `--json`.
+  /// The object printed by `--json`.
   var printed: JSONObject { object(naming: \.option) }
 }
 

@@ -3,14 +3,14 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a separate thread, so that a blocked write stops
-/// nothing else.
+/// Writes lines to one file (a terminal, a pipe, a disk) in order and on a separate thread, so that a blocked write
+/// does not stop anything else.
 ///
 /// stdout and stderr share a lane if they are the same file, so that their lines keep their order. O_NONBLOCK would
-/// need no thread, but it belongs to the open file, which other programs share: they would fail with EAGAIN.
+/// need no thread, but the flag belongs to the open file, and other programs that share it would fail with EAGAIN.
 ///
 /// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. That suits commands
-/// without a loop, which SIGINT can end at any point.
+/// without a loop, which SIGINT may end at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
@@ -42,7 +42,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Writes on a thread from now on. If no thread can be created, `add` keeps writing by itself.
+  /// Starts the thread that writes. If no thread can be created, `add` keeps writing directly.
   func start() {
     let mustStart = state.withLock { state in
       defer { state.hasThread = true }
@@ -60,7 +60,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Queues a block of a file that is not text; no block is dropped.
+  /// Queues a block of a binary file; blocks are never dropped.
   func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(bytes) }) { queue in
       queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
@@ -176,8 +176,8 @@ final class Outlet: Sendable {
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
-  /// Writes everything, however long it blocks. After the first failure nothing more is written: a file with a gap would
-  /// be misleading.
+  /// Writes all bytes, however long that blocks. After the first failure nothing more is written, because a file with a
+  /// gap would be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
     guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }

@@ -2,12 +2,13 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not answer.
+/// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not
+/// respond.
 ///
 /// The system call runs on a separate thread. The caller waits until it returns, a signal asks easim to stop, or the
 /// time limit passes.
 enum PatientFile {
-  /// The time limit; for opening files, it covers all of them together.
+  /// The time limit; when several files are opened, it covers all of them together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
   /// The additional time for each file: on a busy machine, opening a thousand files at once takes as long as a stuck
@@ -28,7 +29,7 @@ enum PatientFile {
     }
   }
 
-  /// Makes sure that a file can be written later, completely.
+  /// Checks that a complete file can be written later.
   static func whole(_ path: String, named name: String) throws -> WholeFile {
     try opened(path, forReading: false, named: name, late: { _ in }) {
       Result { () throws(SystemError) in try WholeFile(path) }
@@ -56,7 +57,7 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file through a call that may wait for a pipe. A signal that asks easim to stop ends the wait.
+  /// Reads a file with a call that may block on a pipe. A signal that asks easim to stop ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
@@ -74,7 +75,7 @@ enum PatientFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Writes a complete file, and returns the error as text. After an error the file is unchanged.
+  /// Writes a complete file, and returns an error as text. After an error the file is unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }
@@ -82,7 +83,7 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns an error number or nil, and returns the error as text.
+  /// Calls `write`, which returns an error number or nil, and returns an error as text.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
     // The reader has exited on purpose.

@@ -22,7 +22,7 @@ final class ProgressBar {
     isShown = true
   }
 
-  /// Makes room for another line.
+  /// Clears the bar, so that another line can be printed.
   func clear() {
     guard isShown else { return }
     console.draw("\r\u{1B}[2K")

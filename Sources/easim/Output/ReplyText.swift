@@ -26,7 +26,7 @@ enum ReplyText {
   /// The maximum number of bytes of one reply in JSON.
   static let mostInJSON = 1 << 20
 
-  /// Text as text, anything else as hex and ASCII side by side.
+  /// Formats text as text and other bytes as hex and ASCII side by side.
   static func lines(_ bytes: [UInt8]) -> [String] {
     let shown = Array(bytes.prefix(mostShown))
     let rest = bytes.count - shown.count
@@ -40,7 +40,7 @@ enum ReplyText {
     return stride(from: 0, to: shown.count, by: 16).map { dumpLine(shown, at: $0) } + more
   }
 
-  /// The text that these bytes represent; nil if they are not text that a terminal can show.
+  /// Decodes these bytes as text; nil if a terminal cannot show them as text.
   static func text(_ bytes: [UInt8]) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let isPlain = text.unicodeScalars.allSatisfy { scalar in
@@ -49,13 +49,13 @@ enum ReplyText {
     return isPlain ? text : nil
   }
 
-  /// A multi-byte character that was cut off at the end is omitted.
+  /// Omits a multi-byte character that is cut off at the end.
   private static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
     let start = bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? bytes.endIndex
     return start < bytes.endIndex && bytes[start] >= 0xC0 ? Array(bytes[..<start]) : bytes
   }
 
-  /// How a reply differs from what was expected.
+  /// Describes how a reply differs from the expected one.
   static func difference(_ expectation: ReplyRule.Expectation, _ reply: [UInt8]) -> [String] {
     switch expectation {
     case .anything: []
@@ -65,7 +65,7 @@ enum ReplyText {
     }
   }
 
-  /// The expected bytes above the received ones, from the line before the first difference on, with the difference
+  /// Shows the expected bytes above the received ones, starting at the line before the first difference, which is
   /// marked.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
@@ -80,7 +80,7 @@ enum ReplyText {
     return lines
   }
 
-  /// The same for a replay, whose bytes may begin anywhere in the session.
+  /// Compares the bytes of a replay, which may begin anywhere in the session.
   static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
     guard !expected.isEmpty || !got.isEmpty else { return [] }
     let place = offset - first

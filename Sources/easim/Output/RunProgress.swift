@@ -3,7 +3,7 @@ import AccessoryFormats
 
 /// Shows the progress of a run: with `--json` a line each second, otherwise a bar.
 final class RunProgress {
-  /// How often the bar is drawn, and how often a line is written.
+  /// The intervals at which the bar is drawn and a line is written.
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
 
@@ -11,7 +11,7 @@ final class RunProgress {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - show: what the bar shows, for the time since it was last drawn; nil for nothing yet.
+  ///   - show: the bar's text for the time since it was last drawn; nil for none yet.
   ///   - line: the line; nil for none yet.
   init(
     _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,
@@ -30,10 +30,10 @@ final class RunProgress {
     timer?.arm(at: loop.now + period)
   }
 
-  /// Makes room for another line.
+  /// Clears the bar, so that another line can be printed.
   func clear() { bar.clear() }
 
-  /// Ends it.
+  /// Stops showing progress.
   func stop() {
     timer?.cancel()
     bar.clear()

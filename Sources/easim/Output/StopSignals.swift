@@ -74,9 +74,9 @@ enum StopSignals {
 ///   running ──first──▶ shutting down ──second──▶ killed by the signal
 /// ```
 ///
-/// The first signal leaves half a second for shutting down, whatever follows: `timeout` sends SIGTERM twice, and a
-/// terminal and a parent process may both send the same Ctrl-C. After that, any signal ends the process immediately,
-/// except for the second Ctrl-C of `easim soak`, which stops the shrinking.
+/// The first signal always leaves half a second for shutting down: `timeout` sends SIGTERM twice, and a terminal and a
+/// parent process may both send the same Ctrl-C. After that, any signal ends the process immediately, except for the
+/// second Ctrl-C of `easim soak`, which stops the shrinking.
 struct StopRule {
   /// The minimum time from the first signal to a forced end.
   static let leastTime = Duration.milliseconds(500)
@@ -85,7 +85,7 @@ struct StopRule {
   private let secondInterrupt: Duration
   /// When the process ends by force; nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
-  /// The most recent signal, by which the process then ends.
+  /// The most recent signal, with which the process is then killed.
   private(set) var last = SIGTERM
   private var earliest: ContinuousClock.Instant?
   private var mayInterrupt = true

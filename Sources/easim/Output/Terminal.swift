@@ -5,8 +5,8 @@ import LinuxIO
 
 /// The terminal as EADemo's screen: keys in, rows out.
 ///
-/// It is restored by ``close()``, at the end of the process and in a crash; Ctrl-Z returns it to the shell and takes it
-/// again afterwards.
+/// The terminal is restored by ``close()``, at the end of the process and after a crash; Ctrl-Z returns it to the shell
+/// until easim continues.
 final class Terminal: DescriptorHandler {
   /// How long an escape waits for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
@@ -70,7 +70,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was held; returns in time even if it accepts no output.
+  /// Restores the terminal if it was held; does not block even if the terminal accepts no output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -115,7 +115,7 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // A shell that continues easim in the background keeps its terminal; the next SIGCONT reports a change.
+    // If a shell continues easim in the background, the shell keeps the terminal; the next SIGCONT reports a change.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 

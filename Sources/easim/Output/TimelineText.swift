@@ -19,10 +19,10 @@ enum TimelineText {
     static let quiet = "\u{1B}[2m"
   }
 
-  /// The longest line of a message; `--json` and `--transcript` show all of it.
+  /// The length at which a message is cut; `--json` and `--transcript` show all of it.
   private static let messageLimit = 100
 
-  /// A scenario's error has several lines; anywhere else a line end is part of a name.
+  /// A scenario's error has several lines; elsewhere a line end is part of a name.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }
@@ -68,8 +68,8 @@ enum TimelineText {
     }
   }
 
-  /// The place of an event. An address is quoted for a shell; other places are descriptions, such as "a cable in
-  /// memory".
+  /// Formats the place of an event. An address is quoted for a shell; other places are descriptions, such as "a cable
+  /// in memory".
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }

@@ -6,15 +6,15 @@ import LinuxIO
 /// The file of `--trace`: the run as a page of HTML, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
-  /// Whether the page is written at the end; `easim soak` has one only of a seed that failed.
+  /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
   var isWanted = true
   private let file: WholeFile
   private let name: String
   private var verdict: TraceVerdict?
-  /// The last line for users, which says how a command ended that has no verdict.
+  /// The last line for users, which is the result if the command has no verdict.
   var lastLine = ""
 
-  /// A file that is written at the end. Whether it can be is examined now.
+  /// Prepares a file that is written at the end, and checks now whether that is possible.
   init(_ path: String, time: String, limit: Int?) throws {
     name = "--trace \(path)"
     file = try PatientFile.whole(path, named: name)
@@ -22,18 +22,18 @@ final class TraceFile {
       program: Version.program, command: Self.command, time: time, limit: limit ?? TraceRecorder.usualLimit)
   }
 
-  /// The command line, as a shell takes it.
+  /// The command line, quoted for a shell.
   static var command: String {
     (["easim"] + CommandLine.arguments.dropFirst().map(\.shellWord)).joined(separator: " ")
   }
 
-  /// How the run came out, by its report.
+  /// Records the outcome of the run from its report.
   func conclude(_ report: some Report) {
     let verdict = report.outcome
     conclude(verdict.word, ([report.headline] + verdict.reasons).joined(separator: "; "))
   }
 
-  /// How the run came out; what is said last holds.
+  /// Records the outcome of the run; the last call counts.
   func conclude(_ word: String, _ text: String) { verdict = TraceVerdict(word, text) }
 
   /// Writes the page.

@@ -13,7 +13,7 @@ final class PipeAccessory: PipeRole {
   weak var door: PipeDoor?
   /// How the command ended; nil while it is running.
   private(set) var verdict: ExitCode?
-  /// The device decides when sessions arrive; a client that has left would waste one.
+  /// Ends the stream: the device decides when sessions open, and a client that has disconnected would waste one.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected; nil means all.
   let protocolName: String?

@@ -91,7 +91,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // Each connection of a listener has its own session. iAP2 allows this, but Apple's systems would not give an app
+      // Each connection of a listener has its own session. iAP2 allows this, but Apple's systems do not give an app
       // several.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
@@ -100,7 +100,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // Closing the sessions also gives a verdict; after Ctrl-C it must not count as the end of the bytes.
+  // Closing the sessions also sets a verdict, which after Ctrl-C must not be mistaken for the end of the bytes.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
@@ -165,7 +165,7 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
 }
 
 extension CommandRuntime {
-  /// Waits until the last bytes are written, unless a signal says otherwise.
+  /// Waits until the last bytes are written, unless a signal arrives.
   fileprivate func flush(_ door: PipeDoor) {
     if signalCount > 0 { return door.abandon() }
     var isFlushed = false

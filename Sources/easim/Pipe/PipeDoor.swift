@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// What opens sessions for the streams of a pipe: the device's end or the accessory's.
+/// The end that opens sessions for the streams of a pipe: device or accessory.
 protocol PipeRole: AnyObject {
-  /// A stream wants a session.
+  /// Requests a session for a stream.
   func admit(_ relay: SessionRelay)
-  /// One of its sessions has ended. Returns whether the stream waits for another one.
+  /// Handles the end of a session. Returns true if the stream waits for another one.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
-  /// What happens to a socket whose client leaves.
+  /// What happens to a socket whose client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
   /// Where the streams come from; the door sets this itself.
   var door: PipeDoor? { get set }
@@ -45,7 +45,7 @@ final class PipeDoor {
     console.out("\(listener?.address ?? address)")
   }
 
-  /// How much was sent and received, for a message.
+  /// The number of bytes sent and received, for a message.
   var progress: String {
     let counts = relays.reduce(into: (0, 0)) { $0 = ($0.0 + $1.counts.sent, $0.1 + $1.counts.received) }
     return "\(counts.0.counted("byte")) sent, \(counts.1) received"
@@ -110,7 +110,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable has ended, and not just the session.
+  /// Whether the cable ended, not just the session.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

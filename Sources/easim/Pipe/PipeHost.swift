@@ -10,7 +10,7 @@ final class PipeHost: AppHandler, PipeRole {
   /// How the command ended; nil while it is running. Without an accessory it is `unreachable`, and nothing has been
   /// printed yet.
   private(set) var verdict: ExitCode?
-  /// A client may have sent its last bytes and left before its session could be opened.
+  /// Keeps the stream: a client may have sent its last bytes and disconnected before its session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions
@@ -42,7 +42,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session waits for the next connect; even the disconnect before it may not have happened yet.
+    // The next session waits for the next connect; even the preceding disconnect may still be due.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
@@ -92,7 +92,7 @@ final class PipeHost: AppHandler, PipeRole {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // During the first half of a flicker there is nothing to open: the next connect brings the protocols.
+    // During the first half of a flicker there are no protocols to open a session for; the next connect has them.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

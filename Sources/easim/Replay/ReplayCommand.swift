@@ -129,7 +129,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   return report.verdict.isPassed ? .done : .checkFailed
 }
 
-/// The result of playing: the exit code if nothing was compared.
+/// The result of a replay.
 private struct Played {
   var code = ExitCode.done
   var progress: ReplayProgress?
@@ -187,7 +187,7 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // After unplugging, sessions cannot be watched for as long as they should be.
+  // Taken before unplugging, which cuts short the time that sessions are watched.
   let progress = accessory.progress
   // The last bytes must be sent before the cable ends.
   accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
@@ -200,7 +200,7 @@ private func playAccessory(
     progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
 }
 
-/// Prints what a replay is waiting for, if that has not changed for a while.
+/// Prints what a replay is waiting for, if that is unchanged for a while.
 private final class WaitingNotice {
   private static let period = Duration.seconds(1)
   private var timer: LoopTimer?
@@ -241,7 +241,7 @@ private func playApp(
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // After unplugging, sessions cannot be watched for as long as they should be.
+  // Taken before unplugging, which cuts short the time that sessions are watched.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.refusal != nil {

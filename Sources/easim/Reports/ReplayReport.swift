@@ -200,7 +200,7 @@ extension ReplayReport.Row {
     }
   }
 
-  /// Both sides of a difference.
+  /// The expected and the received bytes at a difference.
   var lines: [String] {
     guard let offset, let contextOffset else { return [] }
     return ReplyText.comparison(expected ?? [], got ?? [], from: contextOffset, at: offset)

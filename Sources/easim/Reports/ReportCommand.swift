@@ -53,7 +53,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // Which of the two is wanted is only known once the whole command line has been read.
+      // Which of the two applies is known only after the whole command line is read.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)

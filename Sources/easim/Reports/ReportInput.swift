@@ -14,7 +14,7 @@ struct ReportInput {
     bytes = try InputFile.read(path)
   }
 
-  /// The kind that the file declares; nil if it declares none.
+  /// The kind of report that the file declares; nil if it declares none.
   var kind: String? {
     // Reports begin with their kind, so that a large file need not be read twice.
     let head = bytes.prefix(60)
@@ -30,7 +30,7 @@ struct ReportInput {
   /// The report; the error contains everything that is wrong with the file.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// The files that the words of a command line stand for: for a folder, all files in it that end in .json, by name.
+  /// Returns the files that the words of a command line refer to; a folder stands for all its .json files, by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }

@@ -18,7 +18,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The reports so far were incomplete: the sum begins here.
+        // The sum so far was incomplete: a new sum begins here.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next
@@ -35,7 +35,7 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Prints what is missing; returns whether nothing is.
+  /// Prints what is missing; returns true if nothing is.
   func tellMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

@@ -133,7 +133,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   }
   let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
     for accessory in accessories {
-      // In the middle of a flicker, an accessory that is not attached can still be unplugged.
+      // During a flicker, an accessory can be unplugged even while it is not attached.
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
@@ -150,7 +150,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       runtime.signal.map { _ in runtime.signalName }
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
-  // Programs of the last sessions get the time that they were promised.
+  // Gives the programs of the last sessions time to exit.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
   console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")

@@ -66,7 +66,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // One dialer finds every accessory of the scenario, and each of its attachments.
+    // One dialer finds all accessories of the scenario and all their attachments.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
@@ -101,7 +101,7 @@ enum ScenarioAddresses {
     return addresses
   }
 
-  /// A USB cable cannot be pulled unnoticed: its host sees the device disappear.
+  /// Rejects scenarios that silently unplug USB: the host always sees the device disappear.
   static func check(
     _ address: Address, for scenario: Scenario, option: String
   ) throws {

@@ -76,19 +76,19 @@ struct ScenarioOptions: CommandOptions {
     ]
     + ["--real-time", "--at", "--transcript", "--trace", "--file"].map { .exclusive(["--all", $0]) }
 
-  /// What distinguishes a run of all scenarios from others, for its report.
+  /// The words that identify a run of all scenarios in its report.
   fileprivate var reportedWords: [String] {
     (client.map { ["--client", $0] } ?? []) + shared.faults.flatMap { ["--fault", $0.description] }
       + (shared.seed.map { ["--seed", "\($0)"] } ?? [])
   }
 
-  /// The name of the app that is played.
+  /// The name of the simulated app.
   fileprivate func clientName(for scenario: Scenario) -> String {
     let name = client ?? ScenarioClients.robust.name
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
-  /// The app that is played.
+  /// Returns the type of the simulated app.
   fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
     let wanted = clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
@@ -244,7 +244,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
 }
 
 extension ScenarioVerdict {
-  /// Prints the last line.
+  /// Prints the final line.
   func tell(_ console: Console, at time: Instant) -> ExitCode {
     console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
     return passed ? .done : .checkFailed

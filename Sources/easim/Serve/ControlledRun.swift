@@ -5,7 +5,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// `easim run --control`: the accessories of a run, which programs can control while it lasts.
+/// `easim run --control`: the accessories of a run, which other programs can control while it is running.
 struct ControlledRun {
   private let profiles: [Profile]
   private let runtime: CommandRuntime

@@ -9,7 +9,7 @@ import LinuxIO
 /// The library has its own epoll descriptor, which our loop watches; it uses no thread. ``HTTPGate`` decides what a
 /// request may do, and the listener decides which users may connect, as with the byte sockets. Bodies, headers,
 /// connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for
-/// event streams. ``HTTPPlaces`` decides which connection makes room when all places are taken.
+/// event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
 final class HTTPDoor: DescriptorHandler {
   /// The limits of the server.
   struct Limits {
@@ -19,11 +19,11 @@ final class HTTPDoor: DescriptorHandler {
     var streams = 1_024
     /// How long a request may be silent while it arrives, in seconds.
     var silence = 10
-    /// The total time in which its headers must arrive, and then its body.
+    /// The total time limit for a request's headers, and then for its body.
     var arrival = Duration.seconds(30)
     /// How often a silent event stream sends a comment, so that it notices when its reader is gone.
     var heartbeat = Duration.seconds(15)
-    /// The memory of one connection, which holds its headers.
+    /// The memory for one connection's headers.
     var memory = 32 * 1024
   }
 
@@ -54,7 +54,7 @@ final class HTTPDoor: DescriptorHandler {
   private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
   private(set) var streams = 0
 
-  /// A server that offers only these metrics.
+  /// Creates a server that offers only these metrics.
   convenience init(
     metrics: @escaping () -> String, host: String, port: UInt16, _ options: TransportOptions, on loop: any PollingLoop
   ) throws {
@@ -74,7 +74,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // The listener is created first, because its port is part of the gate.
+    // Set later: the gate needs the port of the listener, which must exist first.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
@@ -111,7 +111,7 @@ final class HTTPDoor: DescriptorHandler {
 
   // MARK: The loop
 
-  /// The library has something to do.
+  /// Runs the library, which has work to do.
   func descriptorReady(_ readiness: Readiness) { run() }
 
   private func run() {
@@ -123,7 +123,7 @@ final class HTTPDoor: DescriptorHandler {
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
-  /// Runs the library in a later turn, because it may be calling now.
+  /// Runs the library in a later turn, because it may be in the middle of a callback.
   fileprivate func runSoon() {
     guard !isRunDue else { return }
     isRunDue = true
@@ -161,7 +161,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // The library notices this now and drops the connection.
+    // Lets the library notice this and drop the connection now.
     MHD_run(daemon)
   }
 
@@ -240,7 +240,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request: the only place where paths lead to answers.
+  /// Answers an admitted request: the only place that maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
@@ -306,7 +306,7 @@ final class HTTPDoor: DescriptorHandler {
     }
     exchange.body = []
     if exchange.answer != nil { return call(connection, exchange) }
-    // The answer comes later.
+    // The answer follows later.
     exchange.suspend()
     return Self.yes
   }

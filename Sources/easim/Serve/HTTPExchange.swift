@@ -22,7 +22,7 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Takes a part of the body. A body that is too large is read and discarded, up to the same size again; then the
+  /// Takes a part of the body. The excess of a body that is too large is discarded, up to the same size again; then the
   /// connection ends.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if case .failure = decision { return true }
@@ -35,7 +35,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// Fills a part of an event stream; 0 if there is nothing, and the connection then waits.
+  /// Fills a part of an event stream; returns 0 if there is nothing to send, and the connection then waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -51,12 +51,12 @@ final class HTTPExchange {
     return count
   }
 
-  /// A silent stream gets a comment; a stream that has dropped events and does not read ends.
+  /// Sends a comment to a silent stream; ends a stream that has dropped events and is not being read.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {
       isEnding = true
-      // The client does not read, so the end cannot be sent either.
+      // The client is not reading, so the end of the stream cannot be sent either.
       HTTPDoor.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
@@ -70,7 +70,7 @@ final class HTTPExchange {
     isSuspended = true
   }
 
-  /// Returns whether the connection was waiting.
+  /// Resumes the connection; returns true if it was waiting.
   @discardableResult
   func resume() -> Bool {
     guard isSuspended else { return false }
@@ -79,7 +79,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// The connection has ended.
+  /// Handles the end of the connection.
   func end() {
     isEnding = true
     client?.close("the connection was closed")

@@ -1,11 +1,12 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Which connections of an HTTP server are waiting for a request, and which one makes room when all places are taken.
+/// Tracks which connections of an HTTP server are waiting for a request, and which one to close when the limit is
+/// reached.
 ///
-/// A connection that has sent a request with the token keeps its place. The others are strangers: if every place is
-/// taken and another connection arrives, the oldest stranger is closed. Connections that send their headers very slowly
-/// therefore do not lock out a client whose request arrives complete.
+/// A connection that has sent a request with the token is never closed. The others are strangers: if the limit is
+/// reached and another connection arrives, the oldest stranger is closed. Connections that send their headers very
+/// slowly therefore do not lock out a client whose request arrives complete.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
     /// When the connection was accepted, or its last request was answered.
@@ -20,22 +21,22 @@ struct HTTPPlaces<Connection: Hashable> {
   /// The number of connections.
   var count: Int { places.count }
 
-  /// The stranger that makes room for another connection.
+  /// The stranger to close for another connection.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// A connection was accepted, or its request was answered: it is waiting for the next one.
+  /// Notes that a connection was accepted or answered, and is waiting for a request.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
   }
 
-  /// The headers of a request have arrived.
+  /// Notes that the headers of a request have arrived.
   mutating func arrived(_ connection: Connection, isTrusted: Bool) {
     places[connection]?.isWaiting = false
     if isTrusted { places[connection]?.isTrusted = true }
   }
 
-  /// The connection has ended.
+  /// Removes a connection that has ended.
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
   /// The connections whose headers should have arrived by now, and the next such deadline.

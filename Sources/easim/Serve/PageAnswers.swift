@@ -4,8 +4,7 @@ import AccessoryPages
 import CMicroHTTPD
 import Glibc
 
-/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names, for people who work on the
-/// page.
+/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names, for development.
 extension HTTPDoor {
   /// Answers with a file of the page. The files are the same for everyone and contain no secrets, so they need no
   /// token.

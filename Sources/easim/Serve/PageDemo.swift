@@ -100,7 +100,8 @@ final class PageDemo {
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Viewers of the page may press its buttons meanwhile, so the demonstration ends when it no longer fits.
+        // Users may press the page's buttons during the demonstration, which therefore ends if a step no longer
+        // applies.
         case .failure(let error): self?.failed(error.message)
         }
       }
@@ -109,7 +110,7 @@ final class PageDemo {
 }
 
 extension CommandRuntime {
-  /// Serves the page with the demonstration in it until Ctrl-C.
+  /// Serves the page with the demonstration until Ctrl-C.
   func serveDemo(_ profile: String, _ flicker: Quirk, _ shared: SharedOptions, _ console: Console) throws -> ExitCode {
     let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
     let token = SecretToken.make()

@@ -50,7 +50,7 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// What happened, as events.
+  /// Converts a change into events.
   func events(at time: Instant) -> [TimelineEvent] {
     func event(_ kind: TimelineEvent.Kind, _ accessory: FoundAccessory?) -> TimelineEvent {
       TimelineEvent(time: time, side: .accessory, kind: kind, subject: accessory?.subject)

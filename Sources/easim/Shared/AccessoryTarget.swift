@@ -4,8 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import LinuxIO
 
-/// The accessory that a command is about: the one at a fixed address, or the only one that matches among those that are
-/// connected.
+/// The accessory that a command is about: at a fixed address, or the only matching one among those connected.
 final class AccessoryTarget {
   /// Keeps the device connected to the accessory.
   let dialer: Dialer
@@ -32,7 +31,7 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Identifies the selected accessory; nil if it is not there yet, or if this needs a connection.
+  /// Identifies the selected accessory; nil if it has not appeared yet, or if identifying it needs a connection.
   static func choose(
     at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
@@ -42,7 +41,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // Several accessories are remembered; perhaps one of them is connected.
+    // Several accessories are remembered, but perhaps only one is connected.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
@@ -52,7 +51,7 @@ final class AccessoryTarget {
       if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
       return nil
     case .several(let list):
-      // In the first half of a flicker an accessory offers nothing yet.
+      // In the first half of a flicker, an accessory offers no protocols yet.
       let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
       let which =
         wanted.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
@@ -89,7 +88,7 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// How to get an accessory if there is none: a single command adds a local one.
+  /// A hint for when there is no accessory: a command that adds a local one.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
@@ -98,7 +97,7 @@ extension Address {
       """
   }
 
-  /// The message when time ran out and no accessory had appeared here.
+  /// The message when no accessory appeared here in time.
   func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
     let limit = DurationText.format(timeout)
     guard let trouble else { return "\(nothingThere) within \(limit)" }

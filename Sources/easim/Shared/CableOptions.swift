@@ -46,15 +46,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the files of the transcript and the capture, if there are any. Called once everything else about the
-  /// command line is known to be correct, so that a wrong command line destroys nothing.
+  /// Empties the files of the transcript and the capture, if there are any. Called after the rest of the command line
+  /// is known to be correct, so that a mistake destroys no file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
   /// Wraps the channels of a cable, at this end, with faults, the transcript and the capture. The capture names the
-  /// cable by its place and the accessory, as far as they are known.
+  /// cable after its place and accessory, if known.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -71,15 +71,15 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables from now on. If the local directory cannot be used, this is not possible, and the
-  /// command works without it; 'easim extcap' reports the reason.
+  /// Lets Wireshark record the cables. If the local directory cannot be used, the command works without this, and
+  /// 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
     if let door { console.witnesses.append { [weak door] in door?.note($0) } }
   }
 
-  /// Offers the cables of an accessory, or those to an address, before the first one is plugged in.
+  /// Offers the cables of an accessory or an address before the first of them is plugged in.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
   private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
@@ -107,7 +107,7 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable holds back bytes any more: a cable with a delay continues after its channel was closed.
+  /// Whether no cable is holding back bytes: a cable with a delay continues after its channel is closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

@@ -6,24 +6,24 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// Where Wireshark connects to the cables of a running easim program: a unix socket in the standard local directory,
+/// The socket through which Wireshark records the cables of a running easim program, in the standard local directory,
 /// for processes of the same user.
 ///
 /// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng
 /// file of that accessory's cables, which continues until either end closes the connection.
 ///
-/// A reader that is too slow never holds up a cable: if it has too many unread bytes, its connection is closed.
+/// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
 final class CaptureDoor {
-  /// What can be recorded: the cables of one accessory, or those to one address.
+  /// A recording on offer: the cables of one accessory, or of one address.
   struct Offer {
     let id: String
     let name: String
     let place: String
-    /// The zero of the clock, in nanoseconds since 1970.
+    /// The time at the clock's zero, in nanoseconds since 1970.
     let epoch: Int64
     let taps: CableTaps
 
-    /// "Lawk View at local:"; only the address while it is not known what is there.
+    /// "Lawk View at local:"; only the address while the accessory is unknown.
     var title: String { name.isEmpty ? place : "\(name) at \(place)" }
   }
 
@@ -35,7 +35,7 @@ final class CaptureDoor {
   private let warn: (String) -> Void
   private var listener: (any Listener)?
   private var readers: [CaptureReader] = []
-  /// Captures of the control protocol use keys from 1 up.
+  /// Captures of the control protocol use keys starting at 1.
   private var lastKey = 0
 
   /// Starts listening.
@@ -106,7 +106,7 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// The accessories of a server; nil if the local directory cannot be used.
+  /// Creates a door for a server's accessories; nil if the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     let offers = {
       server.recordables.map {
@@ -151,7 +151,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // Recording cannot begin now, because a channel is already being recorded.
+        // A channel is already being recorded, so a recording cannot begin now.
         return leave()
       }
       send(block)

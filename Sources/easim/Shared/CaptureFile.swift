@@ -8,7 +8,7 @@ import Glibc
 /// No byte is dropped. If too much is waiting, for example because a pipe is not being read, the cables pause until it
 /// is written.
 enum CaptureFile {
-  /// What `--capture` and `--trace` ask for, if they are given. Their files are emptied, so everything else about the
+  /// Opens the files of `--capture` and `--trace`, if given. Their files are emptied, so everything else about the
   /// command line is checked first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
@@ -20,7 +20,7 @@ enum CaptureFile {
     return followed
   }
 
-  /// What `--trace` asks for, if it is given.
+  /// Opens the file of `--trace`, if given.
   static func trace(for shared: SharedOptions, _ console: Console, isVirtual: Bool) throws -> TraceFile? {
     guard let path = shared.trace else { return nil }
     let made = try TraceFile(path, time: isVirtual ? "virtual" : "real", limit: shared.traceLimit)
@@ -56,19 +56,19 @@ enum CaptureFile {
     return recorder
   }
 
-  /// The zero of a clock that shows `now`, in nanoseconds since 1970.
+  /// Returns the time at the zero of a clock that shows `now`, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - now.nanoseconds
   }
 
-  /// An event as the comment of a packet.
+  /// Formats an event as a packet's comment.
   static func comment(on event: TimelineEvent) -> String { TimelineText.line(event, colors: false).trimmed }
 }
 
 extension String {
-  /// The line without its time, which the packet itself has, and without surrounding blanks.
+  /// The line without its time, which the packet contains, and without surrounding blanks.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

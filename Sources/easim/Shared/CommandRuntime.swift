@@ -17,7 +17,7 @@ final class CommandRuntime {
     console.goLive(on: loop)
   }
 
-  /// A thousand accessories need more descriptors than shells allow programs by default.
+  /// A thousand accessories need more file descriptors than shells allow by default.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -28,7 +28,7 @@ final class CommandRuntime {
   /// The signal that asked the program to stop, if any.
   var signal: Int32? { StopSignals.first }
 
-  /// The number of stop signals; after the second one easim waits no longer.
+  /// The number of stop signals; after the second, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
   /// The signal's name for users.
@@ -40,12 +40,12 @@ final class CommandRuntime {
     }
   }
 
-  /// Runs until `condition` holds, a signal arrived, or `limit` has passed; returns whether the condition holds.
+  /// Runs until `condition` holds, a signal arrived, or `limit` has passed; returns true if the condition holds.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Lets the last bytes be sent: closing channels in an orderly way and releasing USB devices takes a turn or two.
+  /// Runs until the last bytes are sent: closing channels and releasing USB devices takes a turn or two.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

@@ -6,10 +6,10 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// What all commands that connect have in common: a device with one app, a way to the selected accessory, and the
-/// transcript and the capture if there are any.
+/// The common parts of all commands that connect: a device with one app, the selected accessory, and the transcript and
+/// capture, if any.
 final class HostCommandContext {
-  /// The way to the accessory.
+  /// The selected accessory.
   let target: AccessoryTarget
   /// The app.
   let app: AppView
@@ -26,7 +26,7 @@ final class HostCommandContext {
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
-  /// The values from the options: the protocol, the declarations of the app, and the faults of cables.
+  /// Takes the protocol, the app's declarations and the cables' faults from the options.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -38,10 +38,10 @@ final class HostCommandContext {
     try options.openFiles(console)
   }
 
-  /// The same for one of several addresses.
+  /// Creates the context for one of several addresses.
   ///
   /// - Parameters:
-  ///   - adjust: changes the app's settings after the options were applied.
+  ///   - adjust: changes the app's settings after the options are applied.
   ///   - tap: wrapped around the main channel of each cable, nearest to the device.
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
@@ -96,8 +96,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until a condition holds, a signal arrived, time is up or no accessory can appear; returns whether the
-  /// condition holds. Then, after `closing`, everything is unplugged in an orderly way.
+  /// Runs until a condition holds, a signal arrived, time is up or no accessory can appear; returns true if the
+  /// condition holds. Then calls `closing` and unplugs everything in an orderly way.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
@@ -111,7 +111,7 @@ final class HostCommandContext {
     return ended
   }
 
-  /// Stops dialling and unplugs; ``isUnplugged`` becomes true after a turn or two.
+  /// Stops connecting and unplugs; ``isUnplugged`` becomes true after a turn or two.
   func stop(_ closing: () -> Void = {}) {
     target.dialer.stop()
     hadCable = device.cableCount > 0

@@ -4,8 +4,8 @@ import Glibc
 import LinuxIO
 
 /// The terminal of a command that prints lines and takes keys: each key arrives immediately, nothing is echoed, and the
-/// last line lists the keys. Ctrl-C remains a signal. Ctrl-Z returns the terminal to the shell and takes it again
-/// afterwards; in the background no keys are read.
+/// last line lists the keys. Ctrl-C remains a signal. Ctrl-Z returns the terminal to the shell until easim continues;
+/// no keys are read in the background.
 final class KeyTerminal: DescriptorHandler {
   /// How often a program in the background checks whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)

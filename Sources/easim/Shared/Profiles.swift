@@ -10,7 +10,7 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// The coprocessor that a profile requires. The same serial number has the same coprocessor in every process.
+  /// The coprocessor that a profile requires. The same serial number gets the same coprocessor in every process.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

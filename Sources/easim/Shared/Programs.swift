@@ -4,8 +4,8 @@ import AccessorySimulator
 import AccessoryWorlds
 import LinuxIO
 
-/// The programs that profiles run when a session is opened: announced beforehand, and refused if the file that names
-/// them is not the user's own.
+/// The programs that profiles run when a session is opened: announced in advance, and refused if the profile file does
+/// not belong to the user.
 enum Programs {
   /// Checks the programs of profiles that are about to be played in real time, and announces each once.
   static func admit(_ profiles: inout [Profile], _ options: SharedOptions, _ console: Console) throws {

@@ -4,14 +4,14 @@ import LinuxIO
 
 /// A file to which a report is written, in the format that its extension selects.
 ///
-/// Whether it can be written is checked before the run, so that an hour of measuring does not end with a folder that
-/// does not exist. It is then written completely or not at all.
+/// Checked before the run, so that an hour of measuring does not end in a missing folder; later written completely or
+/// not at all.
 struct ReportFile {
   private let form: ReportForm
   private let file: WholeFile
   private let name: String
 
-  /// The file of an option for reports with these formats; `form` is for an option that has only one.
+  /// The file of an option for reports with these formats; `form` is set for an option with a single format.
   init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {

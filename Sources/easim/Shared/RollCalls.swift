@@ -3,7 +3,7 @@ import AccessoryCore
 import LinuxIO
 
 extension RollCall {
-  /// The accessories of a sighting as they are now. If the medium only remembers them, each is connected to once.
+  /// Returns the current accessories of a sighting. If the medium only remembers them, connects to each once.
   ///
   /// - Parameter runtime: created only if a connection is needed.
   static func of(
@@ -20,6 +20,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// Longer than one attempt to connect plus the silence after it may take.
+  /// Longer than a connection attempt and the following silence may take.
   private static var limit: Duration { .seconds(25) }
 }

@@ -16,7 +16,7 @@ struct RunKeys {
   /// The maximum number of faults that have a key.
   static let mostFaults = 9
 
-  /// The actions that have keys: each key, its word on the line, and what it does.
+  /// The actions with keys: each key, its word on the line, and its action.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
@@ -31,7 +31,7 @@ struct RunKeys {
   /// The keys of a run with these faults.
   init(faults names: [String]) { faults = names.prefix(Self.mostFaults).map { ($0, true) } }
 
-  /// What a key does; nil if it does nothing.
+  /// Returns a key's action; nil if it has none.
   mutating func press(_ key: Key) -> Action? {
     switch key {
     case .character("q"), .control("d"): return .quit

@@ -2,19 +2,18 @@ import AccessoryCore
 import AccessoryRuns
 import Glibc
 
-/// What all commands that make a report share: the part that is run here, the earlier report to compare with, and the
-/// files to which the report is written.
+/// The common parts of all commands with a report: this shard, the baseline to compare with, and the report files.
 ///
-/// Everything here is checked before the run.
+/// All of these are checked before the run.
 struct RunOutput<Result: Report> {
-  /// The part that is run here.
+  /// The shard that is run here.
   let shard: Shard
   private let earlier: Result?
   private let tolerance: Double
   private var files: [ReportFile]
   private let console: Console
 
-  /// - Parameter count: how many things the run divides. A single one is not divided by the job's environment.
+  /// - Parameter count: the number of items divided among shards. The job's environment does not divide a single item.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
     tolerance = shared.tolerated
@@ -26,7 +25,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// The shard of `--shard`, or the one that the environment asks for, which is printed.
+  /// The shard of `--shard`, or the one that the environment specifies, which is then printed.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -37,7 +36,7 @@ struct RunOutput<Result: Report> {
     } catch { throw UsageError("\(error)") }
   }
 
-  /// One more file, for an option that has only one format.
+  /// Adds a file for an option with a single format.
   mutating func add(_ option: String, _ path: String, _ form: ReportForm) throws {
     files.append(try ReportFile(option, path, Result.forms, form: form))
   }
@@ -51,7 +50,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Compares a report with the baseline; false if that is not possible.
+  /// Compares a report with the baseline; returns false if that is not possible.
   @discardableResult func compare(_ report: inout Result) -> Bool {
     earlier.map { report.compare(with: $0, tolerance: tolerance) } ?? true
   }

@@ -9,7 +9,7 @@ import AccessoryWorlds
 struct RunPorts {
   private let console: Console
   private let pattern: String
-  /// The options of its cables.
+  /// The options of the cables.
   let options: CableOptions
   /// Whether Wireshark can record the cables while the command runs.
   var isOffered = false
@@ -17,7 +17,7 @@ struct RunPorts {
 
   /// - Parameters:
   ///   - pattern: an address in which `{index}` is the accessory's number.
-  ///   - report: receives the events of the cables, if stdout is used for something else.
+  ///   - report: receives the cables' events if stdout has another use.
   init(
     on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console,
     report: ((TimelineEvent) -> Void)? = nil

@@ -14,8 +14,7 @@ final class TranscriptFile {
   private let console: Console
   private let file: LineKeeper
 
-  /// Reads `--transcript`, if it is given. The file is emptied, so everything else about the command line is checked
-  /// first.
+  /// Opens the file of `--transcript`, if given. The file is emptied, so the rest of the command line is checked first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {
       if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }

@@ -118,7 +118,7 @@ struct SoakRun {
     shared.seed = first
     if total != 1, let trace = try CaptureFile.trace(for: shared, console, isVirtual: true) {
       trace.isWanted = false
-      // Only the world that failed is recorded.
+      // Only a failed world is recorded.
       shared.trace = nil
     }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
@@ -126,10 +126,10 @@ struct SoakRun {
     if let folder { try Self.make(folder) }
   }
 
-  /// The first seed that is played here.
+  /// The first seed of this shard.
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
 
-  /// How many worlds are played here; nil if the run is limited by time.
+  /// The number of worlds in this shard; nil if the run is limited by time.
   var count: UInt64? { share.map { UInt64($0.count) } }
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }

@@ -13,7 +13,7 @@ import Glibc
 final class SoakSession {
   /// How often to check whether the shrinking should end.
   private static let turn = Duration.milliseconds(50)
-  /// How much time the current worlds have after the second Ctrl-C, which stops the shrinking.
+  /// The time limit for the current worlds after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -24,7 +24,7 @@ final class SoakSession {
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    // Before the loop runs, because this blocks while the transcript is not being read.
+    // Done before the loop runs, because this blocks while the transcript is not being read.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
@@ -104,7 +104,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The Ctrl-C that ended the playing must not end the shrinking.
+    // The Ctrl-C that stopped the playing must not stop the shrinking.
     let before = runtime.signalCount
     let finished = { [runtime] in
       if runtime.signalCount > before { shrinking.stop() }

@@ -11,7 +11,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// The processor time it took, which a busy machine changes less than the elapsed time.
+  /// The processor time used, which a busy machine affects less than the elapsed time.
   let busy: Double
 
   init(_ report: SoakReport, _ options: SoakRun, seconds: Double, busy: Double) {
@@ -86,7 +86,7 @@ struct SoakVerdict {
     } catch { console.err("easim: \(path): \(error.reason)") }
   }
 
-  /// The trace of a failure, where it is wanted and not made already.
+  /// The trace of a failure, if requested and not written yet.
   private func record(_ failure: SoakReport.Failure, _ console: Console) {
     guard let trace = console.trace, !trace.isWanted else { return }
     trace.isWanted = true
