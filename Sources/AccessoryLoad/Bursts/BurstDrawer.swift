@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// What one session sends next: which of the plan's requests, with which size, and after which pause.
+/// Chooses what one session sends next: which of the plan's requests, at which size, after which pause.
 ///
-/// The same plan and seed give the same requests and sizes for each session, whatever the other sessions do. A script
-/// starts over when its session is opened again; random choices continue where they stopped.
+/// The same plan and seed give the same requests and sizes for each session, independent of other sessions. A script
+/// starts over when its session is reopened; random choices continue where they left off.
 struct BurstDrawer {
   /// One burst.
   struct Draw: Equatable {
@@ -20,7 +20,7 @@ struct BurstDrawer {
   private var random: SeededRandom
   private var place = 0
 
-  /// nil if all bursts are the same and follow each other without a pause.
+  /// Returns nil if all bursts are the same and follow each other without a pause.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
     guard plan.workload != nil || plan.think != nil else { return nil }
     (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)
@@ -29,10 +29,10 @@ struct BurstDrawer {
     random = SeededRandom(seed: seeds.next()).derived("draws")
   }
 
-  /// The session was opened again.
+  /// Starts a script over, because the session was reopened.
   mutating func restart() { place = 0 }
 
-  /// The next burst.
+  /// Draws the next burst.
   mutating func next() -> Draw {
     if requests.isEmpty { return Draw(request: 0, size: size) }
     let index = isScript ? place % requests.count : random.index(weights: requests.lazy.map(\.weight)) ?? 0
@@ -41,7 +41,7 @@ struct BurstDrawer {
     return Draw(request: index, size: request.send?.count ?? request.sizes?.draw(&random) ?? size)
   }
 
-  /// The pause after a burst.
+  /// Draws the pause after a burst.
   mutating func pause(after request: Int) -> Duration? {
     let own = requests.indices.contains(request) ? requests[request].think : nil
     return (own ?? think)?.draw(&random)

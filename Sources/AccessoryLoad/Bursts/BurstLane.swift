@@ -7,18 +7,18 @@ import AccessoryHost
 /// *awaited* until its whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), then
 /// *complete*.
 ///
-/// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte the lane collects everything that
-/// follows until `conclude()` diagnoses it.
+/// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte, the lane collects all later bytes
+/// until `conclude()` diagnoses them.
 ///
 /// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
 /// collected until it is complete, which may depend on time.
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
-/// answered, and the latter is the oldest. A byte that arrives while no reply is awaited belongs to no burst.
+/// answered, and the latter is the oldest. A byte that arrives while no reply is due belongs to no burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {
-    /// Which.
+    /// The burst's ticket.
     public let ticket: BurstSchedule.Ticket
     /// When the burst's first byte was offered to the session.
     public let began: Instant
@@ -26,9 +26,9 @@ public struct BurstLane {
     public let size: Int
     /// Which of the plan's requests the burst is.
     let request: Int
-    /// How many bytes the reply has, if known.
+    /// The length of the reply, if known.
     let awaited: Int
-    /// When the last byte of the reply arrived, if the reply was judged later.
+    /// When the last byte of the reply arrived, if the reply is judged later.
     var answered: Instant?
   }
 
@@ -36,14 +36,13 @@ public struct BurstLane {
   public enum Event: Equatable, Sendable {
     /// The reply to a burst is complete.
     case completed(Flight)
-    /// The reply is wrong. The session cannot be used any more.
+    /// The reply is wrong. The session becomes unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong, as the text explains. The session cannot be used any more.
+    /// The reply is wrong, as the text explains. The session becomes unusable.
     case wrong(Flight, String)
-    /// The reply is wrong, but it is not known yet how: everything that follows is collected until
-    /// `BurstLane.conclude()`.
+    /// The reply is wrong in a way not known yet: later bytes are collected until `BurstLane.conclude()`.
     case suspicious
-    /// This many bytes arrived that no burst asked for. `BurstLane.conclude()` tells what they are.
+    /// This many unrequested bytes arrived. `BurstLane.conclude()` identifies them.
     case unexpected(Int)
   }
 
@@ -55,7 +54,7 @@ public struct BurstLane {
     case bytes
     /// ``collector`` checks the reply.
     case rule
-    /// There is none.
+    /// No reply is expected.
     case nothing
   }
 
@@ -74,11 +73,11 @@ public struct BurstLane {
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
-  /// Bytes that the session accepted since it was opened.
+  /// The bytes accepted by the session since it was opened.
   public private(set) var bytesSent = 0
   /// Bytes of completed bursts.
   private var bytesCompleted = 0
-  /// How many of ``bytesSent`` do not belong to the stream.
+  /// How many of the ``bytesSent`` are not part of the stream.
   private var otherBytes = 0
   /// The numbers of the stream's most recent bursts.
   private var numbers: [Int] = []
@@ -89,7 +88,7 @@ public struct BurstLane {
   /// How many numbers are kept.
   private static let numbersKept = 64
 
-  /// The lane of a session that was just opened. If bursts are unique, they are cut from `stream`.
+  /// Creates the lane of a newly opened session. Unique bursts are cut from `stream`.
   public init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
@@ -126,15 +125,15 @@ public struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // The lane does not wait for a reply that is not expected.
+    // No reply is expected to these bytes.
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// How to judge the reply to a request. If requests differ in this, only one is in flight at a time.
+  /// Prepares to judge the reply to a request. If requests are judged differently, only one is in flight at a time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The options may set another expectation for all bursts.
+    // The options may override the expectation for all bursts.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -146,7 +145,7 @@ public struct BurstLane {
     }
   }
 
-  /// Remembers which burst it is, for messages.
+  /// Remembers the burst's number for messages.
   private mutating func note(_ number: Int, _ size: Int) {
     if begunCount < Self.numbersKept {
       numbers.append(number)
@@ -159,10 +158,10 @@ public struct BurstLane {
     begunCount += 1
   }
 
-  /// The part of the payload to offer to the session next; nil when all of it is sent.
+  /// The part of the payload to offer to the session next; nil once all of it is sent.
   public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
-  /// The session accepted this many bytes of ``unsent``.
+  /// Notes that the session accepted this many bytes of ``unsent``.
   public mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }
@@ -179,13 +178,13 @@ public struct BurstLane {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// Where the burst's next byte is in the stream.
+  /// The position of the burst's next byte in the stream.
   var streamPlace: Int { bytesSent - otherBytes }
 
   /// Whether received bytes are ignored.
   var ignoresReplies: Bool { judging == .nothing }
 
-  /// Checks the bytes from `offset` on, up to the next event; nil when all are checked.
+  /// Checks the bytes starting at `offset`, up to the next event; nil once all are checked.
   public mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
@@ -211,7 +210,7 @@ public struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // The reply is complete before the burst is: the rest of the burst must be sent first.
+    // The reply is complete before the burst is sent: the rest of the burst must be sent first.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -236,7 +235,7 @@ public struct BurstLane {
     return .unexpected(more)
   }
 
-  /// Judges a collected reply, once it is complete and its request is sent; nil if there is nothing to judge yet.
+  /// Judges a collected reply, once it is complete and its request is sent; nil if nothing can be judged yet.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -244,7 +243,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// When to ``judge(now:)`` a reply whose end only time can show.
+  /// When to call ``judge(now:)`` for a reply that only a timeout completes.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -261,11 +260,11 @@ public struct BurstLane {
   /// Whether a wrong byte has not been diagnosed yet.
   public var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether to diagnose now, because no more bytes are collected.
+  /// Whether to diagnose now, because the buffer is full.
   public var isFull: Bool { echo?.isFull == true }
 
-  /// Describes the wrong bytes; empty if there were none. Bytes that no burst asked for (`isAsked` is false) count as a
-  /// reply to nothing.
+  /// Describes the wrong bytes; empty if there were none. If `isAsked` is false, the bytes are not a reply to any
+  /// burst.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)
@@ -285,7 +284,7 @@ public struct BurstLane {
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// A burst whose reply arrived before its last byte was accepted, and which is complete now.
+  /// A burst whose reply arrived before its last byte was accepted, which is now complete.
   public mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil
@@ -293,8 +292,8 @@ public struct BurstLane {
     return complete()
   }
 
-  /// The link has acknowledged this many bytes since the session was opened. Returns the next burst that this
-  /// completes, if no reply is expected.
+  /// Notes how many bytes the link has acknowledged since the session was opened. If no reply is expected, returns the
+  /// next burst that this completes.
   public mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()
@@ -308,10 +307,10 @@ public struct BurstLane {
     return flight
   }
 
-  /// When the oldest burst has taken too long.
+  /// When the oldest burst times out.
   public func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
-  /// The session ended: bursts in flight are lost.
+  /// Ends the session and returns the bursts in flight, which are lost.
   public mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// The part of the plan for some of its accessories: their share of the bursts or of the rate. Limits are omitted,
-  /// because they apply to the whole.
+  /// Returns the plan for some of the accessories, with their share of the bursts or of the rate. Limits are omitted,
+  /// because they apply to the whole plan.
   ///
   /// - Parameters:
   ///   - accessories: the indices of these accessories among all.
@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Makes this the report of a shard of a plan: it states what the whole plan asked for.
+  /// Makes this the report of a shard, stating the extent of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)
@@ -44,7 +44,7 @@ extension BurstReport {
     shards = ShardSet(shard)
   }
 
-  /// The report of a shard that has nothing to do.
+  /// Returns the report of a shard without work.
   public static func empty(_ plan: BurstPlan, _ shard: Shard) -> BurstReport {
     var report = BurstReport(plan)
     report.ending = doneEnding

@@ -22,16 +22,16 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// A number per second over all sessions, regardless of earlier bursts. A burst that starts late is measured from
-    /// the time at which it should have started, so a device that stops answering cannot hide the delay.
+    /// This number per second over all sessions, regardless of earlier bursts. A late burst is measured from its
+    /// scheduled start, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
-    /// Rates that change over time, one phase after the other.
+    /// Rates that change over time, in successive phases.
     case phases([BurstPhase])
   }
 
   /// The bytes of a burst.
   public enum Payload: Equatable, Sendable {
-    /// This many bytes that occur in no other burst and no other session: the next ones of the session's
+    /// This many bytes that occur in no other burst and no other session: the next bytes of the session's
     /// `UniqueStream`.
     case unique(size: Int)
     /// This many bytes of EADemo's "Send 10K", which count from 00 to ff; the same in every burst.
@@ -68,7 +68,7 @@ public struct BurstPlan: Equatable, Sendable {
     /// No reply: a burst is delivered when the link has acknowledged its last byte.
     case nothing
 
-    /// How long the reply to a burst of `payload` bytes is.
+    /// Returns the length of the reply to a burst of `payload` bytes.
     func replyCount(payload: Int) -> Int {
       switch self {
       case .echo: payload
@@ -83,10 +83,10 @@ public struct BurstPlan: Equatable, Sendable {
   public struct Pause: Equatable, Sendable {
     /// The number of bursts before each pause.
     public var every: Int
-    /// For how long.
+    /// The length of the pause.
     public var length: Duration
 
-    /// A pause of `length` after each `every` bursts.
+    /// Creates a pause of `length` after each `every` bursts.
     public init(every: Int, length: Duration) {
       self.every = every
       self.length = length
@@ -119,20 +119,20 @@ public struct BurstPlan: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether the run may pass even though bursts were lost when an accessory left and returned.
   public var allowsLost = false
-  /// How long to watch for more bytes after the last expected one; any is a failure.
+  /// How long to watch for extra bytes after the last expected byte; any such byte is a failure.
   public var settleAfter = Duration.milliseconds(200)
-  /// When the run fails, in addition to wrong bytes.
+  /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// The bursts, if they differ: these replace ``payload`` and ``verification``.
+  /// If bursts differ, the workload, which replaces ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// The pause of a session after each of its bursts; nil for none.
   package var think: Distribution<Duration>?
-  /// Each accessory's share of the rate, if they have rates of their own: by name, serial number or address; `*` stands
-  /// for accessories that are not named.
+  /// Each accessory's share of the rate, if accessories have their own rates: by name, serial number or address; `*`
+  /// stands for all others.
   package var shares: [Named<Double>] = []
   /// The protocol of the sessions; nil if there is only one.
   public var protocolName: String?
 
-  /// 10,000 unique bytes, a hundred times, one burst after another, echoed.
+  /// Creates a plan of 10,000 unique bytes, sent a hundred times, one burst after another, and echoed.
   public init() {}
 }

@@ -14,7 +14,7 @@ import AccessoryFormats
 /// }
 /// ```
 public struct BurstPlanFile: Equatable, Sendable {
-  /// The parts of the plan, in order; empty means one burst after another.
+  /// The phases of the plan, in order; empty means one burst after another.
   public var phases: [BurstPhase] = []
   /// The number of bursts, if there are no phases.
   public var count: Int?
@@ -29,7 +29,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
-  /// For how long bursts at the start are not measured; part of the phases.
+  /// How long bursts at the start are not measured; included in the phases.
   public var warmUp = Duration.zero
   /// Whether the run continues when an accessory returns.
   public var reconnects = false
@@ -37,10 +37,10 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether bursts lost in a reconnect are allowed.
   public var allowsLost = false
-  /// When the run fails.
+  /// Conditions that fail the run.
   public var limits: [BurstLimit] = []
 
-  /// No phases yet.
+  /// Creates a plan without phases.
   public init() {}
 
   /// Whether the file states the expected reply for each burst.
@@ -53,13 +53,13 @@ public struct BurstPlanFile: Equatable, Sendable {
     self = try Self.format.read(tree)
   }
 
-  /// The plan; what the file does not specify is taken from `plan`.
+  /// Returns the plan; settings missing from the file come from `plan`.
   public func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
     case (true, true, _):
-      // The options about replies apply to these bursts.
+      // The reply options apply to these bursts.
       var request = BurstRequest()
       request.sizes = sizes
       plan.workload = BurstWorkload()

@@ -16,7 +16,7 @@ public struct BurstRate: Equatable, Sendable {
   private let value: Double
   private let unit: Unit
 
-  /// Reads a rate; the error says what is wrong with it.
+  /// Reads a rate; the error describes the mistake.
   public init(_ text: String) throws(OptionError) {
     let units: [(name: String, unit: Unit, size: Double)] = [
       ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("KB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
@@ -36,6 +36,6 @@ public struct BurstRate: Equatable, Sendable {
         + "100kB/s")
   }
 
-  /// Bursts per second, for bursts of that size.
+  /// Returns the number of bursts per second for bursts of this size.
   public func burstsPerSecond(size: Int) -> Double { unit == .bursts ? value : value / Double(size) }
 }

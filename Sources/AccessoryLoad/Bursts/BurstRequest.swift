@@ -12,7 +12,7 @@ package struct BurstRequest: Equatable, Sendable {
     case echo
     /// No reply, only the acknowledgement.
     case nothing
-    /// What a rule specifies, judged once the reply is complete.
+    /// A reply that fits a rule, judged once it is complete.
     case rule(ReplyRule)
   }
 
@@ -26,12 +26,12 @@ package struct BurstRequest: Equatable, Sendable {
   package var send: [UInt8]?
   /// The expected reply; nil means the plan's.
   package var expected: ExpectedReply?
-  /// How much of the reply is read; nil means as much as is needed to judge it.
+  /// How much of the reply to read; nil means as much as judging requires.
   package var extent: ReplyExtent?
   /// The pause after this burst; nil means the plan's.
   package var think: Distribution<Duration>?
 
-  /// Nothing yet.
+  /// Creates an empty request.
   package init() {}
 
   /// The expected reply.
@@ -58,14 +58,14 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// The first bytes, as text if they are text; payloads whose shown parts are equal differ in their checksum.
+  /// The first bytes, as text if they are text; the checksum distinguishes payloads whose shown parts are equal.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Distinguishes words that begin the same way.
+  /// Shortens a word so that words with the same beginning stay distinguishable.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -83,16 +83,15 @@ package struct BurstRequest: Equatable, Sendable {
 package struct BurstWorkload: Equatable, Sendable {
   /// The kinds of bursts.
   package var requests: [BurstRequest] = []
-  /// Whether each session goes through them in order, starting over after the last; otherwise each burst is drawn at
-  /// random.
+  /// Whether each session sends the requests in order, repeatedly; otherwise each burst is drawn at random.
   package var isScript = false
 
-  /// Nothing yet.
+  /// Creates a workload without requests.
   package init() {}
 
   /// Whether all bursts consist of unique bytes that are echoed.
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether some of them wait only for the acknowledgement.
+  /// Whether some of the bursts wait only for the acknowledgement.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
@@ -199,7 +198,7 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// A string with its own reader, whose error says what is wrong. A number stands for its digits.
+  /// A format for strings with their own reader, whose error describes the mistake. A number stands for its digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value

@@ -6,8 +6,8 @@ import AccessoryCore
 /// its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
 /// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, later during the
-/// ramp, and delayed by earlier pauses. A late burst is measured from this time. In a closed loop, the time of a burst
-/// is when it starts.
+/// ramp and after pauses. A late burst is measured from this time. In a closed loop, the time of a burst is when it
+/// starts.
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
 /// times never decrease; bursts before the end of the warm-up are not measured.
@@ -16,7 +16,7 @@ public struct BurstSchedule: Equatable, Sendable {
   public struct Ticket: Equatable, Sendable {
     /// The burst's number in the run, from 0.
     public let number: Int
-    /// When the burst was due.
+    /// When the burst is due.
     public let due: Instant
     /// Whether the burst counts; bursts of the warm-up do not.
     public let isMeasured: Bool
@@ -43,7 +43,7 @@ public struct BurstSchedule: Equatable, Sendable {
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
   private var state = State.waiting
-  /// Bursts handed out.
+  /// The number of bursts handed out.
   public private(set) var begun = 0
   /// How many of these bursts count.
   public private(set) var measured = 0
@@ -51,15 +51,15 @@ public struct BurstSchedule: Equatable, Sendable {
   private var pausedUntil: Instant?
   /// For a number of bursts at a rate: when the last of them is due.
   private var lastDue: Instant?
-  /// For a number of bursts at a rate: those that began only after all of them were due, so that the rate was not kept.
+  /// For a number of bursts at a rate: how many began only after all of them were due, so the rate was not kept.
   public private(set) var late = 0
-  /// A burst that is due at the last moment of a run may have to wait for the one before it, and is not overdue.
+  /// A burst that is due at the last moment of a run may have to wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
-  /// The schedule of a plan, not started.
+  /// Creates a schedule for a plan, not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
-  /// The same schedule at a multiple of the phases' rate.
+  /// Creates a schedule with a multiple of the phases' rate.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
     if case .phases(let phases) = plan.pace {
@@ -81,30 +81,30 @@ public struct BurstSchedule: Equatable, Sendable {
   /// When measuring begins, once the run has begun.
   public var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
-  /// Begins; does nothing the second time.
+  /// Starts the schedule; has no effect if it has already started.
   public mutating func begin(now: Instant) {
     guard case .waiting = state else { return }
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // A rate of one burst in a thousand seconds, a thousand million times, is never late.
+    // Avoids overflow: a schedule this long is never late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
-  /// Hands out no more bursts.
+  /// Stops handing out bursts.
   public mutating func finish() { state = .finished(since: start) }
 
   /// Whether no more bursts are handed out.
   public var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// A burst that was handed out has ended, successfully or not.
+  /// Notes that a burst has ended, successfully or not.
   public mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// A burst for session number `lane` of `lanes`, if one may begin now.
+  /// Returns a burst for session number `lane` of `lanes`, if one may begin now.
   public mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {
@@ -129,7 +129,7 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// How many bursts of a rate should have started by `slack` before `now` but have not.
+  /// Returns how many bursts are overdue by more than `slack`.
   public func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -138,9 +138,9 @@ public struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// The first burst from this one on that is due at least this many seconds after the beginning.
+  /// Returns the first burst, starting with `first`, that is due at least this many seconds after the beginning.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
-    // The number is between zero and what the full rate would have started.
+    // A lower and an upper bound for the number.
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
     if let timetable { high = max(first, timetable.count) }
@@ -166,7 +166,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// Whether no more bursts will be handed out.
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// When no more bursts are handed out; nil if a number of bursts decides it.
+  /// When no more bursts are handed out; nil if the number of bursts is fixed instead.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -186,7 +186,7 @@ public struct BurstSchedule: Equatable, Sendable {
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// The time of burst `number` after the beginning; nil if there are fewer bursts, or no such times.
+  /// The time of burst `number` after the beginning; nil if there are fewer bursts or no fixed times.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }

@@ -12,12 +12,12 @@ public struct BurstPhase: Equatable, Sendable {
   /// Bursts per second at the end.
   public var rate = 1.0
 
-  /// Ten seconds at one burst per second.
+  /// Creates a phase of ten seconds at one burst per second.
   public init() {}
 
   /// Bursts per second at the beginning.
   var start: Double { from ?? rate }
-  /// Bursts that are due in this phase, including fractions.
+  /// The number of bursts due in this phase, including fractions.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// "50 bursts/s for 10s", "0 to 50 bursts/s for 10s".
@@ -48,7 +48,7 @@ struct BurstTimetable: Equatable, Sendable {
   private let parts: [Part]
   /// The total duration, in seconds.
   let length: Double
-  /// How many bursts are due.
+  /// How many bursts are due in total.
   let count: Int
 
   init(_ phases: [BurstPhase], share: Double = 1) {

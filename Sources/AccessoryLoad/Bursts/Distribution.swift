@@ -9,7 +9,7 @@ import Glibc
 /// Distribution<Int>.uniform(.init(from: 10, to: 20)).draw(&random)   // the same for the same seed
 /// ```
 package enum Distribution<Value: Drawable>: Equatable, Sendable {
-  /// Always this one.
+  /// The same value always.
   case fixed(Value)
   /// Uniform: every value between two limits is equally likely.
   case uniform(Uniform)
@@ -29,7 +29,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     /// The greatest value.
     package var to = Value.drawStandard
 
-    /// Both ends.
+    /// Creates a range from both limits.
     package init(from: Value = .drawStandard, to: Value = .drawStandard) { (self.from, self.to) = (from, to) }
   }
 
@@ -42,7 +42,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The default for all values.
+    /// Creates a distribution with default values.
     package init() {}
   }
 
@@ -55,7 +55,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The default for all values.
+    /// Creates a distribution with default values.
     package init() {}
   }
 
@@ -66,7 +66,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// The default for all values.
+    /// Creates a distribution with default values.
     package init() {}
   }
 
@@ -77,7 +77,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     /// The greatest.
     package var most = Value.drawLimits.upperBound
 
-    /// All possible values.
+    /// Allows all possible values.
     package init() {}
   }
 
@@ -101,12 +101,12 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     package init(_ value: Value = .drawStandard, weight: Double = 1) { (self.value, self.weight) = (value, weight) }
   }
 
-  /// The next value.
+  /// Draws the next value.
   package func draw(_ random: inout SeededRandom) -> Value {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // The first and the last whole number are as likely as every other.
+      // Makes the first and last whole numbers as likely as all others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
     case .normal(let bell):
@@ -176,7 +176,7 @@ extension SeededRandom {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }
 
-  /// Normally distributed with mean 0 and standard deviation 1, by Box and Muller.
+  /// Normally distributed with mean 0 and standard deviation 1, by the Box–Muller method.
   fileprivate var bell: Double {
     mutating get {
       let radius = (-2 * log(1 - unit)).squareRoot()
@@ -184,7 +184,7 @@ extension SeededRandom {
     }
   }
 
-  /// One of several by their weights; nil if all weights are zero.
+  /// Draws an index according to the weights; nil if all weights are zero.
   mutating func index(weights: some Collection<Double>) -> Int? {
     var left = unit * weights.reduce(0, +)
     var last: Int?
@@ -193,7 +193,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // Rounding may leave a remainder, which belongs to the last value.
+    // Rounding may leave a remainder, which is assigned to the last value.
     return last
   }
 }
@@ -226,7 +226,7 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// The kinds; `value` is how files write a single value, and `name` is the documents' name for the whole.
+  /// The kinds; `value` is the format of a single value, and `name` is the name used in documents.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
@@ -281,7 +281,7 @@ extension Distribution {
     if bounds.least > bounds.most { object.error("most", "is less than 'least'") }
   }
 
-  /// One value, or a distribution. Texts that begin with a digit are a value.
+  /// One value, or a distribution. Text that begins with a digit is a single value.
   static func format(_ name: String, _ value: Format<Value>) -> Format<Distribution> {
     let kinds = kinds(name, value)
     return Format(.either([value.shape, kinds.format.shape])) { json, place in
@@ -310,6 +310,6 @@ extension Format<Distribution<Duration>> {
 }
 
 extension Format<Double> {
-  /// The relative weight of something.
+  /// A relative weight.
   static let weight = number(0.001...1_000_000)
 }

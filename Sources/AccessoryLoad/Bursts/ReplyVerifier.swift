@@ -8,7 +8,7 @@ public struct ReplyVerifier: Equatable, Sendable {
   /// The expected length of the reply.
   public let count: Int
 
-  /// What `plan` expects for each burst.
+  /// Creates a verifier for the reply that `plan` expects.
   public init(_ plan: BurstPlan) {
     count = plan.verification.replyCount(payload: plan.payload.size)
     switch plan.verification {
@@ -18,8 +18,8 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// The first byte of `bytes` that is not as expected from `offset` of the reply on; nil if there is none. `bytes`
-  /// must not reach beyond the reply.
+  /// Returns the first wrong byte of `bytes`, which begin at `offset` of the reply; nil if there is none. `bytes` must
+  /// not extend beyond the reply.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }
     for index in 0..<bytes.byteCount {
@@ -58,11 +58,11 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   public let position: Int
   /// The expected byte.
   public let expected: UInt8
-  /// What came.
+  /// The received byte.
   public let got: UInt8
   /// The expected bytes around it, in hex.
   public let expectedWindow: String
-  /// The received bytes around it, in hex, as far as they arrived together.
+  /// The received bytes around it, in hex, if they arrived together.
   public let gotWindow: String
 
   /// A sentence fragment.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// When load generators on several machines begin: a time of day, as in `--start-at`.
+/// The time of day at which load generators on several machines begin, as in `--start-at`.
 ///
 /// ```swift
 /// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second
@@ -11,7 +11,7 @@ import AccessoryFormats
 public enum StartTime: Equatable, Sendable {
   /// Microseconds since 1970.
   case at(Int)
-  /// The time this long after the present.
+  /// This long after the current time.
   case after(Duration)
 
   /// Reads a time.

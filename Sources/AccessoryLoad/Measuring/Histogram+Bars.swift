@@ -1,7 +1,6 @@
 extension Histogram {
-  /// The values in a limited number of bars, for people to read: one bar per value if there are few, otherwise bars of
-  /// a width that people can count in, or, if the values are far apart, bars that each double the width of the one
-  /// before. Empty bars between others are included.
+  /// Groups the values into a limited number of bars for readers: one bar per value if there are few, otherwise bars of
+  /// a round width or, if the values are far apart, bars that double in width. Empty bars between others are included.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps

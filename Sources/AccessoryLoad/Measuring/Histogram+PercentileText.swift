@@ -7,7 +7,7 @@ extension Histogram {
     public let value: Int
     /// The fraction of all values, from 0 to 1, that is at most ``value``.
     public let quantile: Double
-    /// How many values that is.
+    /// The number of these values.
     public let count: Int
   }
 
@@ -33,11 +33,12 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles that have a line if there are enough values: below 100, as far as numbers can distinguish them.
+  /// The percentiles that get a line if there are enough values: all below 100 that floating-point numbers can
+  /// distinguish.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // A level that becomes 100 % after division does not count, and near 100 a step is too small to change the number.
+    // Stops at a level that division rounds to 100 %, or where a step is too small to change the number.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)
@@ -45,7 +46,7 @@ extension Histogram {
     return levels
   }()
 
-  /// How many lines the whole distribution would have at the density that applies at `level` per cent.
+  /// Returns how many lines the whole distribution would have at the line density used at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)

@@ -1,9 +1,9 @@
 /// Counts how often each value occurred, to three significant digits. Latencies are stored in this form.
 ///
-/// The idea is HdrHistogram's. Values below 2,048 are counted individually; above, every doubling of the value is
-/// divided into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the
-/// counts take at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report contains exactly what
-/// one machine would have measured.
+/// Modelled on HdrHistogram. Values below 2,048 are counted individually; above, every doubling of the value is divided
+/// into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the counts take
+/// at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report contains exactly what one machine
+/// would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -28,7 +28,7 @@ public struct Histogram: Equatable, Sendable {
   /// The largest recorded value; nil if there is none.
   public private(set) var maximum: Int?
 
-  /// A histogram without values.
+  /// Creates an empty histogram.
   public init() {}
 
   /// Records a value `times` times.
@@ -41,13 +41,13 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission: a program that measures every `interval` and was held up
-  /// for longer missed measurements, which would have waited for `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission: a program that measures every `interval` and is held up for
+  /// longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // One step of the histogram at a time instead of one value, so that a long wait costs no more than a short one.
+    // Proceeds by steps of the histogram instead of single values, so that a long wait costs no more than a short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -73,8 +73,8 @@ public struct Histogram: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// The value at or below which `percentile` per cent of the values are, rounded up to the highest value of its step,
-  /// and never above ``maximum``. 0 if nothing was recorded.
+  /// Returns the value that `percentile` per cent of the values do not exceed, rounded up to the highest value of its
+  /// step but never above ``maximum``; 0 if nothing was recorded.
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100
@@ -104,7 +104,7 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A range of values that are counted together.
+  /// A range of values counted together.
   public struct Step: Equatable, Sendable {
     /// The lowest value of the range.
     public let lowest: Int
@@ -116,7 +116,7 @@ public struct Histogram: Equatable, Sendable {
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
   }
 
-  /// The steps in which values were recorded, from the lowest.
+  /// The steps in which values were recorded, in ascending order.
   public var steps: [Step] {
     counts.enumerated().filter { $0.element > 0 }.map { index, count in
       Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: count)
@@ -144,7 +144,7 @@ public struct Histogram: Equatable, Sendable {
   /// How many doublings are in use: HdrHistogram's number of buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// The histogram with these ``steps``; nil if they are invalid: a count below one, or a value below 0.
+  /// Creates a histogram from these ``steps``; nil if they are invalid: a count below one, or a value below 0.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }

@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// How long bursts took, and when: a grid of counts, for a heat map.
+/// When bursts were completed and how long they took: a grid of counts, for a heat map.
 ///
-/// However long a run lasts, there are at most ``limit`` columns: when they are full, pairs of columns are merged, and
-/// each then covers twice the time. Each doubling of the latency has four rows, from a microsecond to more than four
+/// However long a run lasts, there are at most ``limit`` columns: when they are full, pairs of columns are merged, so
+/// that each covers twice the time. Each doubling of the latency has four rows, from a microsecond to more than four
 /// minutes.
 public struct LatencyMap: Equatable, Sendable {
   /// The maximum number of columns.
@@ -19,16 +19,16 @@ public struct LatencyMap: Equatable, Sendable {
   /// The counts, column by column, each with its rows from the lowest latency up.
   private var counts: [Int] = []
 
-  /// Nothing happened yet.
+  /// Creates an empty map.
   public init() {}
 
   /// The number of columns.
   public var columns: Int { counts.count / Self.rows }
 
-  /// How many bursts of that column took that long.
+  /// Returns how many bursts of this column have the latency of this row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// The lowest latency of a row, in nanoseconds; for the row after the last one, the last one's end.
+  /// The lowest latency of a row, in nanoseconds; for the row after the last, the end of the last row.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   /// The row of a latency.
@@ -54,14 +54,14 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds another run's counts, as if that run had begun this much later.
+  /// Adds another run's counts, as if that run began this much later.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// The same counts as if the run had begun this much earlier.
+  /// Returns the counts of the run as if it had begun this much earlier.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)
@@ -82,7 +82,7 @@ public struct LatencyMap: Equatable, Sendable {
     counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
   }
 
-  /// The map as it was written down; nil if it is invalid.
+  /// Restores a map from its cells; nil if they are invalid.
   init?(length: Duration, cells: [[Int]]) {
     var allowed = ThroughputSeries.finest
     while allowed < length { allowed = allowed * 2 }

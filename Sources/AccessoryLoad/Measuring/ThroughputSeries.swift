@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// What happened when, in slices of equal length: throughput over time.
+/// Throughput over time, in slices of equal length.
 ///
-/// However long a run lasts, there are at most ``limit`` slices: when they are full, pairs of slices are merged, and
-/// each then covers twice the time.
+/// However long a run lasts, there are at most ``limit`` slices: when they are full, pairs of slices are merged, so
+/// that each covers twice the time.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice.
   public struct Slice: Equatable, Sendable {
@@ -11,14 +11,14 @@ public struct ThroughputSeries: Equatable, Sendable {
     public var bursts = 0
     /// Bytes of the payloads of those bursts.
     public var bytes = 0
-    /// Errors in it.
+    /// Errors in this slice.
     public var errors = 0
     /// Bytes that sessions accepted in this slice, of complete and incomplete bursts.
     public var sent = 0
     /// Bytes that came back in this slice.
     public var received = 0
 
-    /// Nothing happened.
+    /// Creates an empty slice.
     public init() {}
 
     init(bursts: Int, bytes: Int, errors: Int) { (self.bursts, self.bytes, self.errors) = (bursts, bytes, errors) }
@@ -42,10 +42,11 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// The slices, from the beginning of the run.
   public private(set) var slices: [Slice] = []
 
-  /// Nothing happened yet.
+  /// Creates an empty series.
   public init() {}
 
-  /// Whether it is known when bytes were sent and received; reports of earlier versions do not contain this.
+  /// Whether the times at which bytes were sent and received are known; reports of earlier versions do not contain
+  /// this.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Adds to the slice that contains `time` after the beginning.
@@ -57,19 +58,19 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// When the slice ends that contains `time` after the beginning.
+  /// Returns the end of the slice that contains `time` after the beginning.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds another run's slices, as if that run had begun this much later.
+  /// Adds another run's slices, as if that run began this much later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// The same slices as if the run had begun this much earlier.
+  /// Returns the slices of the run as if it had begun this much earlier.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)
@@ -85,7 +86,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     }
   }
 
-  /// The series as it was written down; nil if it is invalid.
+  /// Restores a series from its slices; nil if they are invalid.
   init?(length: Duration, slices: [Slice]) {
     var allowed = Self.finest
     while allowed < length { allowed = allowed * 2 }

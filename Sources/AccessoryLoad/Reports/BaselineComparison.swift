@@ -10,18 +10,18 @@ import AccessoryRuns
 public struct BaselineComparison: Equatable, Sendable {
   /// One figure of both runs.
   public struct Figure: Equatable, Sendable {
-    /// What it is.
+    /// The figure's name.
     public let name: String
-    /// In the baseline.
+    /// The value in the baseline.
     public let before: Double
-    /// Now.
+    /// The value in this run.
     public let now: Double
     /// Whether a higher value is better.
     public let moreIsBetter: Bool
     /// Whether the figure is worse by more than the tolerance.
     public let isRegression: Bool
     let unit: ReportFigure.Unit
-    /// By which part it may become worse.
+    /// The fraction by which the figure may become worse.
     let tolerance: Double
 
     /// "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
@@ -31,7 +31,7 @@ public struct BaselineComparison: Equatable, Sendable {
       return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(change < 0 ? "" : "+")\(percent) %)"
     }
 
-    /// Equal if the shown values are equal.
+    /// Returns true if the printed values are equal.
     public static func == (left: Figure, right: Figure) -> Bool {
       left.description == right.description && left.isRegression == right.isRegression
     }
@@ -46,7 +46,7 @@ public struct BaselineComparison: Equatable, Sendable {
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures
-    // One more error is always worse, however many there were.
+    // Any additional error is a regression.
     figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
       let was = before.first { $0.name == now.name }?.value ?? 0
       let moreIsBetter = now.moreIsBetter == true
@@ -62,7 +62,7 @@ public struct BaselineComparison: Equatable, Sendable {
   /// Whether no figure is worse by more than the tolerance.
   public var passed: Bool { !figures.contains(where: \.isRegression) }
 
-  /// For programs.
+  /// The comparison as JSON.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("passed", passed)
@@ -79,7 +79,7 @@ public struct BaselineComparison: Equatable, Sendable {
     return object
   }
 
-  /// The comparison's lines, each as a comment that begins with `#`.
+  /// The lines of the comparison, each prefixed with `#` as a comment.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
   /// One line for each figure.

@@ -11,7 +11,7 @@ import AccessoryRuns
 public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   /// What is compared.
   enum Figure: Equatable, Sendable {
-    /// A latency: at this percentile.
+    /// The latency at this percentile.
     case percentile(Double)
     case mean
     case most
@@ -27,7 +27,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let figure: Figure
   /// Whether service times are meant instead of latencies.
   let isService: Bool
-  /// Whether the run fails above the bound; below it otherwise.
+  /// Whether the run fails above the bound; otherwise it fails below.
   let isUpper: Bool
   /// In nanoseconds, per second, in per cent, or as a number.
   let bound: Double
@@ -57,7 +57,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // Users who reverse it mean the condition for passing, as in an assertion.
+      // Users who reverse the sign probably mean the condition for passing, as in an assertion.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
@@ -119,7 +119,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
       }
     case .rate:
-      // Without a unit it is unclear whether bursts or bytes are meant.
+      // The units distinguish bursts from bytes.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ]
@@ -146,7 +146,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether a fault that takes time may explain a failure.
+  /// Whether a fault that delays bytes may explain a failure.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true

@@ -3,8 +3,8 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The report for spreadsheets: one figure per line with its section, so that one file contains everything and a
-  /// pivot table or filter selects what is needed.
+  /// The report for spreadsheets: one figure per line with its section, so that one file contains everything, for
+  /// selection with a pivot table or filter.
   ///
   /// ```
   /// section,at_seconds,name,value,unit

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// Figures that contradict others, each under its key: what no run can have measured. Counts must add up to less than
-  /// ``CountSum/most``.
+  /// Figures that contradict others, each with its key, and thus cannot have been measured. Counts must add up to less
+  /// than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {
@@ -21,9 +21,9 @@ extension BurstReport {
 
   private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
 
-  /// What holds of all bursts together.
+  /// Requires consistent totals of all bursts.
   private func requireBursts(_ require: Require) {
-    // Bursts of the warm-up may be lost, too: those are errors, and not in `lost`.
+    // Bursts lost in the warm-up count as errors but not in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
     let over = completed + warmUp + lost
     require(over <= begun, "begun", "is \(begun), fewer than completed or lost")
@@ -32,7 +32,7 @@ extension BurstReport {
         begun == completed + warmUp + allLost, "begun",
         "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
     }
-    // Added to a run of another plan, a run with a rate is in a report without one.
+    // A merged report may include a run with a rate although its own plan has none.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
     require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
@@ -40,7 +40,7 @@ extension BurstReport {
     require(longest <= measured, "measuredNanoseconds", "is shorter than the longest latency")
   }
 
-  /// What holds of the parts that bursts are counted in: of time, of phases, of payloads, and of accessories.
+  /// Requires consistent sums over slices, phases, payloads and accessories.
   private func requireParts(_ require: Require) {
     func sum<Part>(_ parts: [Part], _ count: (Part) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
     let slices = series.slices
@@ -69,6 +69,6 @@ extension BurstReport {
     require(isPossible, "sites", "have more bursts than the run")
   }
 
-  /// Whether every run that is in the report came to its end.
+  /// Whether every run in the report was completed.
   private var isDone: Bool { !ending.isEmpty && ending.split(separator: "; ").allSatisfy { $0 == Self.doneEnding } }
 }

@@ -4,9 +4,9 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// How these files identify their format.
+  /// The word that identifies the format of these files.
   public static let kind = "burst report"
-  /// The tables of load tests, too.
+  /// The formats, including the tables of load tests.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
   /// The report as one object, on one line, with the result of a comparison under `baseline`.
@@ -20,7 +20,7 @@ extension BurstReport: Report {
   /// MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// Derived figures are written for people and other programs, and not read back.
+  /// Derived figures are written for readers and other programs, but not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -70,7 +70,7 @@ extension BurstReport: Report {
     }
   }
 
-  /// A report's counts, which ``add(_:)`` adds up, and the names under which they are written.
+  /// A report's counts, which ``add(_:)`` sums, and their names in files.
   static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
     ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
@@ -190,7 +190,7 @@ extension BurstReport.Site.Attachment {
 }
 
 extension LinkCounters {
-  /// The counters that reports show, by the names under which they are written.
+  /// The counters that reports show, by their names in files.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
     ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
@@ -223,7 +223,7 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim writes no longer strings, and those of many reports are shown together.
+  /// easim writes no longer strings; limited, because strings of many reports are shown together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }
@@ -265,8 +265,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram as written in reports: figures for people to read, and the counts that ``Histogram/merge(_:)`` needs, as
-/// pairs of a step's lowest value and its count.
+/// A histogram as written in reports: figures for readers, and the counts that ``Histogram/merge(_:)`` needs, as pairs
+/// of a step's lowest value and its count.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -303,7 +303,7 @@ private struct HistogramSection: Equatable {
 
   /// nil if the figures contradict each other.
   var histogram: Histogram? {
-    // A count that could not be read was reported, and is missing.
+    // An unreadable count has already been reported and is missing.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil
@@ -367,7 +367,7 @@ private struct SeriesSection: Equatable {
     Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
   }
 
-  /// nil if there can be no such slices.
+  /// nil if the slices are invalid.
   var series: ThroughputSeries? {
     guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
       flow.isEmpty || flow.count == slices.count
@@ -377,7 +377,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports written before this was measured have none.
+        // Missing in reports written before this was measured.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -5,11 +5,11 @@ import IAP2
 extension BurstReport {
   /// The maximum number of accessories in a report.
   static let mostSites = 10_000
-  /// The maximum number of attachments that a sum lists individually.
+  /// The maximum number of attachments that a merged report lists individually.
   static let mostAttachments = 100_000
 
-  /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
-  /// the time measured is that of the longer one. An error leaves the report as it was.
+  /// Adds another machine's report of the same load at the same time. Sums counts, histograms and slices, and takes the
+  /// longer measured time. An error leaves this report unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -66,15 +66,15 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// A run that did not pass by itself does not pass with others either, even if their sum would hide the reason. A
-  /// shard's limits are those of the sum.
+  /// A run that failed also fails the merged report, even if the sum would hide the reason. The limits of a shard apply
+  /// to the sum.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Finds the period that covers both runs: for runs that began together, from the first beginning to the last end on
-  /// their machines' clocks; for others, the longer one. Returns how much later the other run began.
+  /// Extends the period to cover both runs. If they began together, it lasts from the first beginning to the last end
+  /// on the machines' clocks; otherwise it is the longer one. Returns how much later the other run began.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -98,7 +98,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock; all runs are shown as if they had begun together.
+      // Each run has its own clock; all runs are shown with a common beginning.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later
@@ -146,7 +146,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // Attachments that were dropped count towards the number of further ones.
+      // Dropped attachments are counted in `more`.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

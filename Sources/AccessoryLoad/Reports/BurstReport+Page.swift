@@ -6,7 +6,7 @@ extension BurstReport {
   /// The description of the load test, for the title of a page.
   public var title: String { "easim burst" }
 
-  /// A load test that was stopped can also be added to others, because what it measured is correct.
+  /// Always nil: a stopped load test can still be added to others, because its measurements are correct.
   public var unfinished: String? { nil }
 
   /// When the report was made.
@@ -21,7 +21,7 @@ extension BurstReport {
     return true
   }
 
-  /// Throughput, latency, and what went wrong.
+  /// Throughput, latency, and errors.
   public var figures: [ReportFigure] {
     [
       ReportFigure("throughput", bytesPerSecond, .rate, moreIsBetter: true),
@@ -38,14 +38,14 @@ extension BurstReport {
       ]
   }
 
-  /// A case for the bursts, for each kind of error, for the rate, for each limit, and for each figure that was compared with
-  /// a baseline.
+  /// A case for the bursts, for each kind of error, for the rate, for each limit, and for each figure compared with a
+  /// baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // What no other case covers: a broken limit alone is the failure of its own case.
+    // The reasons without a case of their own: a broken limit is the failure of its own case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -75,7 +75,7 @@ extension BurstReport {
     }
   }
 
-  /// What a page shows besides the checks: how the run was made, figures in tables, and charts.
+  /// The sections of a page in addition to the checks: the run's details, tables of figures, and charts.
   public var sections: [PageSection] {
     let shades = (1...Self.shades).map {
       ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
@@ -253,7 +253,7 @@ extension BurstReport {
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// A chart for each width, of which the page shows one, with a legend for its colours.
+  /// A chart with a legend for its colours, drawn at each width; the page shows one of them.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

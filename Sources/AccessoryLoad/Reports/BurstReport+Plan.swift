@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// What was tested, in the words that reports use.
+  /// The plan, in the words of reports.
   public struct Plan: Equatable, Sendable {
     /// Bytes per burst; 0 if bursts differ.
     public var size = 0

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// When bursts began in runs on several machines that begin together. Times are microseconds since 1970, each on the
-  /// clock of its machine.
+  /// When bursts began in simultaneous runs on several machines. Times are microseconds since 1970, each on the clock
+  /// of its machine.
   public struct Start: Equatable, Sendable {
-    /// Runs that began farther apart than this did not begin together.
+    /// The maximum difference between runs that count as simultaneous.
     static let farthest = 86_400_000_000
 
     /// The time of `--start-at`.
@@ -21,7 +21,7 @@ extension BurstReport {
 
     init() {}
 
-    /// When one run began. `clockError` is nil if the clock is not synchronised.
+    /// Creates the start of a single run. `clockError` is nil if the clock is not synchronised.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError

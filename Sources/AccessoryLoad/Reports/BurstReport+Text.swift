@@ -80,10 +80,10 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Bytes per second, in the form reports use: "2.43 MB/s".
+  /// Bytes per second, formatted for reports: "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
 
-  /// Nanoseconds, in the form reports use: "4.11 ms".
+  /// Nanoseconds, formatted for reports: "4.11 ms".
   public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }

@@ -3,9 +3,9 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// Everything that was checked besides the bytes.
+  /// All checks except those of the bytes.
   public var checks: [ReportCheck] {
-    // A shard has only some of the bursts, while limits apply to all of them.
+    // Limits apply to all bursts, of which a shard has only some.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -21,7 +21,7 @@ extension BurstReport {
       cause: holds ? nil : faultCause)
   }
 
-  /// Which faults of the run explain its slowness; nil if it had none.
+  /// The faults that explain why the run was slow; nil if it had none.
   var faultCause: String? {
     if plan.faults.isEmpty { return nil }
     let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
@@ -56,7 +56,7 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// The same, including what has become worse than the baseline.
+  /// The verdict, including regressions against the baseline.
   public var outcome: Verdict {
     let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
@@ -79,12 +79,12 @@ extension BurstReport {
 
   /// The errors that fail the run.
   func failing(_ kind: ErrorKind) -> ErrorTally? {
-    // Bursts lost in a reconnect may be allowed, but not those that ended the run.
+    // Lost bursts may be allowed in a reconnect, but not if they ended the run.
     if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
     return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
   }
 
-  /// What is wrong with bytes and bursts.
+  /// The errors in bytes and bursts, one sentence each.
   private var wrongs: [String] {
     var found = ErrorKind.allCases.compactMap { kind in
       failing(kind).map { "\(FixedText.grouped($0.count)) \(kind.title): \($0.first)" }
@@ -112,7 +112,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// What to try if accessories accepted bursts and answered none of them; otherwise nil.
+  /// Advice if accessories accepted bursts but answered none; otherwise nil.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
@@ -130,8 +130,8 @@ extension BurstReport.Plan {
 
   static let closedLoop = "closed loop"
 
-  /// How the plan differs, one sentence per difference; empty if the plans are equal. Results of different plans cannot
-  /// be compared.
+  /// Returns how the plan differs, one sentence per difference; empty if the plans are equal. Results of different
+  /// plans cannot be compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// Everything that a load test measured: it is printed, written to files, compared with a baseline, and merged.
+/// Everything that a load test measured: for printing, files, comparison with a baseline, and merging.
 ///
 /// Bursts of the warm-up are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in
 /// flight when the run ended.
@@ -12,7 +12,7 @@ public struct BurstReport: Equatable, Sendable {
   public enum ErrorKind: String, CaseIterable, Sendable {
     /// The bytes that came back were wrong.
     case different
-    /// Bytes arrived that no burst asked for.
+    /// Unrequested bytes arrived.
     case unexpected
     /// A burst took too long.
     case timedOut
@@ -20,7 +20,7 @@ public struct BurstReport: Equatable, Sendable {
     case lost
     /// A session could not be opened.
     case refused
-    /// An accessory disconnected and the run does not wait for it, or it did not return in time.
+    /// An accessory disconnected and did not return in time, or the run does not wait for it.
     case gone
   }
 
@@ -32,7 +32,7 @@ public struct BurstReport: Equatable, Sendable {
     public var first = ""
   }
 
-  /// What was tested: size, sessions, pace, verification.
+  /// The plan: size, sessions, pace, verification.
   public var plan: Plan
   /// How the run ended, as a sentence fragment.
   public var ending = ""
@@ -42,7 +42,7 @@ public struct BurstReport: Equatable, Sendable {
   public var shards = ShardSet.whole
   /// When bursts began, for runs that begin together; nil for others.
   public var start: Start?
-  /// How long was measured.
+  /// The measured time.
   public var measured = Duration.zero
   /// Bursts begun, including those of the warm-up.
   public var begun = 0
@@ -52,7 +52,7 @@ public struct BurstReport: Equatable, Sendable {
   public var completed = 0
   /// Bursts lost with their session.
   public var lost = 0
-  /// Bursts of a rate that did not begin in time: never, or only after all of them were due.
+  /// Bursts with a fixed time that did not begin in time: never, or only after all of them were due.
   public var overdue = 0
   /// Bytes of the payloads of the completed bursts.
   public var bytes = 0
@@ -62,12 +62,12 @@ public struct BurstReport: Equatable, Sendable {
   public var reconnections = 0
   /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
-  /// With a rate, from the beginning of a burst until it was complete, in nanoseconds: only the device's own time,
-  /// without the delay it caused for later bursts.
+  /// With a rate: the time from a burst's actual beginning to its completion, in nanoseconds. This is only the device's
+  /// own time, without the delay that it causes for later bursts.
   public var service = Histogram()
-  /// What happened when.
+  /// Throughput over time.
   public var series = ThroughputSeries()
-  /// What went wrong.
+  /// The errors by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
   /// How the returned bytes were wrong, if bursts are unique; one error may have several kinds.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
@@ -87,7 +87,7 @@ public struct BurstReport: Equatable, Sendable {
   public var sizes = Histogram()
   /// The results of each payload or request of the plan, in order; empty if there is only one.
   public var payloads: [PayloadTally] = []
-  /// How long bursts took, and when.
+  /// When bursts were completed and how long they took.
   public var map = LatencyMap()
   /// Whether the run may pass with overdue bursts.
   public var allowsOverdue = false
@@ -96,10 +96,10 @@ public struct BurstReport: Equatable, Sendable {
   /// Whether the run may pass although it had no burst to send, for example as a shard when there are more shards than
   /// accessories.
   public var allowsEmpty = false
-  /// What is worse or better than in an earlier run; not in files that are read back.
+  /// The comparison with an earlier run; not restored when a report is read from a file.
   public var comparison: BaselineComparison?
 
-  /// An empty report.
+  /// Creates an empty report.
   public init(_ plan: BurstPlan) {
     self.plan = Plan(plan)
     if let requests = plan.workload?.requests, requests.count > 1 {
@@ -136,7 +136,7 @@ public struct BurstReport: Equatable, Sendable {
     measured > .zero ? Double(count) / measured.inSeconds : 0
   }
 
-  /// What the links of all accessories did.
+  /// The counters of all accessories' links.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
@@ -163,7 +163,7 @@ public struct BurstReport: Equatable, Sendable {
     public var name = ""
     /// Bursts completed and measured.
     public var completed = 0
-    /// Bytes of them.
+    /// Bytes of these bursts.
     public var bytes = 0
     /// Latencies of these bursts, counted from when they were due, in nanoseconds.
     public var latency = Histogram()
@@ -180,13 +180,13 @@ public struct BurstReport: Equatable, Sendable {
     /// The command line.
     public var command = ""
 
-    /// Nothing is known.
+    /// Creates an empty description.
     public init() {}
   }
 }
 
 extension BurstReport {
-  /// What happened with one accessory.
+  /// The results of one accessory.
   public struct Site: Equatable, Sendable {
     /// One publication of the accessory.
     public struct Attachment: Equatable, Sendable {
@@ -196,9 +196,9 @@ extension BurstReport {
       public var offeredProtocols: Bool
       /// When the publication appeared, on the run's clock.
       public var from: Instant
-      /// When the publication disappeared; nil while it is there.
+      /// When the publication disappeared; nil while it lasts.
       public var to: Instant?
-      /// Why it ended.
+      /// Why the publication ended.
       public var end = ""
       /// Bursts completed during this publication.
       public var completed = 0
@@ -212,14 +212,14 @@ extension BurstReport {
       public var completed = 0
       /// Bursts lost.
       public var lost = 0
-      /// What went wrong.
+      /// The number of errors.
       public var errors = 0
       /// The sum of the latencies, in nanoseconds.
       public var time = 0
       /// The longest latency.
       public var longest = 0
 
-      /// Nothing happened.
+      /// Creates empty results.
       public init() {}
     }
 
@@ -231,18 +231,18 @@ extension BurstReport {
 
     /// The maximum number of sessions that are listed.
     public static let sessionLimit = 1_000
-    /// The maximum number of attachments that are listed; the rest are summed up in ``more``.
+    /// The maximum number of attachments that are listed; ``more`` counts the others.
     public static let attachmentLimit = 1_000
 
-    /// The address, as it was given.
+    /// The address as given by the user.
     public var name = ""
     /// The accessory's name.
     public var accessory = ""
-    /// Its serial number.
+    /// The accessory's serial number.
     public var serial = ""
-    /// Who made it.
+    /// The accessory's manufacturer.
     public var manufacturer = ""
-    /// Its model.
+    /// The accessory's model.
     public var model = ""
     /// The accessory's firmware version.
     public var firmware = ""
@@ -250,13 +250,13 @@ extension BurstReport {
     public var attachments: [Attachment] = []
     /// Publications that are not listed individually.
     public var more = 0
-    /// What the accessory's links did.
+    /// The counters of the accessory's links.
     public var link = LinkCounters()
     /// The accessory's sessions, in order.
     public var sessions: [SessionTally] = []
     var hadSessions = false
 
-    /// An accessory about which nothing is known.
+    /// Creates a site about which nothing is known.
     public init() {}
 
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
@@ -284,7 +284,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use; the last listed one, if there are more.
+    /// The attachment that bursts use; the last in the list.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

@@ -12,10 +12,10 @@ package struct MetricsText: Sendable {
   /// The lines so far.
   package private(set) var text = ""
 
-  /// No metrics yet.
+  /// Creates a text without metrics.
   package init() {}
 
-  /// A family, with a sample for each set of labels.
+  /// Adds a family with a sample for each set of labels.
   package mutating func family(
     _ name: String, _ type: String, _ help: String, _ samples: [(labels: [(String, String)], value: String)]
   ) {
@@ -23,12 +23,12 @@ package struct MetricsText: Sendable {
     for sample in samples { text += "\(name)\(Self.labels(sample.labels)) \(sample.value)\n" }
   }
 
-  /// A number without labels, which may rise and fall.
+  /// Adds a gauge without labels.
   package mutating func gauge(_ name: String, _ help: String, _ value: String) {
     family(name, "gauge", help, [([], value)])
   }
 
-  /// Latencies in seconds, from a histogram of nanoseconds for each set of labels.
+  /// Adds latencies in seconds, from a histogram in nanoseconds for each set of labels.
   package mutating func histogram(
     _ name: String, _ help: String, _ samples: [(labels: [(String, String)], times: Histogram)]
   ) {
@@ -38,7 +38,7 @@ package struct MetricsText: Sendable {
     }
   }
 
-  /// Sizes in bytes, and their sum.
+  /// Adds sizes in bytes and their sum.
   package mutating func sizes(_ name: String, _ help: String, _ sizes: Histogram, sum: Int) {
     head(name, "histogram", help)
     buckets(name, [], sizes, Self.sizeBounds, unit: 1, sum: "\(sum)")
@@ -61,7 +61,7 @@ package struct MetricsText: Sendable {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
-  /// Values with quotation marks, backslashes and line breaks escaped.
+  /// Formats labels, escaping quotation marks, backslashes and line breaks.
   private static func labels(_ pairs: [(String, String)]) -> String {
     if pairs.isEmpty { return "" }
     let escaped = pairs.map { name, value in
@@ -79,7 +79,7 @@ extension BurstReport {
   /// counts no longer rise.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // Whether a run passes is known only at its end.
+    // The verdict is known only at the end of a run.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

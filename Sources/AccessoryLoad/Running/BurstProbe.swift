@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Sends one burst, listens until nothing more arrives, and reports which way of verifying suits the accessory.
+/// Sends one burst, listens until nothing more arrives, and reports which kind of verification suits the accessory.
 ///
 /// ```swift
 /// let probe = BurstProbe(plan, on: loop)
@@ -16,7 +16,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   public enum Finding: Equatable, Sendable {
     /// The burst came back unchanged.
     case echo
-    /// Other bytes came back: their length, and the first of them.
+    /// Other bytes came back: their length, and the first bytes.
     case reply(count: Int, first: [UInt8])
     /// Nothing came back, but the link acknowledged everything.
     case nothing
@@ -24,7 +24,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     case failed(String)
   }
 
-  /// How long no bytes may arrive.
+  /// How long the accessory must be silent before the probe ends.
   public static let quiet = Duration.seconds(1)
   /// The largest part of a reply that is examined.
   private static let limit = 1 << 20
@@ -43,7 +43,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   private var session: Session?
   private var timer: LoopTimer?
 
-  /// A probe with the plan's payload and protocol.
+  /// Creates a probe with the plan's payload and protocol.
   public init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
@@ -54,7 +54,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// An accessory appeared.
+  /// An accessory connected.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard session == nil, !accessory.protocols.isEmpty else { return }
@@ -69,7 +69,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     }
   }
 
-  /// An accessory disappeared.
+  /// An accessory disconnected.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
@@ -82,7 +82,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     timer?.arm(at: loop.now + Self.quiet)
   }
 
-  /// Bytes came.
+  /// Bytes arrived.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       receivedCount += bytes.byteCount
@@ -90,7 +90,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // An endless stream is not a reply either; the bytes received so far are reported.
+    // An endless stream is no reply; the bytes received so far are reported.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
@@ -132,7 +132,7 @@ extension BurstProbe.Finding {
 }
 
 extension BurstProbe.Finding: CustomStringConvertible {
-  /// A sentence.
+  /// A sentence about the finding.
   public var description: String {
     switch self {
     case .echo: "the burst came back byte for byte"

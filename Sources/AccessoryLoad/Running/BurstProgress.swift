@@ -4,15 +4,15 @@ import AccessoryCore
 public struct BurstProgress: Equatable, Sendable {
   /// Bursts completed and counted.
   public var bursts = 0
-  /// Bytes of them.
+  /// Bytes of these bursts.
   public var bytes = 0
-  /// What went wrong.
+  /// The number of errors.
   public var errors = 0
   /// Bursts begun, including those of the warm-up.
   public var begun = 0
   /// Bursts lost with their session.
   public var lost = 0
-  /// Bursts of a rate that did not begin in time.
+  /// Bursts with a fixed time that did not begin in time.
   public var overdue = 0
   /// The time since measuring began.
   public var elapsed = Duration.zero

@@ -4,7 +4,7 @@ import AccessorySessions
 import IAP2
 
 /// Runs a load test with real or simulated accessories: opens the sessions, starts bursts according to the schedule,
-/// verifies the replies, and counts.
+/// verifies the replies, and counts the results.
 ///
 /// Each accessory is a ``BurstSite``, an app on its own device; the caller connects the device.
 ///
@@ -17,15 +17,15 @@ import IAP2
 /// print(runner.report.text)
 /// ```
 ///
-/// The caller retains the runner as long as its sites are in use.
+/// The caller must retain the runner while its sites are in use.
 ///
 /// The run begins when every site has all its sessions. It ends when all bursts are done, when no session is left, or
-/// when it is stopped; there is a report in each case.
+/// when it is stopped; in each case there is a report.
 public final class BurstRunner {
   /// How a run ended.
   public enum Outcome: Equatable, Sendable {
-    /// Every burst of the plan was answered as expected; with ``BurstPlan/reconnects``, except those lost in a
-    /// flicker.
+    /// Every burst of the plan was answered as expected; with ``BurstPlan/reconnects``, bursts lost in a flicker are
+    /// excepted.
     case done
     /// The bytes that came back were not the expected reply.
     case failed
@@ -35,7 +35,7 @@ public final class BurstRunner {
     case gone
     /// A site never opened all its sessions; the text says how far it got.
     case notReached(String)
-    /// It was stopped from outside.
+    /// The run was stopped from outside.
     case stopped(String)
   }
 
@@ -53,7 +53,7 @@ public final class BurstRunner {
   public private(set) var sites: [BurstSite] = []
   /// The bytes of every burst; nil if no two bursts are the same.
   let repeatedPayload: [UInt8]?
-  /// Where differing bursts are generated.
+  /// The buffer in which differing bursts are generated.
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
@@ -61,16 +61,15 @@ public final class BurstRunner {
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// One for all accessories, or one for each if they have their own rates.
+  /// A shared schedule, or one per accessory if accessories have their own rates.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ, and whether they are due at fixed times: computed once, because it is needed for each
-  /// burst.
+  /// Whether bursts differ, and whether they are due at fixed times: computed once, because each burst needs it.
   let hasWorkload: Bool
   private let hasRate: Bool
   /// Whether an acknowledgement may complete a burst.
   let watchesDelivery: Bool
   private var tally: BurstReport
-  /// Bytes that were sent and received in the current slice of time.
+  /// Bytes sent and received in the current slice.
   private var flow = (sent: 0, received: 0)
   private var flowStart = Instant.origin
   private var flowEnd = Instant.origin
@@ -78,10 +77,10 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// How long to watch for bytes that no burst asked for; nil until all bursts are done.
+  /// Until when to watch for unrequested bytes; nil until all bursts are done.
   private var settled: Instant?
 
-  /// A run that has not begun. `report` receives what users should see: errors as they happen, and the end.
+  /// Creates a run that has not begun. `report` receives messages for users: errors as they happen, and the end.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -123,7 +122,7 @@ public final class BurstRunner {
     return site
   }
 
-  /// Begins to wait for the sites.
+  /// Starts to wait for the sites.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
@@ -182,7 +181,7 @@ public final class BurstRunner {
 
   // MARK: For the lanes
 
-  /// The stream from which the next session's bursts are cut.
+  /// Returns the stream for the next session's bursts.
   func nextStream() -> UniqueStream {
     defer { streams += 1 }
     return UniqueStream(seed: seed, session: streams)
@@ -205,10 +204,10 @@ public final class BurstRunner {
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    // Before its start time, a schedule makes every session wait.
+    // Before their start time, schedules make every session wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // Done in a later turn, because this one is inside the app's notification.
+    // Deferred to a later turn, because the app is being notified in this one.
     wake?.arm(at: loop.now)
   }
 
@@ -227,14 +226,14 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts begin; those of a lost accessory never do.
+  /// Whether no more bursts will begin; those of a lost accessory never will.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts on a lane as possible; false if there is no need to ask other lanes now, because no burst
-  /// may start yet.
+  /// Starts as many bursts on a lane as possible; returns false if no burst may start yet, so that other lanes need not
+  /// be asked.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -250,7 +249,7 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // Any session with room takes the bursts of a rate; in a closed loop each session waits for its own time.
+        // With a rate, any session with room may take a burst; in a closed loop, each session has its own times.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -304,7 +303,7 @@ public final class BurstRunner {
     tally.payloads[flight.request].latency.record(latency)
   }
 
-  /// This many bursts will never be completed.
+  /// Records bursts that will never be completed.
   func lost(_ flights: [BurstLane.Flight], on lane: LaneDriver) {
     let schedule = schedule(of: lane)
     for flight in flights {
@@ -330,14 +329,14 @@ public final class BurstRunner {
 
   func unasked(_ count: Int) { tally.unaskedBytes += count }
 
-  /// A session accepted bytes, or bytes arrived.
+  /// Counts bytes that a session accepted or received.
   func flowed(sent: Int = 0, received: Int = 0) {
     if loop.now >= flowEnd { settleFlow() }
     flow.sent += sent
     flow.received += received
   }
 
-  /// Adds the bytes that flowed to their slice. They are summed up first, because this happens for each packet.
+  /// Adds the counted bytes to their slice. They are summed first, because bytes are counted for each packet.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -352,7 +351,7 @@ public final class BurstRunner {
     flowEnd = start + tally.series.end(of: loop.now - start)
   }
 
-  /// A lane has ended, and it may be the last.
+  /// Handles the end of a lane, which may be the last.
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
@@ -376,7 +375,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // Each time another lane is first, because with a rate the first lane asked gets the burst.
+    // Rotates the first lane, because with a rate the first lane asked gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -409,7 +408,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are done, and the run only watches for bytes that none of them asked for.
+  /// Whether all bursts are done, and the run only watches for unrequested bytes.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

@@ -49,8 +49,8 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Observes the link's acknowledgements: wrapped around the main channel of each cable, nearest to the device. If no
-  /// reply is expected, only this completes a burst.
+  /// Wraps the main channel of each cable, nearest to the device, to observe acknowledgements. If no reply is expected,
+  /// only these complete a burst.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
@@ -65,7 +65,7 @@ public final class BurstSite: AppHandler {
   var isGone: Bool { if case .gone = state { true } else { false } }
   /// Whether one of the sessions can never be opened, so that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
-  /// Whether there is nothing left to do here.
+  /// Whether this site has nothing left to do.
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
   var progress: String {
@@ -75,7 +75,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // The run does not include the effect of closing the sessions.
+    // The report excludes the effects of closing the sessions.
     if isClosed { return report }
     report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
@@ -93,7 +93,7 @@ public final class BurstSite: AppHandler {
     if case .connected = state { state = .waiting(since: runner.loop.now) }
   }
 
-  /// When something has taken too long here.
+  /// The earliest timeout of this site.
   var deadline: Instant? {
     if isClosed { return nil }
     let timeout = runner.plan.timeout
@@ -114,7 +114,7 @@ public final class BurstSite: AppHandler {
 
   // MARK: The app
 
-  /// The accessory appeared; without protocols there is nothing to open yet.
+  /// The accessory connected; without protocols no session can be opened yet.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)
@@ -127,7 +127,7 @@ public final class BurstSite: AppHandler {
     if isBack, isReady { runner.reconnected() }
   }
 
-  /// The accessory disappeared.
+  /// The accessory disconnected.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
@@ -136,7 +136,7 @@ public final class BurstSite: AppHandler {
     guard !isClosed else { return }
     if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
-    // The accessory may have returned by another way before this connection was gone.
+    // The accessory may have reconnected by another route before this connection ended.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
     if let other { accessoryDidConnect(other, app) }
   }
@@ -164,7 +164,7 @@ public final class BurstSite: AppHandler {
 
   func lost(_ count: Int) { record.countLost(count) }
 
-  /// A session ended while its accessory is still there: it is reopened, if the plan says so.
+  /// Reopens a session that ended while its accessory is connected, if the plan says so.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
@@ -175,7 +175,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site when received bytes were handled, because they may have contained acknowledgements.
+/// Notifies a site after received bytes are handled, because they may have contained acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -7,8 +7,8 @@ import IAP2
 /// Carries out what the ``BurstLane`` of one session decides: writes, reads, and reports the results.
 ///
 /// States: `closed` before the session is opened and between two sessions; `open`; `over` finally, after a wrong reply,
-/// or when the session is not reopened. After a wrong byte no burst starts, and once the session has been quiet for
-/// ``quiet`` the lane diagnoses the mistake.
+/// or when the session is not reopened. After a wrong byte no burst starts, and after ``quiet`` without bytes the lane
+/// diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -27,11 +27,11 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Decides how bursts differ; nil if they do not.
+  /// Chooses each burst; nil if all bursts are the same.
   private var drawer: BurstDrawer?
   /// The time before which the next burst does not begin.
   private(set) var thinkingUntil: Instant?
-  /// Fires when a reply is complete because nothing more arrived.
+  /// Fires when a reply counts as complete because nothing more arrives.
   private var replyTimer: LoopTimer?
   /// Fires when nothing has followed suspicious bytes for a while.
   private var quietTimer: LoopTimer?
@@ -50,7 +50,7 @@ final class LaneDriver: SessionHandler {
     replyTimer?.cancel()
   }
 
-  /// The accessory's place.
+  /// The index of the accessory.
   var siteIndex: Int { site.index }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
@@ -208,7 +208,7 @@ final class LaneDriver: SessionHandler {
     runner.laneIsOver()
   }
 
-  /// Reports the diagnosis of a wrong reply, if there was one.
+  /// Reports the diagnosis of a wrong reply, if any.
   private func tellSuspicion() {
     quietTimer?.cancel()
     let (findings, words) = machine.conclude()
@@ -217,7 +217,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Bytes may have been acknowledged.
+  /// Checks for bursts that acknowledgements complete.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
@@ -232,7 +232,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: The end
 
-  /// The session is gone; bursts in flight are lost.
+  /// Handles the loss of the session: bursts in flight are lost.
   func lose(_ why: String) {
     guard isOpen else { return }
     tellSuspicion()
@@ -240,7 +240,7 @@ final class LaneDriver: SessionHandler {
     abandon(why)
   }
 
-  /// This session yields nothing more.
+  /// Ends this session for good.
   func giveUp() {
     let session = openSession
     tellSuspicion()

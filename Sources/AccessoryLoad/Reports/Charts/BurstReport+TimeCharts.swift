@@ -20,8 +20,8 @@ extension BurstReport {
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices as charts show them, with their bounds. A short remainder at the end is merged with the slice before
-  /// it, because a few bytes in a few milliseconds would look like a peak.
+  /// The slices as charts show them, with their bounds. A short slice at the end is merged with the previous one,
+  /// because a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -30,13 +30,13 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // A remainder shorter than a millisecond does not extend beyond the axis.
+      // Keeps a slice shorter than a millisecond within the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
   }
 
-  /// What happened when, for every chart over time.
+  /// The events to mark in every chart over time.
   var timeMarks: [TimeMark] {
     var marks: [TimeMark] = []
     func time(_ instant: Instant) -> Double { Double((instant - started).wholeNanoseconds) }
@@ -68,8 +68,7 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes per second in each slice: sent and received as they flowed, or, if that is not known, those of completed
-  /// bursts.
+  /// Bytes per second in each slice: as sent and received or, if unknown, those of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -130,7 +129,7 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// 5 for the most bursts, and one less for each division by the same factor.
+  /// Returns 5 for the most bursts, and one less for each division by a constant factor.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
@@ -173,7 +172,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// The names of rows, shortened to fit, no two of them equal; the table shows full names.
+  /// The names of rows, shortened to fit, kept distinct; the table shows full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
@@ -186,7 +185,7 @@ extension BurstReport {
 }
 
 extension Axis {
-  /// A row for each name, from the top.
+  /// Creates axis labels with a row for each name, from the top.
   init(rows: [String]) {
     let marks = rows.enumerated().map { (Double(rows.count - $0.offset) - 0.5, $0.element) }
     self.init(rows: marks, high: Double(max(1, rows.count)))
