@@ -1,13 +1,13 @@
 import IAP2
 
-// What a device answers by itself. The order of the messages after identification comes from a car's log; two makes of
-// car wait for 4E0E and 4E0A before they continue.
+// The messages that a device sends automatically. The order of the messages after identification comes from a car's
+// log; two makes of car wait for 4E0E and 4E0A before they continue.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
-  /// The rules that are played: first the user's, then the built-in ones that the user's do not replace.
+  /// The active rules: first the user's, then the built-in rules that the user's do not replace.
   public var messageRules: [MessageRule] { self == Self.standard ? Self.standardRules : madeRules }
 
   private var madeRules: [MessageRule] {
@@ -37,9 +37,9 @@ extension DeviceProfile {
     .init(id, .bytes(withUnsafeBytes(of: value.bigEndian) { Array($0) }))
   }
 
-  /// What is sent when an accessory connects.
+  /// The messages sent when an accessory connects.
   private var updates: [MessageRule] {
-    // Devices repeat this until it is answered.
+    // Devices repeat this message until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
     askWiFi.every = 2_000
     return [
@@ -52,7 +52,7 @@ extension DeviceProfile {
     ]
   }
 
-  /// What is answered.
+  /// The rules that answer requests.
   private var requests: [MessageRule] {
     let charging = Power.Charging.allCases.firstIndex(of: power.charging) ?? 0
     return [
@@ -89,7 +89,7 @@ extension DeviceProfile {
     return [.init(0, .group(item)), .init(1, .group(playback))]
   }
 
-  /// What belongs to components that the accessory declares.
+  /// The rules for components that the accessory declares.
   private var components: [MessageRule] {
     var rules = [
       Self.rule(.connection, 0x00B0),

@@ -3,7 +3,7 @@ import AccessoryFormats
 /// What an Apple device tells accessories about itself, and how it answers them: the settings behind the messages that
 /// easim sends as a host, and the user's own rules.
 ///
-/// The built-in answers go to accessories that declare that they can receive them (``messageRules``).
+/// Built-in answers go only to accessories that declare them as received (``messageRules``).
 public struct DeviceProfile: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -40,7 +40,8 @@ public struct DeviceProfile: Equatable, Sendable {
   public var order = HostOrder.auto
   /// Whether the device answers by itself whatever it understands.
   public var answers = true
-  /// The user's own rules. A rule that sends the same message on the same occasion as a built-in one replaces it.
+  /// The user's own rules. A rule that sends the same message with the same trigger as a built-in rule replaces that
+  /// rule.
   public var rules: [MessageRuleEntry] = []
 
   /// The defaults.

@@ -26,7 +26,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   public var identity: Profile.Identity
   /// The protocols that can be used at the moment; none during the first half of a flicker.
   public var protocols: [String]
-  /// The address of the object, which means nothing outside the process that printed it.
+  /// The address of the object, which has no meaning outside the process that printed it.
   public var address: UInt64 = 0
   /// Whether the accessory is attached.
   public var isConnected = true
@@ -41,7 +41,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   /// The layout.
   public var generation: Generation = .b
 
-  /// A description of an attached accessory with the sizes of current authentication, as current dumps print it.
+  /// A description of an attached accessory with the sizes of current authentication, as in current dumps.
   public init(identity: Profile.Identity, protocols: [String]) {
     self.identity = identity
     self.protocols = protocols
@@ -84,7 +84,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   }
 }
 
-/// Texts and lists as Foundation's `description` writes them: the old property list format, in ASCII.
+/// Strings and lists in the format of Foundation's `description`: the old property list format, in ASCII.
 enum PropertyListText {
   /// A list with its elements on separate lines, indented by four spaces; an element is quoted if it contains anything
   /// but letters and digits, which every protocol name does.
@@ -126,7 +126,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// The character of the escape whose backslash precedes `rest`, and how much of `rest` it takes.
+  /// Returns the character of the escape whose backslash precedes `rest`, and how many units of `rest` it takes.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

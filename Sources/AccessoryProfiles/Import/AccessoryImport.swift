@@ -14,7 +14,7 @@ import AccessoryFormats
 public struct AccessoryImport: Equatable, Sendable {
   /// One accessory in the text.
   public struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. Anything that a dump does not show has its default.
+    /// The profile, named after the model. Settings missing from a dump have their defaults.
     public var profile: Profile
     /// The line of the text where the accessory begins.
     public var line: Int
@@ -30,7 +30,7 @@ public struct AccessoryImport: Equatable, Sendable {
 
   /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// What could not be understood, by line; a string without an accessory is such a problem, too.
+  /// What could not be understood, by line; a text without an accessory is also a problem.
   public let problems: [SourceProblem]
 
   /// Reads a string.
@@ -43,7 +43,7 @@ public struct AccessoryImport: Equatable, Sendable {
   }
 }
 
-/// Reads the lines of a string that contains debug descriptions: a machine with one event, a line.
+/// Reads debug descriptions line by line: a state machine with one event, a line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
 /// `protocols` the elements of the list, until the closing brace. A second opening before the brace also ends the first
@@ -138,7 +138,7 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes an accessory that the end of the text or another accessory interrupts.
+  /// Completes an accessory cut short by the end of the text or another accessory.
   private mutating func cutShort() {
     switch state {
     case .between: break
@@ -173,7 +173,7 @@ struct DumpProfile {
     self.taken = taken
   }
 
-  /// The accessory; nil, with a problem, if it lacks a field that every accessory has.
+  /// Returns the accessory; if it lacks a field that every accessory has, reports a problem and returns nil.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }

@@ -8,7 +8,7 @@ enum DumpLines {
     var number: Int
   }
 
-  /// What begins an accessory.
+  /// The text with which an accessory begins.
   static let opening = "<EAAccessory: 0x"
 
   /// The maximum that is read: a day's log is larger, but the accessory in it fills only a screen.
@@ -57,8 +57,8 @@ enum DumpLines {
   }
 }
 
-/// The parts of a line of a debug description. A log may have put anything before a line, so they are found by what is
-/// known: the field names, and the last word.
+/// The parts of a line of a debug description. A log may prefix a line with anything, so the parts are found by the
+/// known field names and by the last word.
 enum DumpLine {
   /// The fields of the layouts, in order.
   static let fields = [
@@ -80,8 +80,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// The field of a line and the text after its colon. A name with the layout's two leading spaces is preferred, then
-  /// one after a blank, then one at the beginning of the line, because margins get lost.
+  /// Returns the field of a line and the text after its colon. Prefers a name after the layout's two spaces, then one
+  /// after a blank, then one at the beginning of the line, because margins get lost.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?

@@ -32,12 +32,12 @@ public struct ProfileLibrary: Sendable {
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// The accessory that a reference names: the first instance of its template.
+  /// Returns the accessory that a reference names: the first instance of its template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }
 
-  /// The profile that a reference names, before instances are numbered.
+  /// Returns the profile that a reference names, before instances are numbered.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
     return try made(wholeTree(source, chain: []), name: source.name)
@@ -73,7 +73,7 @@ public struct ProfileLibrary: Sendable {
   private struct Source {
     enum Origin: Equatable {
       case shipped(String)
-      /// The file's real path, so that two ways to one file are one.
+      /// The file's real path, so that two paths to the same file are equal.
       case file(String)
       case text
     }
@@ -98,7 +98,7 @@ public struct ProfileLibrary: Sendable {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
-  /// `asking` is the file that extends the reference, if one does.
+  /// Finds a profile; `asking` is the file that extends it, if any.
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
@@ -139,10 +139,10 @@ public struct ProfileLibrary: Sendable {
 
   // MARK: Extending
 
-  /// The maximum number of files that extend each other.
+  /// The maximum length of a chain of files that extend each other.
   private static let longestChain = 32
 
-  /// The tree of a file applied on top of those it extends; `chain` contains the files read on the way.
+  /// Returns the tree of a file on top of those it extends; `chain` contains the files read so far.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {
@@ -153,7 +153,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// The same for a tree that has already been read.
+  /// Returns a tree that has already been read on top of the files it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -183,7 +183,7 @@ public struct ProfileLibrary: Sendable {
   }
 
   /// Refuses a file of another format version. Each file of a chain states its version, and this is checked first:
-  /// problems in a format that this program does not know would be meaningless.
+  /// problems found in an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {

@@ -72,8 +72,8 @@ package enum TextFile {
     }
   }
 
-  /// A hint for a user whose argument was taken for a name although a file with this name, or with this name and
-  /// `.json5`, exists; otherwise empty.
+  /// Returns a hint if an argument was taken for a name although a file with this name, with or without `.json5`,
+  /// exists; otherwise an empty string.
   package static func hint(forFileNamed word: String) -> String {
     for (file, subject) in [(word, "file with that name"), ("\(word).json5", "file \(word).json5")] {
       var status = stat()
@@ -94,7 +94,7 @@ package enum TextFile {
     }
   }
 
-  /// Why the programs that a file names are not run: users other than this one and root could have written the file.
+  /// Why the programs that a file names are not run: users other than this one and root could have written the file;
   /// nil if they are run.
   ///
   /// The rule of ssh and git: the file and its folder must belong to this user or to root, and neither the group nor

@@ -8,7 +8,7 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back what it receives.
   case echo
-  /// Counts and discards what it receives; optionally checks that it is what `easim burst` or EADemo sends.
+  /// Counts and discards what it receives; optionally checks that the bytes are those of `easim burst` or EADemo.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)
@@ -56,7 +56,7 @@ public enum Behavior: Equatable, Sendable {
     }
   }
 
-  /// An accessory that sends by itself, such as a sensor.
+  /// An accessory that sends unprompted, such as a sensor.
   public struct Source: Equatable, Sendable {
     /// What is sent repeatedly.
     public enum Pattern: Equatable, Sendable {
@@ -72,12 +72,12 @@ public enum Behavior: Equatable, Sendable {
     public var rate: Int
     /// How many bytes are sent at a time; together with the rate this determines the interval.
     public var chunk: Int
-    /// What is sent.
+    /// The data to send.
     public var pattern: Pattern
-    /// How many bytes are sent in total; nil means as long as the session lasts.
+    /// How many bytes are sent in total; nil means no limit.
     public var total: Int?
 
-    /// A source.
+    /// Creates a source.
     public init(rate: Int = 1000, chunk: Int = 100, pattern: Pattern = .counting, total: Int? = nil) {
       self.rate = rate
       self.chunk = chunk
@@ -127,17 +127,17 @@ public enum Behavior: Equatable, Sendable {
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.
   public struct Program: Equatable, Sendable {
-    /// The program: a path, or a name. A relative one is first searched for next to the file that names it.
+    /// The program: a path, or a name. A relative path or name is first searched for next to the file that contains it.
     public var command: String
     /// Its arguments.
     public var arguments: [String]
-    /// Variables that it receives in addition to those of every program: `NAME` passes on this process's value,
-    /// `NAME=VALUE` sets it.
+    /// Variables that the program receives in addition to those that every program gets: `NAME` passes on this
+    /// process's value, `NAME=VALUE` sets it.
     public var environment: [String]
     /// Where the program was named. Not compared.
     public var origin: Origin
 
-    /// A program.
+    /// Creates a program.
     public init(_ command: String, _ arguments: [String] = [], environment: [String] = [], origin: Origin = Origin()) {
       self.command = command
       self.arguments = arguments
@@ -167,7 +167,7 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
-    /// Whether both are equal; where they were written does not matter.
+    /// Returns true if both are equal, ignoring their origins.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }
@@ -200,10 +200,10 @@ extension Behavior.Program {
     public var position: SourcePosition?
     /// The folder of that file, where the program is searched for and runs; nil means this process's own.
     public var folder: String?
-    /// Why the file is not trusted to run programs; nil if it is.
+    /// Why the file is not trusted to run programs; nil if it is trusted.
     public var objection: String?
 
-    /// The command line, or an app's code: trusted.
+    /// Creates an origin on the command line or in an app's code, which is trusted.
     public init() {}
   }
 }
@@ -221,7 +221,7 @@ extension Profile {
     return found
   }
 
-  /// Lets the programs run although the file that names them is not trusted.
+  /// Lets the programs run even though their file is not trusted.
   public mutating func allowPrograms() {
     changePrograms { _, program in program.origin.objection = nil }
   }
@@ -258,7 +258,7 @@ extension Profile {
 }
 
 extension JSON5Value {
-  /// The files from which this value and everything in it were read.
+  /// The files from which this value and its contents were read.
   fileprivate var files: Set<String> {
     let inside: [JSON5Value] =
       switch content {

@@ -33,7 +33,7 @@ extension Profile {
     /// names none.
     public var appMatchTeamID: String?
 
-    /// An identity with defaults for the fields in which few accessories differ.
+    /// Creates an identity with defaults for the fields that rarely differ.
     public init(
       name: String, manufacturer: String, modelNumber: String, serialNumber: String,
       firmwareRevision: String = "1.0", hardwareRevision: String = "1.0"
@@ -94,7 +94,7 @@ extension Profile {
         fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
       }
 
-      /// A string that may be `null`, which Apple's dump prints as `(null)`.
+      /// Describes a string that may be `null`, which Apple's dump prints as `(null)`.
       init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
         field = Field(
           key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)

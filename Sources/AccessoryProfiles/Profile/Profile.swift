@@ -35,13 +35,13 @@ public struct Profile: Equatable, Sendable {
   public var transports: [Transport]
   /// The accessory's description as a USB device.
   public var usb: USB
-  /// What the accessory does with the bytes of a session, unless a protocol specifies something else.
+  /// What the accessory does with the bytes of a session, unless a protocol has its own behavior.
   public var behavior: Behavior
   /// Its HID functions.
   public var hid: [HID] = []
   /// The accessory's location receiver; nil for none.
   public var location: Location?
-  /// The control messages that the accessory sends by itself.
+  /// The control messages that the accessory sends automatically.
   public var rules: [MessageRuleEntry] = []
   /// Its quirks.
   public var quirks: [Quirk]
@@ -62,7 +62,7 @@ public struct Profile: Equatable, Sendable {
     quirks = []
   }
 
-  /// The behavior of one of the protocols.
+  /// Returns the behavior of one of the protocols.
   public func behavior(of entry: SessionProtocol) -> Behavior {
     entry.behavior ?? behavior
   }
@@ -122,7 +122,7 @@ extension Profile {
   }
 
   /// Reads the tree of a profile file. It must be complete: if the file extends another, they have already been merged,
-  /// and every value still knows the file it came from.
+  /// and every value keeps the file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -132,8 +132,7 @@ extension Profile {
     return ProfileTemplate(profile, warnings: problems.problems)
   }
 
-  /// Everything that is wrong or suspicious about the profile, by the paths of its file's keys; empty for a correct
-  /// one.
+  /// Returns all errors and warnings about the profile, by the paths of the file's keys; empty for a correct profile.
   ///
   /// A profile from a file was checked when it was read, so only the warnings remain. A profile created in Swift is
   /// checked here, by the same rules.
@@ -143,7 +142,7 @@ extension Profile {
     return problems.problems
   }
 
-  /// The profile as a tree with everything that differs from the defaults; reading it restores the profile.
+  /// The profile as a tree with all values that differ from the defaults; reading the tree restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
   /// The profile as the text of a file, with a comment at the top.
@@ -170,9 +169,9 @@ extension Format<[Profile.SessionProtocol]> {
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile with its templates not filled in.
+  /// The profile with unfilled templates.
   public let profile: Profile
-  /// Its warnings.
+  /// The profile's warnings.
   public let warnings: [SourceProblem]
 
   /// A template from a profile.
@@ -186,7 +185,7 @@ public struct ProfileTemplate: Equatable, Sendable {
     (0..<max(count, 0)).map { instance($0 + 1, of: count) }
   }
 
-  /// One accessory of several.
+  /// Returns one accessory of several.
   public func instance(_ index: Int = 1, of count: Int = 1) -> Profile {
     var instance = profile
     let serial = profile.identity.serialNumber
@@ -208,12 +207,12 @@ public struct ProfileTemplate: Equatable, Sendable {
 enum TemplateText {
   private static let opening = "{index"
 
-  /// Whether the text differs from instance to instance.
+  /// Returns true if the text differs between instances.
   static func isTemplate(_ text: String) -> Bool {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// What is wrong with a template; nil if it is correct.
+  /// Returns what is wrong with a template; nil if it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"

@@ -5,8 +5,8 @@ import AccessoryFormats
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
-  /// The paths of the protocols and transports, in the profile's order; a file may have gaps where an entry could not
-  /// be read.
+  /// The paths of the protocols and transports, in the profile's order; there may be gaps where an entry in a file
+  /// could not be read.
   let protocolPaths: [String]
   private let transportPaths: [String]
   /// The paths of the values that could not be read.
@@ -39,8 +39,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// `reliesOn` contains the paths of other values that the conclusion depends on. If one of them could not be read,
-  /// nothing is reported, because a default was used.
+  /// `reliesOn` contains the paths of other values that the conclusion depends on. If one of these could not be read,
+  /// nothing is reported, because a default was used instead.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -116,7 +116,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // This includes protocols with native transport: without endpoints for them, their sessions use the link.
+    // This includes protocols with native transport, whose sessions use the link on cables without such endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

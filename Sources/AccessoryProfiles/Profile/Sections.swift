@@ -18,7 +18,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What is signed. Public sources disagree, so it is a setting.
+    /// What is signed. Public sources disagree, so this is a setting.
     public enum Challenge: String, CaseIterable, Sendable {
       /// The challenge is the digest that is signed.
       case digest
@@ -26,7 +26,7 @@ extension Profile {
       case hashed
     }
 
-    /// Which family signs.
+    /// The family that signs.
     public var generation: Generation
     /// What is signed.
     public var challenge: Challenge
@@ -93,7 +93,7 @@ extension Profile {
     /// The maximum current that the accessory draws from the device, in milliamperes.
     public var maximumCurrent: UInt16 = 0
 
-    /// No power in either direction.
+    /// Creates a declaration of no power in either direction.
     public init() {}
 
     static let format = Record("power", "what the accessory declares about power", Power()) {
@@ -116,7 +116,7 @@ extension Profile {
     /// The messages that the accessory receives: by default the start and the stop of a session (0xEA00, 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
-    /// What every accessory with External Accessory sessions declares.
+    /// Creates the messages that every accessory with External Accessory sessions declares.
     public init() {}
 
     static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
@@ -153,7 +153,7 @@ extension Profile {
       }
     }
 
-    /// How the message is written. Names are checked.
+    /// The format of a message in files. Names are checked.
     public static let format = Format<MessageName>(
       .either([
         .integer(0...0xFFFF),
@@ -175,7 +175,7 @@ extension Profile {
       }
     }
 
-    /// A number, a number in hex as text, or a name; nil for anything else.
+    /// Reads a number, a number in hex as text, or a name; nil for anything else.
     private init?(_ value: JSON5Value) {
       switch value.content {
       case .number(let number):
@@ -214,7 +214,7 @@ extension Profile {
       case `super`
     }
 
-    /// The vendor ID; by default that of pid.codes, which lends it for tests.
+    /// The vendor ID; by default that of pid.codes, which may be used for tests.
     public var vendor: UInt16 = 0x1209
     /// The product ID; by default the first one that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001

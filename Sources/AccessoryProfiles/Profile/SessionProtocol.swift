@@ -9,7 +9,7 @@ extension Profile {
     public var id: UInt8
     /// What the device does when no app for it is installed.
     public var matchAction: MatchAction
-    /// What the accessory does with this protocol's bytes; nil means what the profile does.
+    /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
     /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport).
     /// On cables without such endpoints the sessions use the link.
@@ -50,8 +50,8 @@ extension Profile {
     /// takes two.
     static let mostNative = 13
 
-    /// What is wrong with a protocol's name; nil if it is in reverse DNS form: two or more parts, separated by dots, of
-    /// letters (of any script), digits, `-` and `_`.
+    /// Returns what is wrong with a protocol's name; nil if it is in reverse DNS form: two or more parts, separated by
+    /// dots, of letters (of any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }
@@ -102,7 +102,7 @@ extension Profile {
 extension Profile {
   /// A HID function that an accessory declares. Its activity consists of messages: StartHID, AccessoryHIDReport.
   public struct HID: Equatable, Sendable {
-    /// What it is.
+    /// The kind of HID function.
     public enum Function: String, CaseIterable, Sendable {
       /// A keyboard.
       case keyboard
@@ -112,7 +112,7 @@ extension Profile {
       case assistiveTouch
       /// A gamepad.
       case gamepad
-      /// A gamepad of another form.
+      /// A gamepad of another type.
       case otherGamepad
       /// Switch Control.
       case switchControl
@@ -140,7 +140,7 @@ extension Profile {
     public var id: UInt16
     /// Its name.
     public var name: String
-    /// What it is.
+    /// The kind of function.
     public var function: Function
 
     /// A function.
@@ -163,7 +163,7 @@ extension Profile {
     public var id: UInt16 = 0
     /// Its name.
     public var name = "Location"
-    /// What it has.
+    /// The data that the receiver provides.
     public var provides: [DeviceProfile.Sentence] = [.gga, .rmc]
 
     /// A receiver with the usual sentences.

@@ -17,7 +17,7 @@ extension Profile {
       case serial
     }
 
-    /// What it is.
+    /// The kind of transport.
     public var kind: Kind
     /// The component's number, different for each component of an accessory.
     public var id: UInt16
@@ -121,11 +121,11 @@ extension Profile {
     public var maximumOutstandingPackets: UInt8 = 16
     /// The longest packet that the accessory accepts, including header and checksums.
     public var maximumPacketLength: UInt16 = 4096
-    /// When an unacknowledged packet is retransmitted.
+    /// How long an unacknowledged packet waits before it is retransmitted.
     public var retransmissionTimeout: Duration = .milliseconds(2000)
     /// How long an acknowledgement may be delayed.
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
-    /// How often a packet is retransmitted before the link is given up.
+    /// How many times a packet is retransmitted before the link is given up.
     public var maximumRetransmissions: UInt8 = 30
     /// How many packets one acknowledgement may confirm.
     public var maximumCumulativeAcknowledgements: UInt8 = 8

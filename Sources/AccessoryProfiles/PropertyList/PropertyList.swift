@@ -4,7 +4,7 @@ import AccessoryFormats
 /// them are kept.
 ///
 /// Files are limited, because their bytes are untrusted: a few hundred kilobytes of nested tags would overflow the
-/// stack, and a binary file can refer to one value many times, so that a few hundred bytes would become gigabytes.
+/// stack, and a binary file can refer to one value many times, so that a few hundred bytes could expand to gigabytes.
 ///
 /// ```swift
 /// let list = try PropertyList(path: "Info.plist")
@@ -68,7 +68,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// The strings in an array. A single string counts as an array of one, as on Apple's systems.
+  /// Returns the strings in an array. A single string counts as an array of one, as on Apple's systems.
   ///
   /// - Parameter place: the file and the key, for messages.
   public func texts(of place: String) throws(SourceProblem) -> [String] {
@@ -165,7 +165,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// The positions of an array's references; a dictionary refers first to its keys and then to its values.
+  /// The positions of an array's references; a dictionary lists first its keys and then its values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -199,7 +199,8 @@ struct BinaryPropertyList {
     return room
   }
 
-  /// Where the elements of an object are. The object's marker, at `start`, contains their number or announces it.
+  /// Returns the range of an object's elements. The object's marker, at `start`, contains their number or says that it
+  /// follows.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)

@@ -88,7 +88,7 @@ struct XMLPropertyList {
     return .dictionary(members)
   }
 
-  /// The next tag inside `opening`; nil at its end.
+  /// The next tag inside `opening`; nil at the end of `opening`.
   private mutating func member(of opening: Tag) throws(SourceProblem) -> Tag? {
     if opening.isEmpty { return nil }
     let next = try tag()

@@ -21,17 +21,17 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// Sends bytes of the previous session, up to this many, at the start of each session except the first (field failure
   /// W17).
   case staleBytes(count: Int)
-  /// Ends sessions by itself, in episodes.
+  /// Ends sessions unprompted, in episodes.
   case endsSessions(EndedSessions)
   /// Stops answering when sessions are opened too quickly.
   case wedgesAfter(WedgedByOpens)
-  /// Stops sending after a time.
+  /// Stops sending after some time.
   case goesSilent(GoesSilent)
-  /// Waits for a touch, and is busy after its request was cancelled.
+  /// Waits for a touch, and stays busy after its request is cancelled.
   case busyAfterCancel(BusyAfterCancel)
   /// Keeps a session that was cut off, and ends every new one.
   case phantomSession(PhantomSession)
-  /// Drops what does not fit into its buffer.
+  /// Drops bytes that do not fit into its buffer.
   case dropsBeyond(SmallBuffer)
   /// Splits or joins its replies.
   case replyChunking(ReplyChunking)
@@ -40,7 +40,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// Fails every transaction except the first.
   case failsAfterFirstTransaction(FailingTransactions)
 
-  /// All quirks, and how each is written.
+  /// The format of all quirks.
   public static let format = OneOf("quirk", key: "name", example: "flicker,cycles=3", isWrittenAsText: true) {
     Kind(Flicker.format, Quirk.flicker) { if case .flicker(let flicker) = $0 { flicker } else { nil } }
     Kind(OddAuthentication.format, Quirk.authentication) { if case .authentication(let odd) = $0 { odd } else { nil } }
@@ -68,7 +68,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Reads the form used on the command line: a name, then parameters as `name=value`. A bare word is the value of the
-  /// choice it belongs to, so `authentication,never` is `authentication,answer=never`.
+  /// parameter that has this choice, so `authentication,never` is `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The name: `flicker`.
@@ -86,9 +86,9 @@ public struct OddAuthentication: Equatable, Sendable {
     case refuse
     /// The accessory never answers.
     case never
-    /// It signs wrongly.
+    /// The accessory sends a wrong signature.
     case wrong
-    /// It answers late.
+    /// The accessory answers late.
     case slow
     /// It does not answer before it is identified, as some accessories in the field.
     case ignoreFirst = "ignore-first"
@@ -98,10 +98,10 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// The wrong answer.
   public var answer: Answer
-  /// How late the certificate, and then the signature, is sent if it is late.
+  /// The delay of the certificate and of the signature for the answer `slow`.
   public var delay: Duration
 
-  /// A quirk with one of the answers.
+  /// Creates a quirk that gives this answer.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(5)) {
     self.answer = answer
     self.delay = delay
@@ -117,23 +117,23 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// What goes wrong during identification. Set-up that takes longer than 10 s gets a background app suspended (field
-/// failure W13).
+/// What goes wrong during identification. A set-up longer than 10 s gets a background app suspended (field failure
+/// W13).
 public struct OddIdentification: Equatable, Sendable {
   /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
     /// The accessory identifies itself late.
     case slow
-    /// It never does.
+    /// The accessory never identifies itself.
     case never
   }
 
   /// The wrong answer.
   public var answer: Answer
-  /// How late a slow answer is.
+  /// The delay of a slow answer.
   public var delay: Duration
 
-  /// A quirk with one of the answers.
+  /// Creates a quirk that gives this answer.
   public init(_ answer: Answer = .slow, delay: Duration = .seconds(12)) {
     self.answer = answer
     self.delay = delay
@@ -164,12 +164,12 @@ public struct OddSession: Equatable, Sendable {
 
   /// The wrong answer.
   public var answer: Answer
-  /// How long after the start it closes the session or detaches.
+  /// How long after its start a session is closed, or the accessory detaches.
   public var delay: Duration
-  /// How many sessions are treated this way before the others work; 0 means all.
+  /// How many sessions are affected before later ones work; 0 means all.
   public var times: Int
 
-  /// A quirk with one of the answers.
+  /// Creates a quirk that gives this answer.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(1), times: Int = 0) {
     self.answer = answer
     self.delay = delay
@@ -193,7 +193,7 @@ public struct OddSession: Equatable, Sendable {
 }
 
 extension [Quirk] {
-  /// The flicker among these quirks.
+  /// The flicker among these quirks, if there is one.
   public var flicker: Flicker? { first { if case .flicker(let flicker) = $0 { flicker } else { nil } } }
 
   /// The authentication quirk, if there is one.
@@ -204,7 +204,7 @@ extension [Quirk] {
   /// The session quirk, if there is one.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// The maximum number of bytes of the previous session that each session begins with; nil for none.
+  /// The maximum number of bytes from the previous session at the start of each session; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
 
   /// Whether one of the quirks loses or changes bytes of a continuing session, so that a reply may not belong to its
@@ -225,22 +225,21 @@ extension [Quirk] {
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }
 
-/// The flicker as its players need it: connect with no protocols, disconnect, and moments later connect with all
-/// protocols.
+/// A flicker in detail: connect with no protocols, disconnect, and moments later connect with all protocols.
 ///
-/// This is what the read-me of Apple's EADemo describes. The true timings are not published, so the defaults are ours.
+/// This is what the read-me of Apple's EADemo describes. Apple does not publish the timings, so the defaults are ours.
 /// With the maker `wire`, the accessory attaches, identifies with no protocols, detaches and attaches again; with the
 /// maker `device`, the device role publishes an accessory early and withdraws it.
 public struct Flicker: Equatable, Sendable {
-  /// What makes it.
+  /// What causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {
-    /// The accessory, which really detaches.
+    /// The accessory, which actually detaches.
     case wire
-    /// The device role, by itself.
+    /// The device role alone.
     case device
   }
 
-  /// What makes it.
+  /// What causes the flicker.
   public var maker: Maker
   /// How many empty appearances precede the complete one.
   public var cycles: Int
@@ -253,7 +252,7 @@ public struct Flicker: Equatable, Sendable {
   /// Whether the accessory answers authentication during the empty appearance.
   public var answersAuthentication: Bool
 
-  /// A flicker; by default one cycle, made by the accessory.
+  /// Creates a flicker; by default one cycle, caused by the accessory.
   public init(
     _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
     jitter: Duration = .zero, answersAuthentication: Bool = true

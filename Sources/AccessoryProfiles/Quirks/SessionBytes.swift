@@ -2,11 +2,11 @@ import AccessoryFormats
 
 // Quirks that affect the bytes of sessions: lost requests, replies that come late or in pieces.
 
-/// Waits for a person before it replies, and cannot be cancelled (field failure W22).
+/// Waits for a user before it replies, and cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply to a request whose session has ended.
   public enum Reply: String, CaseIterable, Sendable {
-    /// The reply is sent in the session that is open then, or in the next one.
+    /// The reply is sent in the session open at that time, or in the next one.
     case late
     /// It is lost.
     case none
@@ -14,12 +14,12 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   /// How long a request waits for the touch.
   public var touch: Duration
-  /// How long after its request a cancelled request keeps the accessory busy.
+  /// How long a cancelled request keeps the accessory busy, counted from the request.
   public var busy: Duration
   /// What happens to the reply.
   public var reply: Reply
 
-  /// The defaults: a touch after ten seconds, and half a minute for a cancelled request.
+  /// Creates a quirk, by default with a touch after ten seconds, and half a minute for a cancelled request.
   public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
     (self.touch, self.busy, self.reply) = (touch, busy, reply)
   }
@@ -38,14 +38,14 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }.example("busy-after-cancel,touch=5s")
 }
 
-/// Silently drops what does not fit into its buffer (field failure W32).
+/// Silently drops bytes that do not fit into its buffer (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int
-  /// The number of bytes that leave the buffer per second.
+  /// The number of bytes processed from the buffer per second.
   public var rate: Int
 
-  /// The default: 512 bytes.
+  /// Creates a buffer, by default of 512 bytes.
   public init(bytes: Int = 512, rate: Int = 2_000) {
     (self.bytes, self.rate) = (bytes, rate)
   }
@@ -58,9 +58,9 @@ public struct SmallBuffer: Equatable, Sendable {
   }.example("drops-beyond,bytes=64")
 }
 
-/// Splits or joins what it sends (field failure W33).
+/// Splits or joins sent bytes (field failure W33).
 public struct ReplyChunking: Equatable, Sendable {
-  /// How.
+  /// How the bytes are split or joined.
   public enum Pieces: String, CaseIterable, Sendable {
     /// One byte at a time.
     case bytes
@@ -72,14 +72,14 @@ public struct ReplyChunking: Equatable, Sendable {
 
   /// How the bytes are split or joined.
   public var pieces: Pieces
-  /// The pause between two pieces, or how long bytes are gathered.
+  /// The pause between two pieces, or how long bytes are collected.
   public var gap: Duration
-  /// The largest piece of a split.
+  /// The maximum size of a piece.
   public var size: Int
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// The default: byte by byte.
+  /// Creates a quirk that, by default, sends byte by byte.
   public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
     (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
   }
@@ -117,7 +117,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   /// The length of a pause that ends a command.
   public var pause: Duration
 
-  /// The default: every command is a settings command.
+  /// Creates a quirk for which, by default, every command is a settings command.
   public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
     (self.prefix, self.end, self.pause) = (prefix, end, pause)
   }
@@ -149,7 +149,7 @@ public struct FailingTransactions: Equatable, Sendable {
   /// The length of a pause after which a request begins a new transaction.
   public var pause: Duration
 
-  /// The defaults: one transaction, then silence.
+  /// Creates a quirk that, by default, serves one transaction and then stays silent.
   public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
     (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
   }

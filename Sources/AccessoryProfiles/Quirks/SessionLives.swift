@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions live. Their memory outlasts a session, and in part an unplug.
+// Quirks that affect how long sessions live. Their state outlasts a session and, in part, unplugging.
 
 extension Format<UInt64> {
   /// The random seed of a quirk; 0 means that it is derived from the run's seed.
@@ -17,7 +17,7 @@ enum QuirkText {
   static let rest = "how long it must stay unplugged for a power cycle, which resets it"
 }
 
-/// Ends sessions by itself, in episodes (field failure W23).
+/// Ends sessions unprompted, in episodes (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
   /// The minimum life of a session.
   public var shortest: Duration
@@ -30,7 +30,7 @@ public struct EndedSessions: Equatable, Sendable {
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// One episode, by default of two minutes.
+  /// Creates a quirk with, by default, one episode of two minutes.
   public init(
     _ length: ClosedRange<Duration> = .seconds(3) ... .seconds(17), episode: Duration = .seconds(120),
     calm: Duration = .zero, seed: UInt64 = 0
@@ -60,14 +60,14 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// Stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// How many opens are too many.
+  /// How many opens within the time limit are too many.
   public var opens: Int
-  /// The time within which they count.
+  /// The time limit within which opens are counted.
   public var within: Duration
   /// How long the accessory must be without power to work again.
   public var rest: Duration
 
-  /// The defaults: the eighth open within thirty seconds.
+  /// Creates a quirk triggered, by default, by the eighth open within thirty seconds.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -85,7 +85,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   }.example("wedges-after,opens=3,within=10s")
 }
 
-/// Stops sending after a time, in a session that stays open (field failure W26).
+/// Stops sending after some time, in a session that stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
   /// How long the first session works.
   public var after: Duration
@@ -100,7 +100,7 @@ public struct GoesSilent: Equatable, Sendable {
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// The defaults: thirty seconds, then three minutes, then ten seconds each.
+  /// Creates a quirk; by default, sessions work for thirty seconds, then three minutes, then ten seconds each.
   public init(
     after: Duration = .seconds(30), restart: Duration = .seconds(180), later: Duration = .seconds(10),
     jitter: Duration = .zero, rest: Duration = .seconds(30), seed: UInt64 = 0
@@ -127,14 +127,14 @@ public struct GoesSilent: Equatable, Sendable {
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if its last byte is more recent than this.
   public var within: Duration
-  /// The latest time at which a new session is ended.
+  /// The maximum time before a new session is ended.
   public var ends: Duration
   /// How long the accessory must be without power to forget the session.
   public var rest: Duration
   /// The random seed; 0 means the run's.
   public var seed: UInt64
 
-  /// The defaults: a phantom that disappears after thirty seconds without power.
+  /// Creates a quirk whose phantom, by default, disappears after thirty seconds without power.
   public init(
     within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
   ) {

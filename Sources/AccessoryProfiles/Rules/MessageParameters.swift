@@ -2,27 +2,26 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Converts parameters from their form in files to their form on the wire, using what the catalogue knows about the
-/// message.
+/// Converts parameters from their form in files to their form on the wire, according to the catalogue.
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
   /// The message being answered; nil if there is none.
   private let asked: MessageID?
 
-  /// The parameters of `message`, which answers `asking`.
+  /// Prepares to convert parameters of `message`, which answers `asking`.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []
     asked = asking
   }
 
-  /// The parameters on the wire.
+  /// Returns the parameters as sent on the wire.
   public func elements(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Element] {
     try elements(members, known)
   }
 
-  /// Conditions for parameters.
+  /// Returns conditions for parameters.
   func conditions(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Condition] {
     try conditions(members, known)
   }
@@ -68,7 +67,7 @@ public struct MessageParameters {
     try find(key, known)
   }
 
-  /// A parameter by number or name; spaces equal dashes, and case is ignored.
+  /// Finds a parameter by number or name; spaces match dashes, and case is ignored.
   private func find(
     _ key: String, _ known: [MessageCatalog.ParameterEntry]
   ) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
@@ -147,7 +146,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// A number in the width of its kind; nil if it does not fit or the width is unknown.
+  /// Encodes a number in the width of its kind; nil if it does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {
@@ -181,7 +180,7 @@ public struct MessageParameters {
 }
 
 extension MessageID {
-  /// A message by its name or its four hex digits, with or without 0x.
+  /// Reads a message's name or four hex digits, with or without 0x.
   public init(written text: String) throws(OptionError) {
     if let entry = MessageCatalog.named(text) {
       self = entry.id
@@ -195,7 +194,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// What is wrong with a message name that is not in the catalogue.
+  /// Returns what is wrong with a message name that is not in the catalogue.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

@@ -1,36 +1,36 @@
 import AccessoryFormats
 import IAP2
 
-/// A rule about control messages, as written in files: what is sent automatically, and when.
+/// A rule about control messages, as written in files: which message is sent automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
   /// The message being answered; nil for a rule that applies when the accessory connects.
   public var on: MessageName?
   /// Conditions for the message's parameters.
   public var with: [Named<MessageValue>] = []
-  /// How long after the message, or after the connection.
+  /// The delay after the message or the connection.
   public var after: Duration = .zero
-  /// How often again.
+  /// The interval of repetitions; nil for none.
   public var every: Duration?
   /// The message that ends the rule's activity.
   public var until: MessageName?
-  /// What is sent.
+  /// The message to send.
   public var send: MessageName
   /// Its parameters.
   public var parameters: [Named<MessageValue>] = []
-  /// Whether only the parameters that the message asks for are sent.
+  /// Whether to send only the parameters that the triggering message asks for.
   public var selects = false
-  /// Whether the message is also sent to an end that did not declare it.
+  /// Whether to send the message even to an end that did not declare it.
   public var ignoresDeclaration = false
 
   /// How messages are named, as in the rest of a profile.
   public typealias MessageName = Profile.MessageName
 
-  /// A rule.
+  /// Creates a rule.
   public init(send: MessageName) {
     self.send = send
   }
 
-  /// How the rule is written.
+  /// The format of a rule in files.
   public static let format = Record(
     "message rule", "a control message that is sent automatically: as an answer, on connecting, or repeatedly",
     Self(send: .unread)
@@ -88,7 +88,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     do throws(OptionError) { try body() } catch { object.error(key, error.description) }
   }
 
-  /// The rule in the form in which it is played.
+  /// Returns the rule in the form used to play it.
   public func rule() throws(OptionError) -> MessageRule {
     let asked: MessageID?
     if let on { asked = try on.known() } else { asked = nil }
@@ -107,10 +107,10 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// Stands for a message that a file lacks; no message has this number.
+  /// A placeholder for a message that a file lacks; no message has this number.
   fileprivate static let unread = Self.id(0)
 
-  /// The message's number; a name that no message has is an error.
+  /// The message's number; an unknown name is an error.
   func known() throws(OptionError) -> MessageID {
     guard let messageID else { throw OptionError(MessageID.complaint(about: description)) }
     return messageID
@@ -123,22 +123,22 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter, as files and commands write it. Its form on the wire depends on the
-/// parameter; see ``MessageParameters``.
+/// The value of a control message's parameter, as files and commands write it. Its encoding depends on the parameter;
+/// see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string. For a text parameter it is the value, for others a number or bytes in hex; `=name` copies a parameter of
-  /// the message being answered, and `=time` is the time.
+  /// A string. It is the value of a text parameter, and a number or bytes in hex for others; `=name` copies a parameter
+  /// of the message being answered, and `=time` is the time.
   case text(String)
   /// A number.
   case number(Int64)
-  /// Whether the parameter is present, or a truth value.
+  /// Whether the parameter is present, or a boolean value.
   case boolean(Bool)
   /// Several parameters with this number, or a list of message numbers.
   case list([MessageValue])
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// Parameters by name or number. The schema only says that they are an object, because valid contents depend on the
+  /// Parameters by name or number. The schema only describes them as an object, because valid contents depend on the
   /// message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))

@@ -2,17 +2,17 @@ import AccessoryFormats
 
 /// Request and response rules: how a session's bytes are divided into requests, and how each is answered.
 public struct Script: Equatable, Sendable {
-  /// How requests are recognised in a stream without boundaries.
+  /// How requests are recognised in a byte stream.
   public enum Framing: Equatable, Sendable {
     /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
-    /// answer that should end with the delimiter must include it.
+    /// answer must include the delimiter if it should end with one.
     case delimiter([UInt8])
     /// Each request has this many bytes.
     case fixed(Int)
-    /// Each request is a frame with a length field. Answers are put into frames, too.
+    /// Each request is a frame with a length field. Answers are also put into frames.
     case frame(Frame)
-    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule; bytes that can
-    /// no longer become a request of any rule form one unknown request.
+    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule; bytes that
+    /// cannot become a request of any rule form one unknown request.
     case any
   }
 
@@ -24,21 +24,21 @@ public struct Script: Equatable, Sendable {
   public var otherwise: [UInt8]?
   /// The answers to a frame with a wrong checksum.
   public var wrongChecksum: [Answer] = []
-  /// What is sent without a request.
+  /// Data sent without a request.
   public var timers: [Timer] = []
   /// The states of the accessory; the first is the initial one. All scripts of an accessory share them.
   public var states: [String] = []
   /// How many bytes are read per second; nil means as many as arrive.
   public var bytesPerSecond: Int?
 
-  /// A script.
+  /// Creates a script.
   public init(framing: Framing = .any, rules: [Rule], otherwise: [UInt8]? = nil) {
     self.framing = framing
     self.rules = rules
     self.otherwise = otherwise
   }
 
-  /// Everything that the script may send or do, with the path of each list.
+  /// All lists of answers in the script, with their paths.
   package var answerLists: [(path: String, answers: [Answer])] {
     rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
       + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
@@ -123,7 +123,7 @@ extension Script {
   /// A frame with a length field: a header, the length, the payload, a checksum.
   ///
   /// Rules see only the content: any bytes between the header and the length, and the payload. Answers are written in
-  /// the same way, and the rest is added.
+  /// the same way, and the rest of the frame is added.
   public struct Frame: Equatable, Sendable {
     /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {
@@ -133,7 +133,7 @@ extension Script {
       case little
     }
 
-    /// What the length counts.
+    /// Which bytes the length counts.
     public enum Counted: String, CaseIterable, Sendable {
       /// Everything after the length.
       case rest
@@ -151,7 +151,7 @@ extension Script {
     public var lengthWidth = 2
     /// The byte order of the length.
     public var order = ByteOrder.big
-    /// What it counts.
+    /// Which bytes the length counts.
     public var counts = Counted.rest
     /// The checksum at the end; nil for none.
     public var checksum: FrameChecksum?
@@ -162,7 +162,7 @@ extension Script {
     /// The longest frame, in bytes.
     public var longest = 4_096
 
-    /// A frame that consists of a two-byte length and a payload.
+    /// Creates a frame that consists of a two-byte length and a payload.
     public init() {}
 
     /// The minimum number of bytes in a frame.

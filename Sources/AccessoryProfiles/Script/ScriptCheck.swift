@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The rules for the scripts of a profile, which share their states and may send in each other's sessions.
+/// The rules for the scripts of a profile, which share states and may send in each other's sessions.
 extension ProfileCheck {
   /// A script with its path.
   private struct Placed {
@@ -273,7 +273,7 @@ extension ProfileCheck {
     warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
   }
 
-  /// What looks like a wildcard; nil for strings that real protocols use, such as `*IDN?`.
+  /// Returns text that looks like a wildcard; nil for strings that real protocols use, such as `*IDN?`.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
     if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }
@@ -283,7 +283,7 @@ extension ProfileCheck {
 }
 
 extension Script.Rule {
-  /// Whether this rule, which comes before the other, matches whenever the other does.
+  /// Returns true if this rule, which precedes the other, matches whenever the other does.
   fileprivate func isUsed(whenever other: Script.Rule) -> Bool {
     guard times == nil else { return false }
     return states.isEmpty || (!other.states.isEmpty && other.states.allSatisfy(states.contains))
@@ -291,10 +291,10 @@ extension Script.Rule {
 }
 
 extension [UInt8] {
-  /// Whether `other`, which is not empty, occurs in these bytes.
+  /// Returns true if these bytes contain `other`, which must not be empty.
   fileprivate func contains(_ other: [UInt8]) -> Bool { firstIndex(of: other) != nil }
 
-  /// Where `other`, which is not empty, first occurs.
+  /// Returns the first position of `other`, which must not be empty.
   fileprivate func firstIndex(of other: [UInt8]) -> Int? {
     guard !other.isEmpty, other.count <= count else { return nil }
     return (0...(count - other.count)).first { self[$0...].starts(with: other) }

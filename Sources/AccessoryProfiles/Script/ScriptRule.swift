@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Script {
-  /// One rule: a request, the states in which it applies, and what follows.
+  /// One rule: a request, the states in which it applies, and the answers.
   public struct Rule: Equatable, Sendable {
-    /// The complete request; exactly one of this, ``prefix`` and ``regex`` is given.
+    /// The complete request; exactly one of `request`, ``prefix`` and ``regex`` is given.
     public var request: [UInt8]?
     /// The bytes that the request begins with.
     public var prefix: [UInt8]?
@@ -12,7 +12,7 @@ extension Script {
     public var regex: BytePattern?
     /// The states in which the rule applies; empty means all.
     public var states: [String] = []
-    /// How often the rule answers at most before the state changes again; nil means any number of times.
+    /// The maximum number of answers before the state changes again; nil means no limit.
     public var times: Int?
     /// The answer; empty for none.
     public var response: [UInt8]
@@ -23,21 +23,21 @@ extension Script {
     /// The next state, entered immediately; nil for none.
     public var next: String?
 
-    /// A rule.
+    /// Creates a rule.
     public init(request: [UInt8], response: [UInt8], delay: Duration = .zero) {
       self.request = request
       self.response = response
       self.delay = delay
     }
 
-    /// A rule for every request that begins with these bytes.
+    /// Creates a rule for every request that begins with these bytes.
     public init(prefix: [UInt8], answers: [Answer]) {
       self.prefix = prefix
       self.answers = answers
       (response, delay) = ([], .zero)
     }
 
-    /// A rule for every request that matches a pattern.
+    /// Creates a rule for every request that matches a pattern.
     public init(regex: BytePattern, answers: [Answer]) {
       self.regex = regex
       self.answers = answers
@@ -89,20 +89,20 @@ extension Script {
     }
   }
 
-  /// Something that is sent without a request, in each session of the script.
+  /// A timer that sends answers without a request, in each session of the script.
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// When the timer first fires, counted from the opening of the session or the beginning of the state.
+    /// When the timer first fires after the session opens or the state begins.
     public var after: Duration?
     /// The interval after that; nil means once.
     public var every: Duration?
-    /// What is sent and done.
+    /// The answers to send and the actions to perform.
     public var answers: [Answer]
     /// The next state, entered immediately; nil for none.
     public var next: String?
 
-    /// A timer.
+    /// Creates a timer.
     public init(after: Duration? = nil, every: Duration? = nil, answers: [Answer] = []) {
       (self.after, self.every, self.answers) = (after, every, answers)
     }
@@ -183,7 +183,7 @@ extension Script {
   public struct Answer: Equatable, Sendable {
     /// How long an accessory that unplugs itself stays away.
     public enum Absence: Equatable, Sendable {
-      /// It stays unplugged.
+      /// The accessory stays unplugged.
       case stays
       /// The accessory returns after this time.
       case returns(after: Duration)
@@ -191,22 +191,22 @@ extension Script {
 
     /// The bytes to send; nil for none.
     public var send: ScriptTemplate?
-    /// The protocol in whose sessions the answer is sent; nil means the session that asked.
+    /// The protocol in whose sessions the answer is sent; nil means the requesting session.
     public var protocolName: String?
-    /// Whether the answer is sent as it is, where others are put into a frame.
+    /// Whether to send the answer without putting it into a frame.
     public var isUnframed = false
     /// The pause before this answer.
     public var after = Duration.zero
     /// The next state; nil for none.
     public var next: String?
-    /// A quirk that the accessory has from now on.
+    /// A quirk that the accessory acquires.
     public var quirk: Quirk?
     /// The reason for closing the session; nil leaves it open.
     public var close: String?
     /// Whether the accessory unplugs itself; nil if it does not.
     public var unplug: Absence?
 
-    /// An answer that sends bytes.
+    /// Creates an answer that sends bytes.
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
     static let format = Record(
@@ -241,7 +241,7 @@ extension Script {
 }
 
 extension Format<[Script.Answer]> {
-  /// Answers, each as an object, or as only what is sent.
+  /// The format of answers: each is an object, or just the data to send.
   static let answers: Format = {
     let sent = Format<ScriptTemplate>.template
     let whole = Script.Answer.format.format

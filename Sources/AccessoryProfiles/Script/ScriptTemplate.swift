@@ -3,14 +3,14 @@ import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as its UTF-8, even a `$` before such a placeholder; a literal `${` is written
+/// Everything outside `${…}` is sent as its UTF-8, including a `$` before such a placeholder; a literal `${` is written
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
   /// The template as written.
   public enum Source: Equatable, Sendable {
     /// A string with inserted values.
     case text(String)
-    /// Bytes, with none.
+    /// Bytes without inserted values.
     case bytes([UInt8])
   }
 
@@ -43,7 +43,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// Seconds since 1970.
     case unixTime(NumberForm)
     case state
-    /// Where the length and the checksum begin to count; the beginning of the answer if there is none.
+    /// Where lengths and checksums begin to count; without this, at the beginning of the answer.
     case begin
     /// Where they stop counting; if there is none, the place where the length or checksum is written, or for a length
     /// the end of the answer.
@@ -56,13 +56,13 @@ public struct ScriptTemplate: Equatable, Sendable {
   public let source: Source
   package let parts: [Part]
 
-  /// Reads a string. The error quotes the wrong part.
+  /// Reads a string. The error quotes the invalid part.
   public init(_ text: String) throws(ScriptTemplateError) {
     source = .text(text)
     parts = try Self.parts(of: text)
   }
 
-  /// Bytes that are sent as they are.
+  /// Creates a template of bytes that are sent unchanged.
   public init(bytes: [UInt8]) { (source, parts) = (.bytes(bytes), [.bytes(bytes)]) }
 
   private static func parts(of text: String) throws(ScriptTemplateError) -> [Part] {
@@ -103,7 +103,7 @@ public struct ScriptTemplate: Equatable, Sendable {
 
 /// Why a string is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, including the wrong part.
+  /// What is wrong, including the invalid part.
   public let description: String
 
   init(_ description: String) { self.description = description }
@@ -141,13 +141,13 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // Only the check of the whole script can tell whether it is a group of the rule's regex.
+      // The check of the whole script verifies that this is a group of the rule's regex.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
   }
 
-  /// What follows a complaint about an unknown word.
+  /// Returns a hint to append to an error about an unknown word.
   static func hint(for word: String) -> String {
     if let near = Suggestion.nearest(to: word, in: words), let form = forms.first(where: { $0.hasPrefix(near) }) {
       return ", did you mean '${\(form)}'?"
