@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A failed system call: what it was doing, and the system's reason.
+/// A failed system call: the attempted action and the system's reason.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The action, as a fragment of a sentence: "open /dev/ttyUSB0".
   public let action: String
@@ -24,7 +24,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
   }
 
-  /// The error of the call that has just failed.
+  /// Returns the error of the call that has just failed.
   package static func last(_ action: String) -> SystemError {
     SystemError(action, code: errno)
   }
@@ -35,7 +35,7 @@ package struct OwnedDescriptor: ~Copyable {
   /// The descriptor.
   package let number: Int32
 
-  /// Takes over what a system call returned, or throws the call's error.
+  /// Takes over the descriptor that a system call returned, or throws the call's error.
   package init(_ result: Int32, _ action: @autoclosure () -> String) throws(SystemError) {
     guard result >= 0 else { throw .last(action()) }
     number = result
@@ -51,7 +51,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch, which end together and in the right order, at the latest when this object is released.
+/// A descriptor and its watch, which end together, in the right order, when this object is released or earlier.
 final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   private(set) var number: Int32

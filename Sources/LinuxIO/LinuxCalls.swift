@@ -2,9 +2,9 @@
 
 import Glibc
 
-// System calls that Swift's Glibc module does not offer, and those of CLinux, declared by hand instead of imported. If
-// a module imports a C module of this package, every module that can import ExternalAccessory also needs that C module:
-// a target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
+// System calls missing from Swift's Glibc module, and functions of CLinux, declared by hand instead of imported. If a
+// module imports a C module of this package, every module that can import ExternalAccessory also needs that C module: a
+// target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32

@@ -11,7 +11,7 @@ public enum TransportError: Error, Equatable, Sendable {
   case simulatorsOnly(Address)
   /// A simulated accessory cannot appear at this address: hosts find real ones there.
   case hostsOnly(Address)
-  /// No accessory is there now.
+  /// No accessory is at the address now.
   case nobodyThere(Address, String)
   /// Another process uses the address; the value is its process ID, if it could be determined.
   case inUse(Address, pid: Int32?)
@@ -52,7 +52,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// Whether the reason is that the accessory belongs to another user of this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
-  /// Whether trying again may help although nothing has been plugged in, installed or retyped.
+  /// Whether a retry may help without any action by the user.
   public var mayPass: Bool {
     switch self {
     case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .unfinished, .failed, .system: true
@@ -60,7 +60,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// The same error with the address that the user named, for a medium that is built on another.
+  /// Returns this error with the address that the user gave, for a medium that is built on another.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)
@@ -141,7 +141,7 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension TransportError {
-  /// What a failed system call means for a listener.
+  /// Creates the error that a failed system call means for a listener.
   init(listening error: SystemError, at address: Address) {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)
@@ -152,7 +152,7 @@ extension TransportError {
     }
   }
 
-  /// What a failed system call means for a host that connects.
+  /// Creates the error that a failed system call means for a host that connects.
   init(connecting error: SystemError, to address: Address) {
     switch error.code {
     case ENOENT, ECONNREFUSED: self = .nobodyThere(address, error.reason)

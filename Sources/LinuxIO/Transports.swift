@@ -70,7 +70,7 @@ public enum Transports {
           to: try destination(address, options: options), address: address, on: loop, options: options,
           timeout: timeout, completion: completion)
       case .pty(let path):
-        // The terminal may belong to another program by now.
+        // The terminal may now belong to another program.
         if TerminalLink(path: path).isStale { throw .nobodyThere(address, "the program that created the link is gone") }
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
         let channel = DescriptorChannel(
@@ -117,7 +117,7 @@ public enum Transports {
   }
 }
 
-/// A result that is known immediately but delivered in a later turn, like all others.
+/// A result that is known immediately but delivered in a later turn, like all results.
 final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
@@ -174,7 +174,7 @@ public protocol Connecting: AnyObject {
   func cancel()
 }
 
-/// The other end of a cable, as far as the medium identifies it.
+/// The other end of a cable, if the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
   /// The address of the other end, or of the place where both ends meet.
   public let address: Address
@@ -220,6 +220,6 @@ public struct TransportOptions: Equatable, Sendable {
   /// The size of a socket's buffers in bytes; nil means the system's default.
   public var socketBuffers: Int?
 
-  /// The defaults: this machine and this user only.
+  /// Creates the default options: this machine and this user only.
   public init() {}
 }

@@ -1,8 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// A file that is written completely or not at all: a reader finds the old contents or all of the new ones, even when
-/// the process or the machine dies.
+/// A file that is written completely or not at all: a reader finds the old contents or all of the new ones, even if the
+/// process or the machine crashes.
 ///
 /// ```swift
 /// let report = try WholeFile("report.json")    // fails now if it could not be written later
@@ -41,7 +41,7 @@ public final class WholeFile: Sendable {
     while let last = folder.popLast(), last != "/" {}
     if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
     place = .file(folder: folder, path: target)
-    // The folder may be full or not writable: it is better to know now than after an hour.
+    // The folder may be full or not writable, which should be known now and not after an hour.
     let trial = try Self.temporary(in: folder, for: path)
     close(trial.descriptor)
     unlink(trial.path)
@@ -77,7 +77,7 @@ public final class WholeFile: Sendable {
       unlink(new.path)
       throw error
     }
-    // Until the folder is on the disk, too, a system crash may bring the old file back, which is also complete.
+    // Until the folder is also on the disk, a system crash may restore the old file, which is also complete.
     let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if opened >= 0 {
       defer { close(opened) }
@@ -105,7 +105,7 @@ public final class WholeFile: Sendable {
       return real
     }
     guard errno == ENOENT else { throw .last("write \(path)") }
-    // Nothing is there, or a link to a file that does not exist yet.
+    // The path is unused, or links to a file that does not exist yet.
     for _ in 0..<40 {
       guard let link = FilePath.target(ofLink: next) else { return next }
       var folder = next

@@ -4,9 +4,8 @@ import Glibc
 /// A socket that its owner has closed, kept until the other end closes it too.
 ///
 /// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
-/// for writing; arriving bytes are read and dropped, and it is closed when the other end closes or when its time is
-/// over. Only the loop retains it, and it does not retain the loop, so a loop that is released also releases its
-/// closing sockets.
+/// for writing; arriving bytes are read and dropped, until the other end closes or time is up. Only the loop retains
+/// the socket, and the socket does not retain the loop, so a loop that is released also releases its closing sockets.
 package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
@@ -40,8 +39,8 @@ package final class ClosingSocket: DescriptorHandler {
 
 /// A terminal that its owner has closed, kept until its last bytes are sent.
 ///
-/// Closing a serial line blocks in the kernel until they are sent, which would hold up the loop. The terminal is
-/// therefore closed after they are sent, or when its time is over. Like ``ClosingSocket`` it does not retain the loop.
+/// Closing a serial line blocks in the kernel until its bytes are sent, which would hold up the loop. The terminal is
+/// therefore closed after they are sent, or when time is up. Like ``ClosingSocket`` it does not retain the loop.
 final class ClosingTerminal {
   /// How often it checks.
   private static let tick = Duration.milliseconds(5)
@@ -62,14 +61,14 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Checks whether any bytes are left. If so, it checks again later; otherwise the terminal is released.
+  /// Checks whether any bytes are left. If so, checks again later; otherwise releases the terminal.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }
     if loop.now < limit {
       loop.schedule(after: Self.tick) { self.look() }
     } else {
-      // The line does not accept bytes; the unsent ones would block the close for half a minute.
+      // The line does not accept bytes; unsent bytes would block the close for half a minute.
       tcflush(descriptor, TCOFLUSH)
     }
   }

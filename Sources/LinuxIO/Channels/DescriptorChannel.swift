@@ -7,18 +7,18 @@ import Glibc
 /// buffer, once per turn, so that an end that sends without pause cannot starve others. The channel waits for room to
 /// write only after a `send` was incomplete.
 ///
-/// **The end.** Reading decides about the end, so that everything that the other end sent before it left is delivered
-/// first. A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
+/// **The end.** Only reading ends the channel, so that everything sent before the other end closed is delivered first.
+/// A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
 /// ``ChannelEnd/closedByPeer`` at the end of the file, unless there was a reset; ``ChannelEnd/lost(_:)`` after a reset;
-/// and for a terminal that hangs up, the value that its creator chose. Bluetooth's sockets have no end of the file:
-/// Linux reports an orderly close as a reset there, so on a medium with frames a reset counts as a close.
+/// and for a terminal that hangs up, the value chosen at its creation. Bluetooth sockets have no end of file: Linux
+/// reports an orderly close as a reset, so on a medium with frames a reset counts as a close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
 /// of ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because that would
 /// keep the loop awake.
 ///
-/// **Closing.** Bytes that were accepted are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor
-/// open for a moment after ``close()``, while the channel itself has ended at once.
+/// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open for a
+/// moment after ``close()``, while the channel itself has ended at once.
 public final class DescriptorChannel: Channel, DescriptorHandler {
   /// What kind of stream the descriptor is.
   public enum Medium: Sendable {
@@ -27,7 +27,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
     /// which holds up to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal, with the end that a hang-up means.
+    /// A terminal, with the kind of end that a hang-up means.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -37,7 +37,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Whether an error of the kernel means only that the other end has closed.
+    /// Returns true if the kernel's error only means that the other end has closed.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
@@ -51,7 +51,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Whether the medium carries frames. A stream joins and splits transfers.
+  /// Whether the medium carries frames. A stream may join and split transfers.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The longest frame, if the medium carries frames.
@@ -66,19 +66,19 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private let medium: Medium
   /// How long a closed channel waits for the other end to close, or for its last bytes to be sent.
   private let closingTime: Duration
-  // Not checked for overlapping access, from here on: a channel belongs to one loop and makes no calls while these
+  // From here on, not checked for overlapping access: a channel belongs to one loop and makes no calls while these
   // change.
   @exclusivity(unchecked) private var descriptor: Int32
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  /// Set when nothing can be sent any more; the end follows from the reading side.
+  /// Set when nothing more can be sent; the read side then ends the channel.
   @exclusivity(unchecked) private var sendFailure: Int32?
-  /// The error that the kernel reported while reading was paused; it reports it only once.
+  /// The error that the kernel reported while reading was paused; the kernel reports an error only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
   /// Whether a `send` was refused because of ``sendFailure``. The channel then ends once everything is read.
   @exclusivity(unchecked) private var isRefused = false
-  /// Whether the kernel reported, while reading was paused, that the other end sends no more.
+  /// Whether the kernel reported, while reading was paused, that the other end will send no more.
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
@@ -132,7 +132,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Writes what the system accepts now.
+  /// Writes as many bytes as the system accepts now.
   public func send(_ bytes: RawSpan) -> Int {
     give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
   }
@@ -144,7 +144,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Records how many of `total` bytes a system call accepted.
+  /// Calls `write` and records how many of `total` bytes it accepted.
   private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {
@@ -183,7 +183,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // At the next pause fewer bytes may be unread, so ask about half-closes again.
+    // Fewer bytes may be unread at the next pause, so half-closes are polled for again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
@@ -207,8 +207,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports the end only when the other end has confirmed it, which an end that is out of range never does.
-    // When asked again, the kernel reports it immediately.
+    // RFCOMM reports the end only when the other end has confirmed it, which never happens if that end is out of range.
+    // Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
@@ -242,7 +242,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// The other end is gone or sends no more, and reading is paused.
+  /// Handles the end, or half-close, of the other end while reading is paused.
   private func endWhilePaused(_ handler: any ChannelHandler) {
     let unread = unreadCount
     if unread == 0 { return receive(handler) }
@@ -256,7 +256,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// How many bytes are unread and therefore lost. For frames the kernel counts only the first, so they are read.
+  /// Counts unread bytes, which are lost. The kernel counts only the first frame, so frames are read.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in
@@ -270,7 +270,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     loop.schedule(after: .zero) { [weak self] in self?.conclude() }
   }
 
-  /// Ends a channel that can send no more, once everything is read.
+  /// Ends a channel that can no longer send, once everything is read.
   private func conclude() {
     guard case .started(let handler, _) = state, let sendFailure else { return }
     if unreadCount > 0 {
@@ -278,7 +278,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       return
     }
     receive(handler)
-    // The other end is still there but receives nothing.
+    // The other end still exists but receives nothing.
     guard case .started = state, unreadCount == 0 else { return }
     over()
     handler.channel(self, endedWith: end(sendFailure))
@@ -294,7 +294,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     var code = count == 0 ? 0 : errno
     if code == EINTR { return }
     if code == EAGAIN {
-      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing had
+      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing has
       // arrived yet.
       guard case .frames = medium, let sendFailure else { return }
       code = reported == 0 ? sendFailure : reported
@@ -307,7 +307,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }
-    // The kernel does not report an error again that `send` has returned.
+    // The kernel does not report an error that `send` has already returned.
     let code = code == 0 ? sendFailure.flatMap { $0 == EPIPE ? nil : $0 } ?? 0 : code
     switch code {
     case 0: return .closedByPeer

@@ -41,7 +41,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  // Not checked for overlapping access, like `turns`: they belong to the loop's thread and are plain values.
+  // Not checked for overlapping access, like `turns`: these belong to the loop's thread and are plain values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
   /// The thread that runs the loop; 0 if there is none.
@@ -89,7 +89,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   func add(_ work: LoopWork) {
-    // On the loop's own thread, the current turn sees the work before it waits.
+    // Work added on the loop's own thread is found before the current turn waits.
     if inbox.add(work), !runsHere { registry.wake() }
   }
 
@@ -98,8 +98,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - PollingLoop
 
-  /// Watches a descriptor. One that epoll refuses (a regular file) is polled every millisecond while a caller waits for
-  /// it.
+  /// Watches a descriptor. A descriptor that epoll refuses (a regular file) is polled every millisecond while a caller
+  /// waits for it.
   public func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch {
@@ -142,7 +142,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The thread does the same when it starts; until then the caller must not count as the loop's thread.
+      // The thread also sets this when it starts; until then, the caller must not count as the loop's thread.
       runner.store(made, ordering: .releasing)
       return 0
     }
@@ -221,8 +221,8 @@ enum LoopWork {
 
 /// Async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares its thread with the channels there, so that either may call the other without
-/// waiting: `actor.assumeIsolated {}` from a handler costs nothing.
+/// An actor pinned to a loop shares its thread with the channels there, so that actor and channels can call each other
+/// without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
 ///
 /// ```swift
 /// actor Journal {
@@ -232,7 +232,7 @@ enum LoopWork {
 /// Task(executorPreference: loop) { await journal.write("…") }
 /// ```
 ///
-/// Tasks should prefer the loop as their executor, too: otherwise every resumption makes a detour through the global
+/// Tasks should also prefer the loop as their executor: otherwise every resumption makes a detour through the global
 /// pool, which doubles the cost of a message. Jobs given to a loop that is not running wait until it is.
 extension EpollLoop: SerialExecutor, TaskExecutor {
   /// Runs a job of an actor or a task in a later turn. From any thread.

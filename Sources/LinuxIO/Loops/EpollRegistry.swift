@@ -4,7 +4,7 @@ import Glibc
 /// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that epoll
 /// refuses.
 ///
-/// Readiness is reported in every turn as long as it lasts and is requested. epoll reports a hang-up even if it is not
+/// Readiness is reported in every turn while it lasts and is requested. epoll reports a hang-up even if it is not
 /// requested, so a paused channel would keep the loop busy. A watch without interest therefore receives a hang-up once,
 /// and again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
 /// watcher that has seen it should stop requesting it.
@@ -62,7 +62,7 @@ final class EpollRegistry {
     }
     let code = errno
     table.release(token)
-    // Regular files, and the descriptors that umockdev provides in place of a USB device's.
+    // The error for regular files, and for the files that umockdev provides in place of USB devices.
     guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
     let watch = EpollWatch(
       descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
@@ -78,7 +78,7 @@ final class EpollRegistry {
       precondition(
         errno != EBADF && errno != ENOENT,
         "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
-      // The kernel has no memory for it now; the next turn tries again.
+      // The kernel is out of memory; the next turn tries again.
       unchanged.append(watch)
     }
   }
@@ -89,8 +89,7 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After any other failure, the watch ends when the descriptor is closed, and its token is known to be free until
-      // then.
+      // After any other failure, the watch ends when the descriptor is closed, and its token stays reserved until then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,
@@ -130,8 +129,8 @@ final class EpollRegistry {
   /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately. From any thread.
   func wake() {
     var signal: UInt64 = 1
-    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that one is already pending, which is
-    // enough.
+    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that a wake-up is already pending, which
+    // is enough.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }
@@ -145,7 +144,7 @@ final class EpollRegistry {
   private static func mask(_ interest: Readiness) -> UInt32 {
     if interest.isEmpty { return EpollEvent.oneShot }
     var mask: UInt32 = 0
-    // EPOLLIN includes the end.
+    // EPOLLIN also reports the end of the stream.
     if interest.contains(.readable) { mask |= EpollEvent.input }
     if interest.contains(.halfClosed) { mask |= EpollEvent.halfClose }
     if interest.contains(.writable) { mask |= EpollEvent.output }

@@ -7,7 +7,7 @@ final class EpollWatch: DescriptorWatch {
   enum Means {
     /// epoll reports its events with this token.
     case epoll(token: WatchTable.Token)
-    /// It is polled, because epoll refuses it.
+    /// The descriptor is polled, because epoll refuses it.
     case polling
   }
 
@@ -43,14 +43,14 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler together with the loop: the handler may retain this watch, and then neither would ever be
+  /// Releases the handler together with the loop: the handler may retain this watch, so that neither would ever be
   /// freed.
   func loopIsGone() {
     handler = nil
   }
 }
 
-/// The watches of one loop, by small numbers that epoll returns with an event.
+/// The watches of one loop, indexed by small numbers that epoll returns with an event.
 ///
 /// Numbers are reused, so each token also contains a count of its uses. An event that the kernel reported before its
 /// watch was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong
@@ -97,8 +97,8 @@ struct WatchTable {
 
 /// The descriptors that epoll refuses with EPERM: checked with `poll` every millisecond while one of them is needed.
 ///
-/// Regular files are always ready, so waiting for them is useless. But umockdev's simulated USB devices are such
-/// files, and libusb must check them while transfers are pending.
+/// Regular files are always ready, so waiting for them is useless. But umockdev simulates USB devices with regular
+/// files, which libusb must check while transfers are pending.
 final class PolledDescriptors {
   private static let tick = Duration.milliseconds(1)
 
@@ -126,7 +126,7 @@ final class PolledDescriptors {
   }
 
   private func ask() {
-    // By index, and only over those that exist now: a handler may cancel any watch and add others.
+    // Iterates over a copy: a handler may cancel any watch and add others.
     let current = watches
     for watch in current where !watch.interest.isEmpty {
       var question = pollfd(fd: watch.descriptor, events: Self.mask(watch.interest), revents: 0)

@@ -7,8 +7,8 @@ import Glibc
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
-/// From here on the signals are blocked on the calling thread, and on every thread it starts later. A thread that was
-/// started earlier would still be interrupted by them, so a program creates its watch before it starts threads.
+/// Blocks the signals on the calling thread and on all threads that it starts later. The signals would still interrupt
+/// earlier threads, so create the watch before starting threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 
@@ -22,7 +22,7 @@ public final class SignalWatch {
     let signals = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
     let source = WatchedDescriptor(taking: signals.release())
     self.source = source
-    // It lasts until it is closed, whether or not its creator retains it.
+    // The watch lasts until it is closed, even if its creator does not retain it.
     try source.watch(for: .readable, on: loop) { _ in
       // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
       var info = [UInt32](repeating: 0, count: 32)

@@ -32,7 +32,7 @@ package final class Monitor<State>: @unchecked Sendable {
     changed.deallocate()
   }
 
-  /// Accesses the state without waking anyone.
+  /// Accesses the state without waking any thread.
   package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     try lock.withLock { try body(&state) }
   }
@@ -53,8 +53,8 @@ package final class Monitor<State>: @unchecked Sendable {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // `&state` is passed to each call instead of to one function around the loop: Swift allows no other access to it
-    // until a call returns, but other threads change it during the wait.
+    // `&state` is passed to each call instead of to one function around the loop: one function would hold exclusive
+    // access during the wait, while other threads change the state.
     while true {
       if let result = body(&state) { return result }
       if var end {
@@ -77,8 +77,8 @@ package final class Monitor<State>: @unchecked Sendable {
 
 /// Threads for system calls that may block without limit.
 package enum Worker {
-  /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the thread
-  /// that wrote, and those caused by a crash.
+  /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the writing
+  /// thread, and the signals of a crash.
   ///
   /// - Throws: an error if no thread can be created.
   package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
@@ -111,18 +111,18 @@ package enum Worker {
   }
 }
 
-/// Work that other threads give to a loop, until the loop takes all of it at once.
+/// Work that other threads give to a loop, kept until the loop takes all of it at once.
 ///
 /// Two arrays are swapped, so that in a steady state nothing is allocated here. A flag outside the lock also tells
-/// whether there is work, because a loop checks twice in every turn and there is hardly ever any.
+/// whether there is work, because a loop checks twice in every turn and rarely finds any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
   /// Changed only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work, from any thread, and returns whether it is the first since the last ``takeAll(_:)``, so that the loop
-  /// may have to be woken.
+  /// Adds work, from any thread, and returns true if it is the first since the last ``takeAll(_:)``, in which case the
+  /// loop may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)
@@ -134,7 +134,7 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Whether there is no work.
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Calls `body` with the work that was added so far, in order; work added meanwhile waits for the next call. On the
+  /// Calls `body` with the work that was added so far, in order; work added during this waits for the next call. On the
   /// loop only.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }

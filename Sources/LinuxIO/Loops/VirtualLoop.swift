@@ -6,8 +6,7 @@ import Synchronization
 /// The event loop in virtual time: no thread and no descriptors; it jumps from deadline to deadline.
 ///
 /// Nothing happens until one of its run methods is called. Then everything happens in the order in which it was
-/// scheduled, so two runs with the same seed are identical to the byte. A day in a world with little to compute takes a
-/// second.
+/// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes a second.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -56,7 +55,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - seed: the seed of ``random``.
-  ///   - turnsPerInstant: how many turns may pass at one instant before it counts as a ``Livelock``.
+  ///   - turnsPerInstant: how many turns at one instant count as a ``Livelock``.
   public init(seed: UInt64 = 1, turnsPerInstant: Int = 100_000) {
     random = SeededRandom(seed: seed)
     self.turnsPerInstant = turnsPerInstant
@@ -110,8 +109,9 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// Runs until `condition` holds, which is checked before the first turn and after each one.
   ///
-  /// - Parameter limit: how much virtual time may pass; unlimited by default.
-  /// - Returns: false if nothing was left to do or the limit was reached first; the time is then the limit.
+  /// - Parameter limit: the maximum virtual time to pass; unlimited by default.
+  /// - Returns: false if nothing was left to do or the limit was reached first; in the latter case, the time is then
+  ///   the limit.
   @discardableResult
   public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
     let end = limit.map { now + $0 } ?? .distantFuture
@@ -148,10 +148,10 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// Drops everything that is scheduled, without doing it.
+  /// Drops all scheduled work without running it.
   ///
-  /// Scheduled work retains its owners, and they retain the loop. A caller that releases a loop with scheduled work
-  /// must call this; otherwise everything would stay in memory.
+  /// Scheduled work retains its owners, which retain the loop. A caller that releases a loop with scheduled work must
+  /// call this; otherwise everything would stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

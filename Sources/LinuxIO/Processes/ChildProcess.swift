@@ -9,7 +9,7 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **The end.** The handler is notified once, after all output of the program. Processes that the program left behind
+/// **The end.** The handler is notified once, after all of the program's output. Processes that the program left behind
 /// have ended by then: its guardian sends them SIGTERM, and kills the rest a second later. Their output during this
 /// second may be lost.
 ///
@@ -24,13 +24,13 @@ public final class ChildProcess {
     case over
   }
 
-  /// How often to check whether the program has ended, if the system has no descriptor for that.
+  /// How often to check whether the program has ended, if the system offers no descriptor for this.
   private static let tick = Duration.milliseconds(20)
-  /// How much is read at once after the program's end. A pipe holds less, so this cuts off only what other processes
-  /// print.
+  /// The maximum number of reads after the program's end. A pipe holds less, so this only cuts off output of other
+  /// processes.
   private static let drainingReads = 16
 
-  /// The process ID of the guardian, which ends as the program does.
+  /// The process ID of the guardian, which ends in the same way as the program.
   public let processID: Int32
   /// Whether the handler has not been notified of the end yet.
   public var isRunning: Bool { state != .over }
@@ -42,7 +42,7 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// Leads to the guardian: carries signals for the program, and keeps it alive. nil once the program has ended.
+  /// A pipe to the guardian that carries signals for the program and keeps it alive; nil once the program has ended.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
@@ -92,7 +92,7 @@ public final class ChildProcess {
   // MARK: - Input
 
   /// Writes as much as the pipe has room for and returns the number of bytes. After a partial write, the handler is
-  /// notified when there is room again, or when the program no longer reads.
+  /// notified when there is room again, or when the program stops reading.
   public func write(_ bytes: RawSpan) -> Int {
     guard let input, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
@@ -110,7 +110,7 @@ public final class ChildProcess {
   /// Whether ``write(_:)`` may still accept something.
   public var takesInput: Bool { input != nil }
 
-  /// Ends the program's input, after everything written before.
+  /// Ends the program's input, after all bytes written so far.
   public func closeInput() {
     input = nil
     writerWaits = false
@@ -131,7 +131,7 @@ public final class ChildProcess {
 
   // MARK: - Output
 
-  /// Leaves the program's output in the pipe, until the program cannot print any more.
+  /// Stops reading the program's output, so that the program blocks once the pipe is full.
   public func pauseOutput() {
     isPaused = true
     output?.change(to: [])
@@ -142,11 +142,11 @@ public final class ChildProcess {
     guard isPaused else { return }
     isPaused = false
     output?.change(to: .readable)
-    // In a later turn, because this one may be inside the handler.
+    // Deferred to a later turn, because the handler may be running.
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
-  /// Reads once; returns whether there may be more.
+  /// Reads once; returns true if there may be more.
   @discardableResult
   private func readOutput() -> Bool {
     guard !isPaused, let output else { return false }
@@ -155,7 +155,7 @@ public final class ChildProcess {
     return found == .bytes
   }
 
-  /// Reads once; returns whether there may be more.
+  /// Reads once; returns true if there may be more.
   @discardableResult
   private func readErrors() -> Bool {
     guard let errors else { return false }
@@ -182,8 +182,8 @@ public final class ChildProcess {
 
   // MARK: - The end
 
-  /// Gives the program time `grace` to end by itself, then sends SIGTERM, and after the same time again SIGKILL. To let
-  /// the program end by itself, close its input.
+  /// Gives the program the time `grace` to end, then sends SIGTERM and, after the same time again, SIGKILL. Close its
+  /// input to ask it to end.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in
@@ -242,10 +242,10 @@ public protocol ChildProcessHandler: AnyObject {
   /// The program wrote to its standard error.
   func child(_ child: ChildProcess, complained bytes: RawSpan)
 
-  /// There is room again after a `write` that accepted less than it was given.
+  /// There is room again after a partial `write`.
   func childTakesInput(_ child: ChildProcess)
 
-  /// The program reads no more, though it may continue printing.
+  /// The program stopped reading, though it may continue printing.
   func childClosedInput(_ child: ChildProcess)
 
   /// The program ended, and all of its output was reported.

@@ -11,7 +11,8 @@ public struct ProcessCommand: Equatable, Sendable {
   /// The folder in which the program is searched for and runs; nil means this process's own folder.
   public var folder: String?
 
-  /// A command. `environment` is added to the short list of variables that every program gets (``usualVariables``).
+  /// Creates a command. `environment` is added to the short list of variables that every program gets
+  /// (``usualVariables``).
   public init(
     _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil
   ) {
@@ -34,9 +35,9 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// The variables of this process that every program receives if they are set; `LC_` matches all that begin with it.
+  /// The variables of this process that every program receives if they are set; `LC_` stands for all with this prefix.
   ///
-  /// Other variables, such as tokens and passwords, are kept from a program that handles bytes from outside.
+  /// Other variables, such as tokens and passwords, are hidden from programs that handle untrusted bytes.
   public static let usualVariables = [
     "HOME", "LANG", "LANGUAGE", "LC_", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
   ]
@@ -62,10 +63,10 @@ public struct ProcessCommand: Equatable, Sendable {
 
 /// Finds the file of a program.
 public enum ProgramFinder {
-  /// The file that `program` names. A path is relative to `folder`; a name is searched for in `folder` first and then
-  /// on PATH.
+  /// Returns the file that `program` names. A path is relative to `folder`; a name is searched for in `folder` first
+  /// and then on PATH.
   ///
-  /// - Throws: the system's reason for the best candidate: that it does not exist, or that it may not be executed.
+  /// - Throws: the system's reason for the best candidate: such as a missing file or missing permission.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -90,8 +91,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Why a command could not be started in the present situation; nil if it could. For a shell command, the first word
-  /// is examined if it is a path.
+  /// Returns why a command could not be started now; nil if it could. Of a shell command, the first word is checked if
+  /// it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -116,9 +117,9 @@ public enum ProgramFinder {
 /// Starts a program with three pipes. Separate from ``ChildProcess``, because it needs no loop.
 ///
 /// Between this process and the program there is a guardian (`CLinux/guardian.c`), which ends everything that the
-/// program started when either of them ends.
+/// program started when this process or the program ends.
 struct ProcessSpawn: ~Copyable {
-  /// The guardian's process, which ends as the program does.
+  /// The guardian's process, which ends in the same way as the program.
   let processID: pid_t
   /// This process's ends, non-blocking and close-on-exec.
   let input: OwnedDescriptor
@@ -128,7 +129,7 @@ struct ProcessSpawn: ~Copyable {
   let leash: OwnedDescriptor
 
   /// Starts `command`. The program gets exactly three pipes and no other descriptor; no signal is blocked or ignored in
-  /// it, whatever this process blocks and ignores.
+  /// it, even if this process blocks or ignores some.
   init(_ command: ProcessCommand) throws(SystemError) {
     let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
     let input = try Pipe(keeping: .writing)
@@ -168,7 +169,7 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// Blocking, as programs expect; closed here once the program has it.
+  /// The program's end: blocking, as programs expect, and closed here once the program has it.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {
@@ -199,7 +200,7 @@ private struct Pipe: ~Copyable {
   }
 }
 
-/// Texts in the form C needs: zero-terminated, in a list that ends with nil.
+/// Strings in C's form: zero-terminated, in a list that ends with nil.
 private struct CStrings: ~Copyable {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -8,29 +8,29 @@ public struct ProcessIdentity: Hashable, Sendable {
   /// When it was started, in the kernel's ticks since boot.
   public let startTime: UInt64
 
-  /// An identity that was stored earlier.
+  /// Creates an identity that was stored earlier.
   public init(pid: Int32, startTime: UInt64) {
     self.pid = pid
     self.startTime = startTime
   }
 
-  /// The process that currently has this ID; nil if none is visible from here.
+  /// The process that currently has this ID; nil if none is visible.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
   }
 
-  /// This process. Where the system's tables are hidden, its start time is 0.
+  /// This process. If the system's tables are hidden, its start time is 0.
   public static var current: ProcessIdentity {
     let pid = getpid()
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this very process is running, and not another with the same ID.
+  /// Whether this process is still running, as opposed to another with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// `/proc/PID/stat` contains the name in parentheses, which may itself contain spaces and parentheses, and the start
-  /// time as the twentieth word after it.
+  /// In `/proc/PID/stat`, the start time is the twentieth word after the name, which is in parentheses and may itself
+  /// contain spaces and parentheses.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil
@@ -47,7 +47,7 @@ package enum SmallFile {
   /// The maximum number of bytes that is read.
   package static let limit = 64 * 1024
 
-  /// The file's bytes; nil, with errno, if it cannot be opened or is longer than `limit`.
+  /// Returns the file's bytes; nil, with errno, if it cannot be opened or is longer than `limit`.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }
@@ -69,12 +69,12 @@ package enum SmallFile {
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 
-  /// Watches a process; nil if it has already ended, or if the system cannot report the end.
+  /// Watches a process; nil if it has already ended, or if the system cannot report its end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
     source = WatchedDescriptor(taking: descriptor)
-    // Checked after the descriptor is open, because from then on the ID cannot be used for another process.
+    // Checked after the descriptor is open, because the ID cannot be reused while it is open.
     guard process.isRunning else { return nil }
     do {
       try source.watch(for: .readable, on: loop) { [source] _ in
@@ -90,9 +90,9 @@ public final class ProcessWatch {
   public func cancel() { source.close() }
 }
 
-/// Finds out from the system's tables which process has something open, only to name it in a message.
+/// Finds which process has something open, for messages only.
 ///
-/// Processes of other users or in other containers are not visible from here; the answer is then nil.
+/// Returns nil for processes that are not visible, such as those of other users or in other containers.
 enum ProcessTable {
   /// The process that listens on the unix socket at `path`.
   static func listener(onUnixPath path: String) -> Int32? {
@@ -130,7 +130,7 @@ enum ProcessTable {
     }
   }
 
-  /// The process that has a descriptor whose link leads to `target`.
+  /// The process that has a descriptor that links to `target`.
   private static func holder(of target: String) -> Int32? {
     processes().first { pid in
       (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {

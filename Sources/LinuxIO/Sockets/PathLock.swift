@@ -3,9 +3,9 @@ import Glibc
 
 /// A lock on the file `PATH.lock`, held as long as a listener listens at PATH.
 ///
-/// Without it, two processes that find the socket of a dead one would both replace it, and the second would remove the
-/// first one's. The kernel releases the lock when the process ends for any reason; the next process reuses the file of
-/// a killed one.
+/// Without the lock, two processes that find the socket of a dead process would both replace it, and the second would
+/// remove the first's socket. The kernel releases the lock when the process ends for any reason; the next process
+/// reuses the file of a killed one.
 ///
 /// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
@@ -20,7 +20,7 @@ final class PathLock {
   }
 
   private static let mark = "easim "
-  /// How often the file is opened again because its owner has just removed it.
+  /// How often to reopen the file if its owner has just removed it.
   private static let attempts = 100
 
   private let path: String
@@ -44,13 +44,14 @@ final class PathLock {
   /// Releases the path, and removes the file.
   func release() {
     guard descriptor >= 0 else { return }
-    // In this order, so that a process that has just opened the file sees that the name no longer leads to it.
+    // Removed before unlocking, so that a process that has just opened the file can see that it is no longer at the
+    // path.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1
   }
 
-  /// nil if the file was removed meanwhile.
+  /// nil if the file has since been removed.
   private static func take(_ path: String) throws(Problem) -> Int32? {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }
@@ -65,7 +66,7 @@ final class PathLock {
     }
   }
 
-  /// Whether the file is locked now; false if it was removed meanwhile.
+  /// Locks the file; returns false if it has since been removed.
   private static func lock(_ file: Int32, at path: String) throws(Problem) -> Bool {
     guard try isOurs(file) else { throw .isForeign(path) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
@@ -75,12 +76,12 @@ final class PathLock {
     guard isStill(file, at: path) else { return false }
     let text = Array("\(mark)\(getpid())\n".utf8)
     ftruncate(file, 0)
-    // If this cannot be written, it is only missing from another process's message.
+    // A failed write only leaves the ID out of another process's message.
     _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     return true
   }
 
-  /// Whether the file is a lock: a file of this user or root that contains our line or, for a moment, nothing.
+  /// Returns true if the file is a lock: owned by this user or root, and containing easim's line or, briefly, nothing.
   private static func isOurs(_ file: Int32) throws(Problem) -> Bool {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system(.last("look at a lock")) }

@@ -32,7 +32,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 
-  /// Begins; the completion comes in a later turn.
+  /// Starts connecting; the completion is called in a later turn.
   init(
     to destination: Destination, address: Address, on loop: any PollingLoop, options: TransportOptions,
     timeout: Duration, completion: @escaping Completion
@@ -158,12 +158,12 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 }
 
-/// An address in the form that socket calls take.
+/// An address in the form used by socket calls.
 struct SocketAddress {
   private var storage = sockaddr_storage()
   private(set) var length: socklen_t
 
-  /// The address of a unix socket; nil if the path is too long for one.
+  /// The address of a unix socket; nil if the path is too long.
   init?(unixPath path: String) {
     var address = sockaddr_un()
     let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -177,7 +177,7 @@ struct SocketAddress {
     }
   }
 
-  /// A copy of what a call filled in.
+  /// Copies an address that a call has filled in.
   init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
     self.length = length
     withUnsafeMutableBytes(of: &storage) {
@@ -194,7 +194,7 @@ struct SocketAddress {
     }
   }
 
-  /// The address that a call (`getsockname`, `accept4`) fills in.
+  /// Returns the address that a call (`getsockname`, `accept4`) fills in.
   static func filled(
     by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   )
@@ -211,10 +211,10 @@ struct SocketAddress {
   }
 }
 
-/// Resolves host names to socket addresses. Numbers and `localhost` are resolved immediately; other names ask the
-/// network on a separate thread, because the system's resolver may block for any length of time.
+/// Resolves host names to socket addresses. Numeric addresses and `localhost` are resolved immediately; other names are
+/// looked up on a separate thread, because the system's resolver may block for any length of time.
 enum NameResolver {
-  /// Why a name has no address.
+  /// Why a name cannot be resolved.
   struct Failure: Error { let reason: String }
 
   /// The addresses of a number or of `localhost`; nil for a name that would have to be looked up.
@@ -224,7 +224,7 @@ enum NameResolver {
     return addresses.isEmpty ? nil : addresses
   }
 
-  /// Looks up a name, and passes its addresses on, on the loop.
+  /// Looks up a name and reports its addresses on the loop.
   static func resolve(
     _ host: String, port: UInt16, on loop: any EventLoop,
     completion: @escaping @Sendable (Result<[SocketAddress], Failure>) -> Void

@@ -3,9 +3,9 @@ import Glibc
 
 /// A listening stream socket of any family: accepts connections, examines the peer, and passes each on or refuses it.
 final class SocketListener: Listener, DescriptorHandler {
-  /// What differs between address families.
+  /// The operations that differ between address families.
   struct Family {
-    /// The peer, and why it is refused if it is.
+    /// Identifies the peer and decides whether to refuse it.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
     /// Called when the listener closes.
     var cleanUp: () -> Void
@@ -95,7 +95,7 @@ enum SocketOptions {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // The following calls fail on unix sockets, which does not matter. The link decides itself when to combine packets.
+    // The link itself decides when to combine packets. The following calls fail harmlessly on unix sockets.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
     // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP detects this within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
@@ -109,7 +109,7 @@ enum SocketOptions {
     setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// A socket's pending error; reading it clears it.
+  /// A socket's pending error; reading clears it.
   static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -117,8 +117,7 @@ enum SocketOptions {
   }
 }
 
-/// Listening on a TCP port: only for this machine unless remote peers are allowed, and only for the user's own
-/// processes and root's unless other users are allowed.
+/// Listening on a TCP port: by default only for this machine, and only for processes of this user and root.
 package enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
@@ -155,7 +154,7 @@ package enum TCPListener {
     let socket = try OwnedDescriptor(
       Glibc.socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
       "make a TCP socket")
-    // A predecessor's connections that are still closing do not count as in use.
+    // Ignores connections of a predecessor that are still closing.
     SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
     guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
     return socket
@@ -173,7 +172,7 @@ package enum TCPListener {
 }
 
 extension SocketAddress {
-  /// Whether the address is certainly this machine.
+  /// Whether the address is known to be this machine.
   var isLoopback: Bool { TCPEndpoint(self)?.isLoopback ?? false }
 
   /// The numeric address; nil if it is not an internet address.

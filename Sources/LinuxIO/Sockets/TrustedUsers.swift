@@ -9,7 +9,7 @@ package struct TrustedUsers: Equatable, Sendable {
 
   /// - Parameters:
   ///   - user: this process's user.
-  ///   - sudoUser: the value that sudo left in `SUDO_UID`, which counts only for root.
+  ///   - sudoUser: the value that sudo left in `SUDO_UID`, used only if this process is root's.
   package init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
     let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
     users = Set([0, user] + (caller.map { [$0] } ?? []))
@@ -27,14 +27,13 @@ package struct TrustedUsers: Equatable, Sendable {
 
 /// Why the other end of a socket is refused; nil if it is trusted.
 extension TrustedUsers {
-  /// A process at the other end of a unix socket, or what could not be found out about it.
+  /// Checks the process at the other end of a unix socket; nil if it is unknown.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)
   }
 
-  /// The other end of a TCP connection. Whether other machines are allowed is decided by
-  /// ``TransportOptions/allowsRemote``.
+  /// Checks the other end of a TCP connection. Other machines are subject to ``TransportOptions/allowsRemote``.
   package func refusal(of peer: TCPPeer) -> String? {
     switch peer {
     case .remote: nil
@@ -43,7 +42,7 @@ extension TrustedUsers {
     }
   }
 
-  /// The process that listens at the address to which this one has connected.
+  /// Checks the process that listens at the address to which this process has connected.
   package func refusal(ofServer process: PeerProcess?) -> String? {
     guard let process else { return "the system does not show which user it belongs to" }
     return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"
@@ -59,7 +58,7 @@ extension TrustedUsers {
 /// The user at the other end of a TCP connection.
 ///
 /// TCP does not transmit the user. If both ends are on one machine, the kernel knows the user of the process that
-/// created the other socket. This works both for a listener that accepted a connection and for a client that made one.
+/// created the other socket. This works for both the accepting and the connecting end.
 ///
 /// The kernel is asked for this one socket through `sock_diag`. If it has no such interface, `/proc/net/tcp` and `tcp6`
 /// are read, which takes milliseconds per connection: a flood of them would hold up the loop.
@@ -82,11 +81,11 @@ package enum TCPPeer: Hashable, Sendable {
   /// A socket of another machine.
   case remote
 
-  /// How often the tables are read if a local socket is not in them. They are read in pieces, and a line can be missed
-  /// if others appear and disappear meanwhile.
+  /// How often the tables are read if a local socket is not in them. They are read in pieces, so a line can be missed
+  /// while others appear and disappear.
   private static let attempts = 3
 
-  /// The socket at the other end of this connected one.
+  /// Finds the owner of the socket at the other end of this connected socket.
   package init(of socket: Int32) {
     let own = SocketAddress.filled { getsockname(socket, $0, $1) }
     let other = SocketAddress.filled { getpeername(socket, $0, $1) }
@@ -98,14 +97,14 @@ package enum TCPPeer: Hashable, Sendable {
     if let owner = far.owner(connectedTo: near) {
       self = owner.hasProcess ? .user(owner.user) : .unknown
     } else if near.owner(connectedTo: far) != nil {
-      // The interface finds sockets, so there is none at the other end.
+      // The interface works, so the other end has no socket of a process.
       self = far.isHere(for: near) ? .unknown : .remote
     } else {
       self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
     }
   }
 
-  /// The same with the tables as a parameter.
+  /// Finds the owner in the given tables.
   init(at far: TCPEndpoint, connectedTo near: TCPEndpoint, read: (TCPSocketTable.Kind) -> TCPSocketTable) {
     let isHere = far.isHere(for: near)
     for _ in 0..<(isHere ? Self.attempts : 1) {
@@ -153,13 +152,13 @@ struct TCPEndpoint: Hashable, Sendable {
     self.init(host: read.host, port: read.port)
   }
 
-  /// Whether the address is certainly this machine.
+  /// Whether the address is known to be this machine.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
 
-  /// Whether the address belongs to the machine at this other end of a connection.
+  /// Returns true if the address belongs to the machine with the other end of the connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// The owner of the socket at this end, through `sock_diag`; nil if there is none, or the kernel cannot be asked.
+  /// The owner of the socket at this end, through `sock_diag`; nil if there is none or the kernel lacks this interface.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
@@ -200,7 +199,7 @@ struct TCPSocketTable {
   /// The owner of a socket.
   struct Owner: Equatable {
     var user: UInt32
-    /// Without one, the user is 0 and has no meaning.
+    /// Whether a process owns the socket; without one, the user is 0 and meaningless.
     var hasProcess: Bool
   }
 
@@ -227,7 +226,7 @@ struct TCPSocketTable {
     return found
   }
 
-  /// Where these bytes begin. A machine can have ten thousand lines, so other lines are not parsed.
+  /// Finds the next occurrence of these bytes. The table may have ten thousand lines, so other lines are not parsed.
   private func place(of bytes: [UInt8], from start: Int) -> Int? {
     text.withUnsafeBytes { all in
       bytes.withUnsafeBytes { wanted in

@@ -3,8 +3,8 @@ import Glibc
 
 /// Listening on a unix socket: for the user's own processes, in a file of mode 0600.
 ///
-/// The socket file of a dead process is replaced, but not one that a process listens on. To find out without being
-/// noticed, a datagram socket tries to connect: a live listener answers "wrong type", a dead one "refused". A
+/// The socket file of a dead process is replaced, but not one that a process listens on. To check without disturbing a
+/// listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one "refused". A
 /// ``PathLock`` keeps two processes from replacing the file at the same time.
 package enum UnixListener {
   static func open(
@@ -19,7 +19,7 @@ package enum UnixListener {
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
-      // The file gets this mode when it is created, so that it is never open to others, not even for a moment.
+      // Sets the mode that the file is created with, so that it is never accessible to others.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
@@ -27,7 +27,7 @@ package enum UnixListener {
         return try SocketListener(
           socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
       } catch {
-        // Bound, and therefore ours, but nothing listens on it yet.
+        // The socket is bound, so the file is ours, but nothing listens on it yet.
         unlink(path)
         throw error
       }
@@ -74,7 +74,7 @@ package enum UnixListener {
     case other
   }
 
-  /// Whether a process listens on the socket at a path; if that cannot be determined, the answer is yes.
+  /// Whether a process listens on the socket at a path; true if that cannot be determined.
   package static func isListened(at path: String) -> Bool {
     guard let name = SocketAddress(unixPath: path) else { return false }
     return ((try? occupant(of: name, path: path)) ?? .live) != .dead
@@ -101,7 +101,7 @@ package enum UnixListener {
         let peer = PeerDescription(address: address, process: process)
         return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
       },
-      // Only this listener's file, because another process may have replaced it.
+      // Removes only this listener's file, because another process may have replaced it.
       cleanUp: {
         if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
         lock?.release()

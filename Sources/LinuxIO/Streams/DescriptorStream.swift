@@ -17,7 +17,7 @@ package final class DescriptorStream: ByteStream {
   private let sink: any ByteSink
   private let loop: any PollingLoop
   private var handler: (any ByteStreamHandler)?
-  /// Read, but not accepted by the handler.
+  /// Bytes that were read but not accepted by the handler.
   private var kept = ByteQueue()
   private var isWanted = false
   private var isOffering = false
@@ -30,12 +30,12 @@ package final class DescriptorStream: ByteStream {
     case reported
   }
 
-  /// Standard input and output of this process.
+  /// A stream over this process's standard input and output.
   package static func standard(on loop: any PollingLoop) throws -> DescriptorStream {
     try DescriptorStream(input: STDIN_FILENO, output: STDOUT_FILENO, on: loop)
   }
 
-  /// Two descriptors, which the caller keeps owning.
+  /// Creates a stream over two descriptors, which remain the caller's.
   package init(input: Int32, output: Int32, on loop: any PollingLoop) throws {
     self.loop = loop
     switch DescriptorKind(of: input) {
@@ -58,7 +58,7 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// A connected, non-blocking socket, which the stream closes. Bytes already read from it come first.
+  /// Creates a stream that takes over a connected, non-blocking socket. Bytes already read from it come first.
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)
@@ -130,14 +130,14 @@ package final class DescriptorStream: ByteStream {
     reportEnd()
   }
 
-  /// Offers the kept bytes. If a handler asks for more during the call, they are offered afterwards.
+  /// Offers the kept bytes. If the handler resumes reading during the call, they are offered again afterwards.
   private func offer() {
     isAskedAgain = true
     guard !isOffering else { return }
     isOffering = true
     while isAskedAgain, isWanted, !kept.isEmpty, let handler {
       isAskedAgain = false
-      // Moved out, because the handler may ask how many there are.
+      // Moved out, because the handler may read `unread`.
       let bytes = kept
       let taken = bytes.withBytes { handler.stream(self, received: $0) }
       kept.removeFirst(min(taken, kept.count))
@@ -165,7 +165,7 @@ package final class DescriptorStream: ByteStream {
     bytes.byteCount == 0 ? 0 : sink.write(bytes)
   }
 
-  /// Ends the output once everything accepted is written.
+  /// Ends the output once all accepted bytes are written.
   package func endOutput() { sink.finish() }
 
   /// Releases both directions.

@@ -31,7 +31,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted, !readiness.isDisjoint(with: [.readable, .hangup]) else { return }
     let (count, code) = loop.withReadBuffer { buffer -> (Int, Int32) in
-      // Half of the buffer limits what is kept if the reader accepts none of it.
+      // Reads at most half a buffer, to limit the bytes kept if the reader accepts none.
       let room = buffer.count / 2
       let count =
         kind == .socket
@@ -108,7 +108,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // The reader has left, even if there is nothing to write.
+    // The reader is gone, even if there is nothing to write.
     if readiness.contains(.hangup) { return breakLater(EPIPE) }
     guard isWaiting, readiness.contains(.writable) else { return }
     isWaiting = false
@@ -118,7 +118,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
 
   func finish() {
     guard watch != nil else { return }
-    // A socket that is shared with other processes ends with the last of them.
+    // Without this, a socket shared with other processes would stay open until the last of them closes it.
     if isSocket, owns { shutdown(descriptor, Int32(SHUT_WR)) } else { close() }
     loop.schedule(after: .zero) { [weak self] in self?.isFlushed() }
   }
@@ -137,7 +137,7 @@ final class ThreadSource: ByteSource {
 
   private struct State {
     var isWanted = false
-    /// A block was read but not taken by the loop yet.
+    /// Whether a block was read but not taken by the loop yet.
     var isFull = false
     var isClosed = false
   }
@@ -200,7 +200,7 @@ final class ThreadSink: ByteSink {
     var isFinished = false
     var isClosed = false
     var failure: Int32?
-    /// A write was partial.
+    /// Whether a write was partial.
     var isAwaited = false
   }
 

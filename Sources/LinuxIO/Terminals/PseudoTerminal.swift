@@ -3,13 +3,13 @@ import Glibc
 
 /// An accessory on a pseudo terminal, for any program that can open a serial line.
 ///
-/// A pty does not report that its other end was opened, so an inotify watch does: the first opening counts as plugging
-/// in. Each host gets its own terminal: as soon as one is opened, the path leads to a new one, without the bytes and
-/// settings of the last host.
+/// A pty does not report when its other end is opened, so an inotify watch is used: the first opening counts as
+/// plugging in. Each host gets its own terminal: as soon as one is opened, the path leads to a new one, without the
+/// bytes and settings of the last host.
 ///
-/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``, because a
-/// terminal has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the
-/// kernel drops what the host has not read, as when a cable is pulled.
+/// When the host closes the terminal, the simulator's end hangs up with ``ChannelEnd/closedByPeer``, because a terminal
+/// has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the kernel
+/// drops what the host has not read, as when a cable is unplugged.
 final class PtyListener: Listener, DescriptorHandler {
   /// The terminal that is waiting to be opened.
   private struct Waiting {
@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Creates a terminal that waits to be opened, replacing the one with this name.
+  /// Creates a terminal that waits to be opened, replacing the terminal with this name.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
@@ -93,7 +93,7 @@ final class PtyListener: Listener, DescriptorHandler {
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
   }
 
-  /// Reads inotify's events, and returns whether one is about the waiting terminal.
+  /// Reads inotify's events, and returns true if one is about the waiting terminal.
   private func isOpened() -> Bool {
     var opened = false
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -122,7 +122,7 @@ final class PtyListener: Listener, DescriptorHandler {
 
 /// A pseudo terminal: the simulator's end, and the name with which the other end is opened.
 ///
-/// It is raw from the start, so that nothing a host sends before it has set up the terminal is echoed.
+/// The terminal is raw from the start, so that bytes that a host sends before setting it up are not echoed.
 struct PseudoTerminal: ~Copyable {
   let end: OwnedDescriptor
   /// `/dev/pts/N`.
@@ -136,7 +136,7 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// Returns the simulator's end and drops the rest.
+  /// Returns the simulator's end and closes the rest.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
@@ -150,7 +150,7 @@ struct PseudoTerminal: ~Copyable {
 struct TerminalLink {
   let path: String
 
-  /// Whether the path may become one of our links: nothing is there, or a link to a terminal that is gone.
+  /// Checks that the path may become one of our links: it is unused, or a link to a terminal that is gone.
   func checkFree(for address: Address) throws(TransportError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }

@@ -37,10 +37,10 @@ enum RawTerminal {
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
     if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
-    // Immediately: waiting for output could block, and flushing input would lose what has already arrived.
+    // Applied immediately: waiting for output could block, and flushing input would lose bytes that have arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
     guard let baud else { return }
-    // The call reports success if it could do anything at all.
+    // The call reports success even if it applied only some settings.
     var result = termios()
     guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
       throw SystemError("set the baud rate", code: EINVAL)
