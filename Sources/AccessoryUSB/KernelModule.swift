@@ -20,16 +20,16 @@ package struct KernelModule: Sendable {
   /// Bluetooth adapters on USB.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module; if this kernel has no such module, what else helps.
+  /// The command that loads the module; if this kernel has no such module, other advice.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
-  /// The same for a kernel whose modules are in this folder.
+  /// The remedy for a kernel whose modules are in this folder.
   func remedy(in modules: String) -> String {
     isThere(in: modules)
       ? "sudo modprobe \(name)" : "use a kernel with CONFIG_\(setting): this one has no module \(name)"
   }
 
-  /// The folder's list names each module's file; - and _ are equivalent in a module's name.
+  /// Returns true if the folder's list names the module's file; - and _ are equivalent in a module's name.
   private func isThere(in modules: String) -> Bool {
     let list = SystemFolder(path: modules).read("modules.dep", atMost: 16 << 20) ?? ""
     let wanted = Self.plain(name)

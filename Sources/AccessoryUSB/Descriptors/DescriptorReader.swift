@@ -14,7 +14,7 @@ struct USBDescriptors: Equatable {
   }
 }
 
-/// What is wrong with descriptors, and at which byte.
+/// A mistake in descriptors and the byte where it occurs.
 struct DescriptorError: Error, Equatable, CustomStringConvertible {
   let offset: Int
   let problem: String
@@ -28,9 +28,9 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
 }
 
 extension USBDescriptors {
-  /// Reads untrusted descriptors: every length is checked against the actual bytes, and a wrong one is an error with
-  /// its offset. Descriptors of unknown types are skipped; wrong counts are ignored, because the number of
-  /// descriptors is known from the descriptors themselves.
+  /// Reads untrusted descriptors: every length is checked against the actual bytes, and a wrong length is an error with
+  /// its offset. Descriptors of unknown types are skipped; wrong counts are ignored, because the number of descriptors
+  /// is known from the descriptors themselves.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)
@@ -57,7 +57,7 @@ extension USBDescriptors {
 }
 
 extension USBDescriptors.Configuration {
-  /// Reads one configuration with everything that belongs to it, and returns where the next one begins.
+  /// Reads one configuration and all its descriptors; returns where the next configuration begins.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
       throw DescriptorError(start, "expected a configuration descriptor here")
@@ -99,7 +99,7 @@ extension USBDescriptors.Configuration {
       guard !interfaces.isEmpty else {
         throw DescriptorError(at, "an endpoint descriptor comes before any interface descriptor")
       }
-      // Bits 11 and up tell how many transactions a microframe has; no bulk endpoint uses them.
+      // Bits 11 and above give the transactions per microframe, which bulk endpoints do not use.
       let size = part.littleEndian16(at: at + 4) & 0x7FF
       interfaces[interfaces.endIndex - 1].endpoints.append(
         USBEndpoint(address: part[at + 2], attributes: part[at + 3], packetSize: size))

@@ -22,13 +22,13 @@ public struct USBAccessoryShape: Equatable, Sendable {
   /// The string that names the interface.
   static let interfaceName = "iAP Interface"
 
-  /// The place of each string in the device.
+  /// The index of each string.
   enum StringIndex {
     static let manufacturer: UInt8 = 1
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The number for the first native transport; the others follow.
+    /// The index for the first native transport; the others follow.
     static let native: UInt8 = 5
   }
 
@@ -77,7 +77,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The only configuration, self-powered, with everything that belongs to it.
+  /// The only configuration, self-powered, with all its descriptors.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)

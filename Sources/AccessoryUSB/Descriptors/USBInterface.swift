@@ -78,12 +78,12 @@ struct BulkPair: Equatable {
 struct USBEndpoint: Equatable, Sendable {
   /// Number and direction: bit 7 is set if the host reads.
   var address: UInt8
-  /// The two lowest bits contain the type of its transfers: 2 is bulk.
+  /// The two lowest bits give the transfer type: 2 is bulk.
   var attributes: UInt8 = 2
   /// The largest packet in bytes.
   var packetSize: UInt16
 
-  /// Whether the host reads from it.
+  /// Whether the host reads from the endpoint.
   var isIncoming: Bool { address & 0x80 != 0 }
   var isBulk: Bool { attributes & 3 == 2 }
 }
@@ -95,11 +95,11 @@ public enum USBSpeed: Equatable, Sendable {
   /// 480 Mbit/s, bulk packets of 512 bytes.
   case high
 
-  /// The largest bulk packet, which is also the size that every bulk endpoint of this speed declares here.
+  /// The maximum size of a bulk packet, which every bulk endpoint of this speed declares here.
   var bulkPacketSize: UInt16 { self == .full ? 64 : 512 }
 }
 
-/// What a device is to a host of accessories.
+/// Whether a device is an accessory.
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
   /// Almost an accessory; the sentence fragment names what is missing.
@@ -111,15 +111,16 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// The usable interfaces: of each interface, the first alternate setting with a bulk pair.
+  /// The usable native transports: the first alternate setting with a bulk pair of each interface.
   var natives: [BulkPair] = []
 }
 
 extension USBDescriptors {
   /// Looks for an interface that carries iAP2.
   ///
-  /// - Parameter active: the current configuration. It is preferred, because selecting another one takes every other
-  /// interface away from the programs that use it.
+  /// - Parameter active: the current configuration. It is preferred, because selecting another configuration takes all
+  ///   other
+  /// interfaces away from the programs that use them.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

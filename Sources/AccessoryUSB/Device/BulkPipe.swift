@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe``: a USB/IP connection, or the endpoints of a gadget.
 protocol BulkCarrier: AnyObject {
-  /// Sends bytes of the accessory immediately, because no earlier bytes are waiting. Returns how many of them, from the
-  /// front, were accepted; the pipe keeps the rest.
+  /// Sends bytes of the accessory immediately, if no earlier bytes are waiting. Returns how many were accepted; the
+  /// pipe keeps the rest.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   /// Called when bytes for the host are waiting.
   func pipeHasBytes(_ pipe: BulkPipe)
@@ -16,8 +16,8 @@ protocol BulkCarrier: AnyObject {
 /// The accessory's end of a pair of bulk endpoints, as a channel for the session layer.
 ///
 /// Each `send` is one transfer, which waits until the host asks for it. Bytes from the host are delivered as they
-/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: a USB device
-/// slows down a host in this way.
+/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB
+/// device slows down a host.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -134,7 +134,7 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies the accessory that there is room, if it is waiting for room. Not called from within its own `send`.
+  /// Notifies the accessory of room if it is waiting for it. Never called from within the accessory's own `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false

@@ -1,9 +1,9 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests with which a kernel enumerates devices.
 ///
-/// States, as they show on the wire: addressed (configuration 0) and configured (1). When configured, each interface is
-/// in the most recently selected alternate setting, initially 0. A request that is not allowed in a state is answered
-/// with a stall, as chapter 9 of the USB specification requires. What a request means for the accessory is returned as
-/// an effect.
+/// States, as seen on the wire: addressed (configuration 0) and configured (1). When configured, each interface is in
+/// the most recently selected alternate setting, initially 0. A request that is not allowed in a state is answered with
+/// a stall, as chapter 9 of the USB specification requires. What a request means for the accessory is returned as an
+/// effect.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -35,7 +35,7 @@ struct ControlEndpoint {
     case stall
   }
 
-  /// What a request means for the rest of the accessory.
+  /// The effect of a request on the rest of the accessory.
   enum Effect: Equatable {
     case nothing
     /// The host selected the configuration or the alternate setting of iAP2: everything starts over.
@@ -84,7 +84,7 @@ struct ControlEndpoint {
       return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up and halts that the host itself sets have no effect here.
+    // Remote wake-up, and halts set by the host, have no effect here.
     case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
     default: return (.stall, .nothing)
     }

@@ -4,17 +4,17 @@ import Glibc
 
 /// An open device whose iAP interface is claimed, with a libusb context of its own.
 ///
-/// It is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, never on both at
-/// once. The exceptions are clearing halts and claiming native transports, during which the loop continues.
+/// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, never by
+/// both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interfaces: IAPInterfaces
-  /// Runs everything that blocks.
+  /// Runs all blocking calls.
   let calls: BlockingUSBCalls
   /// How many bytes of an earlier session were dropped.
   private(set) var staleCount = 0
-  /// Bytes that were read and already belong to the new session.
+  /// Bytes already read that belong to the new session.
   private(set) var early: [UInt8] = []
   /// The protocol name of each native transport, by interface, if it can be read.
   private var nativeNames: [UInt8: String] = [:]
@@ -23,7 +23,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// How long an accessory must send nothing before its next bytes count as new.
   private static let silence: UInt32 = 10
-  /// After this many reads, an accessory that never stops sending is used anyway.
+  /// The number of reads after which an accessory that never stops sending is used anyway.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Blocks.
@@ -60,7 +60,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     drain()
   }
 
-  /// A string descriptor of the device; nil if it has none or does not return it.
+  /// A string descriptor of the device; nil if the device has none or does not return it.
   private func string(_ index: UInt8) -> String? {
     if index == 0 { return nil }
     var bytes = [UInt8](repeating: 0, count: 255)
@@ -72,7 +72,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// The native transport of a protocol: the one with its name, or the only one if that has no readable name.
+  /// The native transport of a protocol: the transport with its name, or the only transport if its name is unreadable.
   func native(of protocolName: String) -> BulkPair? {
     interfaces.natives.first { nativeNames[$0.number] == protocolName }
       ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
@@ -83,7 +83,8 @@ final class OpenUSBDevice: @unchecked Sendable {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
-      // Done even if it is already selected, because this discards what an earlier session left in its endpoints.
+      // Done even if the setting is already selected, because this discards bytes of an earlier session from its
+      // endpoints.
       try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
       try check(
         libusb_set_interface_alt_setting(handle, number, Int32(native.alternate)),
@@ -94,23 +95,24 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases the transport. Blocks. Errors are ignored: a device that is
-  /// gone has already ended it.
+  /// Ends a session on a native transport, and releases the transport. Blocks. Errors are ignored: if the device is
+  /// gone, the session has already ended.
   func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
-    // Only when needed: selecting a configuration takes every other interface away from the programs that use it.
+    // Done only when needed, because selecting a configuration takes all other interfaces away from the programs that
+    // use them.
     if let active = accessory.activeConfiguration, active != interfaces.configuration {
       try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
     }
     // The kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
-    // Done even if there is only one: this tells a device that a new program has started, and resets its endpoints. A
-    // device with only one may reject the request, which does not matter.
+    // Done even if there is only one setting: this tells the device that a new program has started, and resets its
+    // endpoints. A device with a single setting may reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -122,8 +124,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// The detection sequence, which an accessory sends once a second until it is answered.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads and drops what an earlier session left in the accessory's endpoint, until nothing more arrives. A detection
-  /// sequence at the end is kept: the accessory sent it when the device was opened.
+  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. A
+  /// detection sequence at the end is kept: the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -140,14 +142,14 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or fails, that is reported again when it is used.
+      // If the device is gone or fails, its next use reports that again.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
   /// Releases everything. Blocks. Must be the last call.
   func giveBack() {
-    // Otherwise a device would not notice that a program has ended until the next one opens it.
+    // Without this, the device would not notice that a program has ended until the next program opens it.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)

@@ -2,23 +2,23 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// A USB device that is an accessory or almost one, with everything known about it without opening it.
+/// A USB device that is an accessory or almost one, with everything that can be known without opening it.
 public struct USBAccessory: Equatable, Sendable {
   /// The device's directory in sysfs, which is named after the port.
   public var path: String
   /// The port, as in addresses: `1-2.4`.
   public var port: String
   var bus: Int
-  /// The kernel's number for the device, which changes each time it is plugged in.
+  /// The kernel's number for the device, which changes with each plug-in.
   var number: Int
   /// The device file used to open it.
   package var node: String
   var vendor: UInt16
   var product: UInt16
-  /// The strings in the device descriptor, as far as they exist.
+  /// The strings in the device descriptor, if they exist.
   package var manufacturer: String?
   var name: String?
-  /// The serial number, if it has one.
+  /// The serial number, if the device has one.
   public var serial: String?
   /// The interfaces that carry iAP2, or the reason why there are none.
   var interface: Result<IAPInterfaces, USBHostError>
@@ -84,7 +84,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// The device at a path in sysfs now; a monitor's event may be outdated. Blocks.
+  /// Returns the device that is now at a path in sysfs, because a monitor's event may be outdated. Blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -93,7 +93,7 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// The device, if it is an accessory or resembles one; nil for other devices and those that are being removed.
+  /// The device, if it is an accessory or resembles one; nil for other devices and for devices that are being removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -148,7 +148,7 @@ enum USBEnumeration {
 }
 
 extension String {
-  /// The text without the line end and the blanks that sysfs puts around numbers.
+  /// The text without the line end and the blanks around numbers in sysfs.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }
     return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""

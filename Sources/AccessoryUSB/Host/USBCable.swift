@@ -2,8 +2,8 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// An open device on a loop: the iAP2 channel, the channels of native transport, and what they share: libusb's events
-/// and the release of the device.
+/// An open device on a loop: the iAP2 channel, the native channels, and their shared parts: libusb's events and the
+/// release of the device.
 ///
 /// A native channel goes through seven steps. Those that block are performed by its ``BlockingUSBCalls``, in order:
 ///
@@ -20,11 +20,11 @@ public final class USBCable {
   private var main: USBChannel?
   /// The native channels that have not been forgotten, by interface.
   private var nativeChannels: [UInt8: USBChannel] = [:]
-  /// Channels that wait until an earlier one on the same interface is forgotten.
+  /// Channels that wait until an earlier channel on the same interface is forgotten.
   private var waiting: [UInt8: USBChannel] = [:]
   /// Transfers of the main channel that must still be cancelled.
   private var abandoned: AbandonedTransfers?
-  /// Transfers in flight point to channels, so channels are kept until all transfers have returned.
+  /// Keeps the cable alive while transfers are in flight, because they point to its channels.
   private var keptAlive: USBCable?
 
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
@@ -88,7 +88,7 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // In a later turn, so that the messages of this turn are sent first, for example that the accessory is accepted.
+    // Deferred to a later turn, so that this turn's messages are sent first, such as the acceptance of the accessory.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -123,7 +123,7 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // Wakes a loop that is only waiting for this.
+      // Wakes a loop that may be waiting for this.
       loop.execute {}
     }
     keptAlive = nil
@@ -150,8 +150,8 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Starts. `handled` is called after each round, outside libusb; `hungUp` is called after a round in which the
-  /// device's descriptor hung up.
+  /// Starts the pump. `handled` is called after each round, outside libusb; `hungUp` is called after a round in which
+  /// the device's descriptor hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
   ) throws {
@@ -179,7 +179,7 @@ final class USBEventPump: DescriptorHandler {
       }, this)
   }
 
-  /// Stops. After this call another thread may use the context.
+  /// Stops the pump. After this call another thread may use the context.
   func stop() {
     libusb_set_pollfd_notifiers(context, nil, nil, nil)
     for watch in watches.values { watch.cancel() }

@@ -3,7 +3,7 @@ import CLibUSB
 
 /// The state of one direction of a channel.
 struct USBDirection {
-  /// The recovery that is needed before transfers can be submitted again.
+  /// The recovery required before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
@@ -52,7 +52,7 @@ extension USBChannel {
   private func judgeReader(_ transfer: USBTransfer) {
     transfer.keepReceived()
     note(transfer.outcome, \.incoming, "it stalls reading")
-    // Bytes that arrived before the failure are valid.
+    // Bytes received before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 

@@ -7,18 +7,18 @@ import CLibUSB
 /// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
 /// return while libusb handles its events are queued and handled afterwards, so that no handler runs inside libusb.
 ///
-/// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases after
-/// the other transfers of that direction have returned, which keeps the bytes in order. After ``mostFailures`` failures
-/// in a row the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)`` after the
-/// device's bytes were delivered, or immediately while reading is paused. libusb reports the unplugging for transfers
-/// in flight; if there are none, the device's descriptor reports it.
+/// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases only
+/// after the other transfers in that direction have returned, to keep the bytes in order. After ``mostFailures``
+/// failures in a row the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)``
+/// after delivering the device's bytes, or immediately while reading is paused. libusb reports the unplugging for
+/// transfers in flight; if there are none, the device's descriptor reports it.
 ///
 /// **Native transport.** Its endpoints exist only after the alternate setting was selected, which blocks and therefore
 /// runs on another thread; bytes that are sent before ``opened(_:)`` wait. An accessory can end a session only with a
-/// halt, so a halt that returns right after it was cleared ends the channel in an orderly way.
+/// halt, so a halt that recurs right after it was cleared ends the channel in an orderly way.
 ///
-/// **Closing.** Bytes that were accepted are still sent, for at most ``closingTime``; then the ``USBCable`` releases
-/// the interface.
+/// **Closing.** Accepted bytes are still sent, for at most ``closingTime``; then the ``USBCable`` releases the
+/// interface.
 final class USBChannel: Channel {
   enum State {
     case made
@@ -41,10 +41,10 @@ final class USBChannel: Channel {
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
-  /// Always true: each transfer must reach the device as it is.
+  /// Always true: each transfer must reach the device unchanged.
   let keepsTransfersApart = true
 
-  /// What a channel needs its device to do.
+  /// The device's endpoints and operations that a channel needs.
   struct Place {
     var handle: OpaquePointer
     var pair: BulkPair
@@ -59,7 +59,7 @@ final class USBChannel: Channel {
   /// Called once, when libusb has no pointer to this channel any more and the handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Not checked for overlapping access, from here on: a channel belongs to one loop, and while these change it only
+  // From here on, not checked for overlapping access: a channel belongs to one loop, and while these change it only
   // calls libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
@@ -76,10 +76,10 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var spare: [USBTransfer] = []
   /// How many bytes were accepted but have not reached the device.
   @exclusivity(unchecked) var outstanding = 0
-  /// How many of those will never reach it.
+  /// How many accepted bytes will never reach the device.
   @exclusivity(unchecked) var lost = 0
   @exclusivity(unchecked) var end: ChannelEnd?
-  /// What the device sent before the channel was created.
+  /// Bytes that the device sent before the channel was created.
   @exclusivity(unchecked) private var early: [UInt8]
   @exclusivity(unchecked) var readers: [USBTransfer] = []
   @exclusivity(unchecked) private var isPaused = false
@@ -101,7 +101,7 @@ final class USBChannel: Channel {
     isOpen = !place.isNative
   }
 
-  /// The endpoints of a native transport exist now, or cannot be used.
+  /// Reports that the endpoints of a native transport now exist or cannot be used.
   func opened(_ result: Result<Void, USBHostError>) {
     isOpen = true
     if case .failure(let error) = result { fail(error == .gone ? Self.unplugged : .failed("\(error)")) }
@@ -170,10 +170,10 @@ final class USBChannel: Channel {
     return count
   }
 
-  /// The bytes that the device has not read yet, and those that it never will.
+  /// The number of bytes that the device has not read, including those that it never will.
   var undelivered: Int { outstanding + lost }
 
-  /// Receives no more once the transfers in flight are full.
+  /// Stops receiving once the transfers in flight are full.
   func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -240,7 +240,7 @@ final class USBChannel: Channel {
     }
   }
 
-  /// The device has read a transfer, or the transfer will not be sent any more.
+  /// Handles a transfer that the device has read or that will not be sent any more.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -263,8 +263,8 @@ final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// The device's descriptor hung up. Transfers in flight will return with the bytes that they received, and report the
-  /// unplugging themselves.
+  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with their received bytes, and
+  /// report the unplugging themselves.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
@@ -276,12 +276,12 @@ final class USBChannel: Channel {
     deliverLater()
   }
 
-  /// Handlers are never called from within `start` or `send`.
+  /// Delivers in a later turn, because handlers are never called from within `start` or `send`.
   private func deliverLater() {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
 
-  /// Reports the end once everything was delivered.
+  /// Reports the end once everything is delivered.
   private func reportEnd() {
     guard let end else { return }
     switch state {
@@ -301,7 +301,7 @@ final class USBChannel: Channel {
     for writer in writers { writer.cancel() }
   }
 
-  /// Ends the channel: nothing is sent any more, and the handler is released.
+  /// Ends the channel: sending stops, and the handler is released.
   func over() {
     state = .over
     closer?.cancel()

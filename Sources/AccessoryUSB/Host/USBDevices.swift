@@ -4,9 +4,9 @@ import Glibc
 
 /// Reports which accessories are plugged into USB and unplugged.
 ///
-/// It listens to both of libudev's sources: "udev" reports after the rules have run, "kernel" also works where no udevd
-/// runs. Most arrivals are therefore announced twice, and the second time counts only if something has changed, such as
-/// a permission that a rule sets.
+/// It listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without udevd.
+/// Most arrivals are therefore announced twice, and the second event counts only if something has changed, such as a
+/// permission set by a rule.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
@@ -15,11 +15,11 @@ import Glibc
 public final class USBDevices: DescriptorHandler {
   /// A change on USB.
   public enum Change: Equatable, Sendable {
-    /// An accessory was plugged in, or a device that is almost one.
+    /// An accessory was plugged in, or a device that is almost an accessory.
     case arrived(USBAccessory)
-    /// Something about a device has changed; the second value is the device before the change.
+    /// A device has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
-    /// It was unplugged.
+    /// The accessory was unplugged.
     case left(USBAccessory)
   }
 
@@ -37,7 +37,7 @@ public final class USBDevices: DescriptorHandler {
 
   deinit { stop() }
 
-  /// The devices that are plugged in now, in the order of the ports.
+  /// The devices that are plugged in now, in port order.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
   /// Starts, and reports everything that is already there.
@@ -47,7 +47,7 @@ public final class USBDevices: DescriptorHandler {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // Listen first, then enumerate: a device that arrives in between is seen twice, and ignored the second time.
+    // Listen first, then enumerate: a device that arrives in between is seen twice, and the second event is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -97,8 +97,8 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // Off the loop: reading sysfs blocks while the kernel configures a device, for seconds if the device does not
-    // answer. Removals take the same path, to preserve the order.
+    // Done off the loop: reading sysfs blocks while the kernel configures a device, for seconds if the device does not
+    // answer. Removals take the same route, to preserve the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
@@ -111,14 +111,14 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private func saw(_ accessory: USBAccessory?, at path: String) {
-    // Stopped meanwhile.
+    // The observer has been stopped in the meantime.
     if monitors.isEmpty { return }
     if let accessory { note(accessory) } else { forget(path) }
   }
 
   private func note(_ accessory: USBAccessory) {
-    // A different number at the same port means that the device was unplugged and plugged in again, and the unplugging
-    // was missed.
+    // A different number at the same port means that the device was unplugged and plugged in again, and that the
+    // removal event was missed.
     if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
     switch known.updateValue(accessory, forKey: accessory.path) {
     case nil: onEvent(.arrived(accessory))

@@ -7,7 +7,7 @@ import Synchronization
 public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// This user may not open the device node.
   case noPermission(node: String)
-  /// Another program has claimed the interface.
+  /// The device has been unplugged.
   case claimed
   /// The device was unplugged meanwhile.
   case gone
@@ -16,7 +16,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// libusb or the kernel refused anything else.
   case refused(String, reason: String)
 
-  /// The error for a code returned by libusb.
+  /// Creates the error for a code returned by libusb.
   init(_ code: Int32, at call: String, node: String) {
     switch code {
     case LIBUSB_ERROR_ACCESS.rawValue: self = .noPermission(node: node)
@@ -36,7 +36,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// One line, with the command that fixes the problem if there is one.
+  /// One line, with the command that fixes the problem, if any.
   public var description: String {
     switch self {
     case .noPermission(let node):
@@ -65,7 +65,7 @@ package enum USBRule {
 }
 
 /// A worker thread for blocking calls: one for each open device, one for finding new devices, and one for each
-/// ``USBIPInquiry``. A device or server that does not answer thus delays nothing else.
+/// ``USBIPInquiry``. A device or server that does not answer therefore delays no other work.
 ///
 /// The thread exists while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
@@ -97,7 +97,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
     if code == 0 {
       pthread_detach(thread)
     } else {
-      // The system has no threads left: it is better that the calls hold up the loop than that they are never made.
+      // The system has no threads left: blocking the loop is better than never making the calls.
       Unmanaged.passUnretained(self).release()
       main()
     }
@@ -118,8 +118,8 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
 /// USB as a host, for the whole process.
 public enum USBHost {
-  /// Whether every device that was opened has been released, and its kernel driver attached again. A program waits for
-  /// this, with its loops running, before it ends.
+  /// Whether every device that was opened has been released, and its kernel driver attached again. Before it ends, a
+  /// program should run its loops until this is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   /// How many devices are open, across all threads and loops of this process.

@@ -24,7 +24,7 @@ final class USBTransfer {
   var ended: ((USBTransfer) -> Void)?
   // Not checked for overlapping access: a transfer has one owner, and these are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
-  /// The part of the buffer that is, or was, to be transferred.
+  /// The part of the buffer to be transferred.
   @exclusivity(unchecked) private var range = 0..<0
   /// The transfer's number in its direction.
   var order = 0
@@ -109,7 +109,7 @@ final class USBTransfer {
   }
 }
 
-/// Transfers that are not needed any more, some of them still in flight.
+/// Transfers that are no longer needed, some of them still in flight.
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 

@@ -3,8 +3,8 @@ import AccessoryCore
 /// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
 /// returns.
 ///
-/// The server is asked one question at a time, without blocking; meanwhile the kernel's table is checked. A device that
-/// the rules refuse is reported once, and then ignored as long as its entry does not change.
+/// The server is asked one question at a time, without blocking; between questions, the kernel's table is checked. A
+/// device that the rules refuse is reported once, and then ignored until its entry changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -38,9 +38,9 @@ package final class KernelPlugs {
   private var looks = 0
   private var isAsking = false
 
-  /// The most recent reason why there is no device to attach.
+  /// The most recent reason why no device can be attached.
   package private(set) var trouble: PlugProblem?
-  /// Whether there was a device that may be plugged in.
+  /// Whether a device that may be plugged in has been found.
   package private(set) var hasAccepted = false
   /// Why the kernel accepts no more devices.
   package private(set) var failure: VirtualHostController.Problem?
@@ -55,7 +55,7 @@ package final class KernelPlugs {
     self.loop = loop
     self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
-    // This also keeps the loop turning while waiting for the first device.
+    // This also keeps the loop running while it waits for the first device.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 

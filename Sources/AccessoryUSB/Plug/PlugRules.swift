@@ -1,16 +1,16 @@
 /// Which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// A device from a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
-/// Therefore only accessories are attached, and only from trusted servers.
+/// A device from a USB/IP server becomes a device of the kernel, which gives it to any driver: a fake keyboard could
+/// type. Therefore only accessories are attached, and only from trusted servers.
 package struct PlugRules: Sendable {
   /// Whether devices other than accessories are attached as well.
   package var takesAnyDevice: Bool
   /// Checks a server through a connection to it. Called on the thread that asks, after the server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
-  /// Whether a server is trusted.
+  /// The decision about a server.
   package enum Verdict: Equatable, Sendable {
-    /// Accept what it offers.
+    /// Accept its devices.
     case trusted
     /// The server is not trusted, for this reason.
     case refused(String)
@@ -18,7 +18,7 @@ package struct PlugRules: Sendable {
     case unknown(String)
   }
 
-  /// The safe choice for devices; `judge` decides about servers.
+  /// Creates rules that are strict about devices by default; `judge` decides about servers.
   package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge

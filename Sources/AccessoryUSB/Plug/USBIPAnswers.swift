@@ -1,4 +1,4 @@
-/// A device that a USB/IP server offers, as its answers describe it.
+/// A device that a USB/IP server offers, as described by the server's answers.
 public struct USBIPOffer: Equatable, Sendable {
   /// The name by which to request it: "1-1".
   var busID: String
@@ -43,7 +43,7 @@ public enum USBIPAnswers {
     public let description: String
   }
 
-  /// Asks for the list of devices.
+  /// The request for the list of devices.
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
 
   /// Requests a device.
@@ -52,8 +52,8 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// How many bytes of an answer to ``importRequest(_:)`` must be there before more are read: a refusal is short, and
-  /// what follows a device belongs to the kernel.
+  /// Returns how many bytes of an answer to ``importRequest(_:)`` to read next: a refusal is short, and bytes after the
+  /// device belong to the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
@@ -105,7 +105,7 @@ public enum USBIPAnswers {
 
 /// Reads a device's descriptors over the connection that imported it, before the kernel receives that connection.
 enum USBIPDescriptors {
-  /// A device has one configuration, rarely two.
+  /// Devices have one configuration, rarely two.
   static let mostConfigurations = 8
   /// Transfers are numbered; the kernel begins with 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
@@ -125,8 +125,8 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// How many bytes of an answer to a request for `length` bytes must be there before more are read: what follows it is
-  /// another answer, or belongs to the kernel.
+  /// Returns how many bytes of an answer to a request for `length` bytes to read next: later bytes are another answer
+  /// or belong to the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }
@@ -150,7 +150,7 @@ enum USBIPDescriptors {
     return Array(bytes[headerSize..<headerSize + Int(count)])
   }
 
-  /// The length of a configuration with everything that belongs to it, according to its first nine bytes.
+  /// The length of a configuration with all its descriptors, according to its first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
       throw USBIPAnswers.Problem(description: "it sent something other than its configuration descriptor")

@@ -76,7 +76,7 @@ package final class USBIPSocket: Sendable {
     }
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // The kernel would interpret the end of a time limit as the end of the device.
+    // The kernel would interpret an expired time limit as the end of the device.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
@@ -158,7 +158,7 @@ package final class USBIPInquiry {
   private let loop: any EventLoop
   private let calls = BlockingUSBCalls()
 
-  /// For questions to this server; answers are reported on the loop.
+  /// Creates an inquiry to this server; answers are reported on the loop.
   package init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
@@ -170,7 +170,7 @@ package final class USBIPInquiry {
     }
   }
 
-  /// Requests a device; the connection that imports it goes to the kernel.
+  /// Requests a device; the importing connection is passed to the kernel.
   package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       let connection = try USBIPSocket(host: host, port: port)

@@ -20,7 +20,7 @@ public struct VirtualHostController: Sendable {
 
   /// The controller of this machine.
   ///
-  /// - Throws: an error if the kernel has none, or this process may not use it.
+  /// - Throws: an error if the kernel has no such controller, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
     self.folder = SystemFolder(path: folder)
     guard access("\(folder)/status", R_OK) == 0 else {
@@ -65,7 +65,7 @@ public struct VirtualHostController: Sendable {
     _ = folder.write("\(port)", to: "detach")
   }
 
-  /// The first controller has its table in `status`; further ones, `status.1` and so on, are not needed here.
+  /// Reads the first controller's table, `status`; further controllers (`status.1` and so on) are not needed here.
   private func table() throws(Problem) -> [Port] {
     guard let table = folder.read("status") else {
       throw Problem(description: "\(folder.path)/status cannot be read: \(String(cString: strerror(errno)))")

@@ -4,8 +4,8 @@ import Glibc
 /// The files of one FunctionFS: endpoint 0, on which a program describes the function and reads events of the host, and
 /// one file for each other endpoint.
 ///
-/// It is not mounted in a directory, so it disappears with the last of its files. When this process is killed, the
-/// kernel therefore unbinds the gadget automatically.
+/// The file system is not mounted in a directory, so it disappears with the last of its files. If this process is
+/// killed, the kernel therefore unbinds the gadget.
 final class FunctionFS {
   /// Endpoint 0. It can be polled.
   let control: Int32
@@ -68,7 +68,7 @@ final class FunctionFS {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // If the host has abandoned a setup meanwhile, the kernel reports that once.
+      // If the host has since abandoned a setup, the kernel reports that once.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -79,7 +79,7 @@ final class FunctionFS {
   /// Answers the last setup. If the host has abandoned it, the answer is dropped.
   ///
   /// This call blocks until the host has read a data stage, so an accessory should answer few requests with data;
-  /// today's requests have none.
+  /// currently it answers none.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)
@@ -95,8 +95,8 @@ final class FunctionFS {
   }
 }
 
-/// What must be written to endpoint 0 of FunctionFS first: the descriptors for each speed, then the strings. All
-/// numbers are little-endian.
+/// The first data written to endpoint 0 of FunctionFS: the descriptors for each speed, then the strings. All numbers
+/// are little-endian.
 ///
 /// FunctionFS assigns its own numbers to interfaces, strings and endpoints when it is bound. The numbers here only show
 /// which of them belong together. The files of the endpoints are named by their order in the descriptors: ep1, ep2, …
@@ -107,7 +107,7 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// The kernel passes on requests to the whole device that it does not answer itself, …
+    /// The kernel passes on device requests that it does not answer itself, …
     static let everyRequest: UInt32 = 64
     /// … even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
@@ -135,7 +135,8 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The numbers of interface names, each once. FunctionFS identifies a string by its position here, counted from 1.
+  /// The numbers of interface names, without duplicates. FunctionFS identifies a string by its position here, counted
+  /// from 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

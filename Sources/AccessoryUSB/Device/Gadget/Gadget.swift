@@ -16,7 +16,7 @@ package final class Gadget {
   package enum News {
     /// A host began to use the accessory.
     case cable(Cable)
-    /// The gadget was unbound from its controller, by another program or because the controller is gone.
+    /// The gadget was unbound from its controller, by another program or because the controller disappeared.
     case lost(String)
   }
 
@@ -42,7 +42,7 @@ package final class Gadget {
   /// Creates a gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; the only one by default.
+  /// - controller: its name in /sys/class/udc; by default the only controller.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   package init(
@@ -135,8 +135,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called after a cable was closed: either its last bytes have had time to be sent, or the unplugged time that
-  /// follows is over.
+  /// Called after a cable was closed, at the end of each of two waits: first for its last bytes to be sent, then for
+  /// the unplugged time.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }
@@ -164,7 +164,7 @@ package final class Gadget {
     }
   }
 
-  /// Endpoint 0 may have events.
+  /// Handles the events of endpoint 0, if any.
   private func takeEvents() {
     do throws(GadgetError) {
       while watch != nil {

@@ -5,7 +5,7 @@ enum FunctionFSEvent: Equatable {
   case unbind
   /// The host selected the configuration or the alternate setting: the endpoints can be used, and start over.
   case enable
-  /// The host selected configuration 0, reset the device or left: the endpoints no longer exist.
+  /// The host selected configuration 0, reset the device or disconnected: the endpoints no longer exist.
   case disable
   /// A request that the kernel does not answer itself.
   case setup(ControlEndpoint.Setup)
@@ -48,9 +48,9 @@ struct GadgetControl {
   enum Reply: Equatable {
     /// Write it, as the data stage.
     case data([UInt8])
-    /// Read nothing, which completes a request without a data stage.
+    /// Read zero bytes, which completes a request without a data stage.
     case done
-    /// Read although the host reads, or write although it writes: this makes FunctionFS stall.
+    /// Read while the host reads, or write while the host writes, which makes FunctionFS stall.
     case stall(hostReads: Bool)
   }
 

@@ -3,9 +3,9 @@ import Glibc
 
 /// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
-/// States, as they show on the wire: off (the host has not configured the device), waiting (the host has, but no
-/// program transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are
-/// being sent), ended.
+/// States, as seen on the wire: off (the host has not configured the device), waiting (configured, but no program
+/// transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being
+/// sent), ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
 /// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
@@ -16,7 +16,7 @@ import Glibc
 /// of full packets with an empty one. A write whose size is a multiple of the packet size is followed by an empty
 /// packet, so that each `send` is one transfer for the host.
 ///
-/// USB does not tell a device that a host program has ended. After a period of silence the probes are therefore queued
+/// USB does not notify a device when a host program ends. After a period of silence the probes are therefore queued
 /// again, and a host that reads none of them for the same period is considered gone, unless the bus is suspended.
 ///
 /// Each selection by the host starts a generation. Bytes of an older generation are neither delivered nor sent.
@@ -29,7 +29,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case spent
   }
 
-  /// What happens to a cable, for the gadget.
+  /// Events of a cable, for the gadget.
   enum News {
     /// The host began to use the accessory.
     case cable(Cable)
@@ -50,13 +50,13 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes that the host wrote and the accessory does not accept yet; at most as many as one round of reads.
+  /// Bytes from the host that the accessory has not accepted yet; at most one round of reads.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
   /// Bytes taken from the channel for which there was no room.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// Empty packets to write before anything else: the end of a transfer of full packets, or probes.
+  /// Empty packets to write before anything else: they end a transfer of full packets, or are probes.
   private var emptyPacketsOwed = 0
   /// How many probes the host has not read.
   private var probes = 0
@@ -102,7 +102,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   /// The endpoints no longer exist, or start over.
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host was told that these bytes arrived, so their loss is not an orderly end.
+    // The host has an acknowledgement of these bytes, so losing them is not an orderly end.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -198,7 +198,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// What to write next; it stays next until its write has started.
+  /// What to write next; unchanged until its write has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -229,7 +229,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// None: bytes must stay in memory until the kernel has written them.
+  /// Accepts none: bytes must stay in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
@@ -244,7 +244,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // In a separate turn, because the caller may be inside this object.
+    // Deferred to a separate turn, because a method of this object may be running.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

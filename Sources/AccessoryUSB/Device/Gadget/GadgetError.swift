@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Why a gadget cannot be created, with the command that fixes it if there is one.
+/// Why a gadget cannot be created, and the command that fixes it, if any.
 package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can act as a device.
   case noControllers
@@ -24,7 +24,7 @@ package enum GadgetError: Error, Equatable, Sendable {
   /// The kernel refused anything else.
   case refused(String, code: Int32)
 
-  /// What a controller can be bound to.
+  /// The owner of a controller.
   package enum Holder: Equatable, Sendable {
     case gadget(String)
     /// A gadget that is a kernel module.

@@ -15,8 +15,8 @@ struct GadgetFolder {
   /// The controller that the gadget is bound to; nil if there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget, and returns which of the newer files this kernel lacks. If something fails, everything that
-  /// was created is removed.
+  /// Creates the gadget, and returns which of the newer files this kernel lacks. On failure, removes everything that
+  /// was created.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module; it reports this error if there is none.
+      // The kernel tries to load the module, and reports this error if it does not exist.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -64,7 +64,7 @@ struct GadgetFolder {
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes everything that exists of the gadget. Returns false if something is left.
+  /// Removes all existing parts of the gadget. Returns false if something is left.
   @discardableResult
   func remove() -> Bool {
     unbind()
@@ -124,7 +124,7 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// As much of a string as fits, cut between characters. A line break would end the string.
+  /// Shortens a string to fit, between characters. A line break would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

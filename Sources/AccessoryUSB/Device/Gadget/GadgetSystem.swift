@@ -21,7 +21,7 @@ package struct GadgetSystem: Sendable {
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
 
-  /// The controller with this name; without a name, the only one.
+  /// Returns the controller with this name; without a name, the only controller.
   package func controller(_ name: String?) throws(GadgetError) -> String {
     let names = controllerNames
     if let name {

@@ -2,13 +2,13 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The transfers of one pair of FunctionFS files, with kernel AIO: these files cannot be polled, and a read or write
-/// that blocks would stop the loop. An eventfd, which the loop watches, signals completed transfers.
+/// Transfers on one pair of FunctionFS files with kernel AIO, because these files cannot be polled, and a blocking read
+/// or write would stop the loop. An eventfd, which the loop watches, signals completed transfers.
 ///
-/// The memory of a transfer must not be used until the kernel has reported its completion, which it also does for
-/// cancelled transfers. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
+/// The memory of a transfer must not be used until the kernel has reported its completion, including for cancelled
+/// transfers. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
-  /// Each read covers one packet, so many are needed to keep the bus busy.
+  /// Each read covers one packet, so keeping the bus busy takes many.
   static let mostReads = 64
   static let mostWrites = 8
   /// The maximum number of bytes per write: the kernel copies them into one block of memory.
@@ -42,7 +42,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operations = .allocate(capacity: Self.slots)
     operations.initialize(repeating: iocb(), count: Self.slots)
     memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
-    // From here on, deinit cleans up.
+    // After this point, deinit cleans up.
     guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
     guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
       throw GadgetError("set up kernel AIO", code: errno)

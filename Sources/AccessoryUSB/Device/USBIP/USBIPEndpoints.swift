@@ -1,8 +1,8 @@
 /// One pair of bulk endpoints of an imported device: the host's pending transfers, and the accessory's channel.
 ///
-/// The iAP2 pair has a channel as soon as the host uses it. The pair of a native transport has one from when the host
-/// selects alternate setting 1 until it selects another or the accessory closes the channel. After such a close the
-/// pair is halted, the only signal that a USB device has, until the host selects a setting again.
+/// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from the selection
+/// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After such a
+/// close the pair is halted, which is the only signal a USB device can give, until the host selects a setting again.
 final class USBIPEndpoints {
   let interface: UInt8
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
@@ -51,7 +51,7 @@ final class USBIPEndpoints {
     return pipe
   }
 
-  /// The accessory closed its channel: the host gets the bytes that were sent before, and then a halt.
+  /// Handles the accessory closing its channel: the host gets the bytes sent so far, and then a halt.
   func close() {
     isHalted = true
   }
@@ -63,7 +63,7 @@ final class USBIPEndpoints {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether bytes from the host can be delivered immediately: the accessory accepts bytes, and no earlier ones are
+  /// Whether bytes from the host can be delivered immediately: the accessory accepts bytes, and no earlier bytes are
   /// waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
@@ -78,7 +78,7 @@ final class USBIPEndpoints {
     heldBytes += data.count
   }
 
-  /// Cancels a pending transfer; returns whether there was one.
+  /// Cancels a pending transfer; returns true if there was one.
   func unlink(_ sequence: UInt32) -> Bool {
     if let index = readers.firstIndex(where: { $0.sequence == sequence }) {
       readers.remove(at: index)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests of a client that has no device yet, and the answers. All numbers are big-endian.
+/// The requests of a client without a device, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
   /// Imports this device until the connection ends.
@@ -39,7 +39,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// The answer to ``take(busID:)``: the device, or why it is not available.
+  /// The answer to ``take(busID:)``: the device or the reason for refusing it.
   static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -115,15 +115,15 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a USB/IP server is waiting for a client to do. Each case has a time limit, because a client in that state keeps
-/// a device or a connection from others.
+/// What a USB/IP server is waiting for a client to do. Each case has a time limit, because the client occupies a device
+/// or a connection that others may need.
 ///
-/// A client that has a device and owes nothing may be silent for any length of time: a kernel whose programs do not use
-/// the device sends nothing. TCP's keep-alive detects when such a client is gone.
+/// A client with a device and no pending step may be silent indefinitely: a kernel sends nothing while no program uses
+/// the device. TCP's keep-alive detects when such a client is gone.
 enum USBIPDebt: CaseIterable {
   /// The client has connected, but not sent its request.
   case request
-  /// The client has asked for a list, or for a device that it cannot have, and does not read the answer.
+  /// The client has requested a list or an unavailable device, and does not read the answer.
   case answer
   /// The client has a device, but has not sent a transfer. Every kernel begins by reading the descriptors.
   case firstTransfer
@@ -140,7 +140,7 @@ enum USBIPDebt: CaseIterable {
     }
   }
 
-  /// What the client did wrong if the limit has passed.
+  /// Describes the client's mistake after the limit has passed.
   var problem: String {
     let limit = DurationText.format(limit)
     return switch self {

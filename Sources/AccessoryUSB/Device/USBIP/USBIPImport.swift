@@ -5,7 +5,7 @@ import AccessoryCore
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP interface, so each program that opens the device finds the accessory newly plugged in. It ends with the
 /// connection, with the next such selection, when the accessory closes it, or when the host has cancelled all its reads
-/// and requests nothing for ``hostPatience``: its program has then ended, which USB does not report.
+/// and requested nothing for ``hostPatience``. The host's program has then ended, which USB does not report.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. It ends with
 /// any other selection, with the cable, or when the accessory closes it.
@@ -15,10 +15,10 @@ final class USBIPImport: BulkCarrier {
   /// The maximum number of bytes that the accessory may leave unread, on all endpoints together: as many as Linux
   /// allows for the pending transfers of all its programs. A transfer beyond that is answered with ENOMEM.
   static let mostHeld = 16 << 20
-  /// The maximum number of answer bytes that may wait for the connection before no more bytes are sent to the host.
+  /// The number of waiting answer bytes at which the server stops sending bytes to the host.
   private static let fullOutbox = 256 * 1024
-  /// When this many bytes of answers are waiting, the client's requests are no longer read. A client that reads never
-  /// has so many.
+  /// When this many bytes of answers are waiting, the client's requests are no longer read. A client that reads its
+  /// answers never reaches this.
   private static let mostAnswers = 2 << 20
   /// How long a host that has cancelled all its reads may request nothing. Programs that read with a time limit send a
   /// new request immediately.
@@ -135,7 +135,7 @@ final class USBIPImport: BulkCarrier {
     noteDebt()
   }
 
-  /// Checks what the client must do, after a possible change.
+  /// Updates what the client must do next.
   private func noteDebt() {
     let next: USBIPDebt? =
       !outbox.isEmpty ? .transferAnswers : !inbox.isEmpty ? .restOfTransfer : wasUsed ? nil : .firstTransfer
@@ -165,7 +165,7 @@ final class USBIPImport: BulkCarrier {
     endCable(.lost("the USB/IP client left: \(end)"))
   }
 
-  /// Unplugs the device at this end.
+  /// Unplugs the device from this end.
   func unplug() {
     finish(nil)
   }
@@ -184,7 +184,7 @@ final class USBIPImport: BulkCarrier {
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main channel first, because the accessory watches for its end.
+    // Ends the main channel first, because the accessory watches for that.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -221,8 +221,8 @@ final class USBIPImport: BulkCarrier {
     }
   }
 
-  /// The host begins or ends a session of native transport. When there is no cable, or the accessory refuses the
-  /// session, its endpoints are halted.
+  /// The host begins or ends a session of native transport. Without a cable, or if the accessory refuses the session,
+  /// the endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
     guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
     pair.leave()?.end(.closedByPeer)
@@ -335,7 +335,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // No more than may wait, so that the number of bytes that the connection does not accept is limited.
+      // Sends at most this much at once, to limit the number of bytes waiting for the connection.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)

@@ -25,7 +25,7 @@ enum USBIPRequest: Equatable {
   static let headerSize = 48
 
   /// Reads a request that begins at `start`; nil while it is incomplete. Wrong requests are recognised by their
-  /// headers, so that nothing waits for the rest of an absurdly long one.
+  /// headers, so that the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -41,7 +41,7 @@ enum USBIPRequest: Equatable {
     guard direction <= 1 else { throw .direction(direction) }
     guard endpoint <= 15 else { throw .endpoint(endpoint) }
     guard length <= UInt32(longestTransfer) else { throw .length(length) }
-    // Both 0 and all ones are used for transfers that are not isochronous.
+    // Non-isochronous transfers use either 0 or all ones.
     let packets = number(32)
     guard packets == 0 || packets == .max else { throw .isochronous(packets) }
     let isIncoming = direction == 1
@@ -59,7 +59,8 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// The answer to an unlink: whether the transfer was still pending. If so, the transfer itself is not answered.
+  /// Encodes the answer to an unlink, which tells whether the transfer was still pending. If so, the transfer itself is
+  /// not answered.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A USB/IP server: offers simulated accessories to a kernel, to which they look like USB devices.
+/// A USB/IP server: offers simulated accessories to a kernel, which sees them as USB devices.
 ///
 /// It opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip attach`
 /// connects, asks for a device, and gives the connection to the virtual host controller of the kernel.
@@ -16,9 +16,8 @@ public final class USBIPServer {
   package static let patience = Duration.seconds(10)
   /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
   package static let transferPatience = Duration.seconds(30)
-  /// How many clients without a device may be connected: those that have sent no request yet, or do not read the
-  /// answer. If one more connects, the one that has waited longest is disconnected, so that silent clients do not keep
-  /// others from an answer.
+  /// The maximum number of clients without a device: those that have sent no request yet or do not read the answer. If
+  /// another connects, the longest-waiting client is disconnected, so that silent clients cannot block others.
   package static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -177,8 +176,8 @@ private final class USBIPClient: ChannelHandler {
       ask(asked)
     case .holding(let held, _):
       held.received(bytes)
-      // A client that sends requests endlessly and reads no answers must not fill memory: the server reads from it
-      // again once it has read some.
+      // A client that sends requests endlessly without reading answers must not exhaust memory: the server resumes
+      // reading its requests only after it has read answers.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -229,7 +228,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // These are the first few hundred bytes on a connection: a connection that cannot accept them is useless.
+    // These are the first few hundred bytes on a connection: a connection that cannot accept so few is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
@@ -246,7 +245,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Closes the connection as soon as the answer has been sent, or when the client has read none of it for too long.
+  /// Closes the connection as soon as the answer has been sent, or if the client does not read it in time.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
