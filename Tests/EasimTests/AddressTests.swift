@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// How every command handles addresses, because all of them open addresses in the same way.
+/// How commands handle addresses, which all of them open in the same way.
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
@@ -29,7 +29,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With this option the commands continue: here to an address without an accessory.
+  /// With this option the commands continue, here with an address that has no accessory.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])
@@ -56,7 +56,7 @@ import Testing
     #expect(!ended.err.contains("listens"), "\(ended.err)")
   }
 
-  /// A problem that waiting cannot solve ends the command immediately, whatever its time limit.
+  /// A permanent problem ends the command immediately, whatever its time limit.
   @Test(arguments: ["send --10k --timeout 10m", "info --timeout 10m"])
   func aFileThatIsNoTerminalIsNotWaitedFor(command: String) throws {
     let path = place.write("", to: "file")

@@ -111,7 +111,7 @@ import Testing
     let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // As if the five bursts had been a million times as large.
+    // Pretends that the five bursts were a million times as large.
     var large = try BurstReport(json: try #require(place.bytes("r.json")), file: "r.json")
     let more = large.bytes * 1_000_000
     large.bytes += more
@@ -315,7 +315,7 @@ import Testing
       "send", accessory.address, "--text", "hello", "--expect", "echo", "--fault", "latency,delay=30ms", "--json")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     let lines = try EventLines(send.out)
-    // Each direction of the handshake takes its time, and so does the echo.
+    // Both directions of the handshake and of the echo are delayed.
     #expect(try #require(lines.events("result").last?["t"]?.number) > 0.2)
     let cut = try Program.run(
       "burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")
@@ -333,7 +333,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // Less than a report needs; a file that grows beyond it is refused, as on a full disk.
+    // A limit below the size of a report: writing beyond it fails, as on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

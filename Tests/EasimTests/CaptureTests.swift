@@ -72,7 +72,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let decoded = try Program.run("decode", place.file("a.pcapng"))
     #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
-    // The last block may be cut off, and nothing else is wrong.
+    // The last block may be cut off, but nothing else is wrong.
     #expect(decoded.outLines.filter { $0.hasPrefix("byte ") }.count <= 1)
   }
 
@@ -86,7 +86,7 @@ import Testing
 }
 
 extension String {
-  /// The lines with A and D in place of A2 and D2, the ends of the second cable.
+  /// The lines with A2 and D2, the ends of the second cable, replaced by A and D.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

@@ -36,7 +36,7 @@ import Testing
     #expect(first.out.contains("1 passed, 1 failed, 0 skipped"))
     #expect(try String(contentsOfFile: html, encoding: .utf8).contains("<td>506 signature-right: "))
     #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
-    // Nothing has changed since.
+    // Nothing has changed since the first run.
     let second = try easimCheck([accessory.address, "--only", "101,506", "--baseline", json])
     #expect(second.ending == .exit(0), "\(second.out)\(second.err)")
     #expect(second.out.contains("since the baseline: as before: 506 signature-right"))

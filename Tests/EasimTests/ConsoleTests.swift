@@ -17,7 +17,7 @@ import Testing
     try Program(path: "/bin/sh", ["-c", command])
   }
 
-  /// Connection IDs are new every time.
+  /// Connection IDs differ in every run.
   private func lines(_ remains: Program.Remains) -> [String] {
     remains.outLines.map { line in
       let words = line.split(separator: " ", omittingEmptySubsequences: false)

@@ -13,7 +13,7 @@ import Testing
     }
     #expect(!local.place.has("local"), "a doctor looks and leaves nothing")
     let events = try EventLines(try local.run("doctor", "--json").out)
-    // The line below a finding that could be improved contains the command for it.
+    // Each problem is followed by a line with the command that fixes it.
     let findings = doctor.outLines.count { !$0.hasPrefix(" ") }
     #expect(events.names.allSatisfy { $0 == "result" } && events.names.count == findings)
     #expect(events.events.allSatisfy { $0["check"]?.text != nil && $0["passed"] == .truth(true) })

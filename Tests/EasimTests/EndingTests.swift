@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// How processes end: interrupted, killed, alone, too late, or at an address that is in use.
+/// How processes end: interrupted, killed, without a peer, too late, or at an address in use.
 @Suite(.waits) struct EndingTests {
   let place = TemporaryFolder()
 
@@ -44,7 +44,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
-    // What was acknowledged was sent; how much that is depends on when the end came.
+    // Acknowledged bytes count as sent; their number depends on when the end came.
     #expect(end.out.contains("○ disconnect"))
   }
 
@@ -94,7 +94,7 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
   func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
-    // More than fits in transit: the session ends before all of it is acknowledged.
+    // More bytes than fit in transit, so the session ends before all of them are acknowledged.
     place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
     let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
     let send = try Program.run(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Profiles that run programs, as `easim` handles them: announced, checked, refused if others can write to them, and
-/// ended together with easim, however it ends.
+/// ended together with easim, however easim ends.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 

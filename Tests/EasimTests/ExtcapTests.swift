@@ -6,7 +6,7 @@ import Testing
 @Suite(.waits) struct ExtcapTests {
   let local = LocalPlace()
 
-  /// The interfaces that are listed, by the text that Wireshark shows.
+  /// The listed interfaces, with the text that Wireshark shows.
   private func interfaces() throws -> [(name: String, display: String)] {
     let list = try local.run("extcap", "--extcap-interfaces", "--extcap-version=4.0")
     #expect(list.ending == .exit(0), "\(list.err)")
@@ -102,8 +102,7 @@ import Testing
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
   }
 
-  /// Two recordings of a run with different numbers: the profile made from both answers with a number that neither
-  /// contains.
+  /// Two recordings contain different numbers; the profile made from both answers with a number from neither.
   @Test func aProfileOfTwoCapturesHasWildcards() throws {
     let place = local.place
     place.write(

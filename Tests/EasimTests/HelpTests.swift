@@ -19,10 +19,10 @@ import Testing
     return lines[(start + 1)...].map { String($0.drop { $0 == " " }) }
   }
 
-  /// Runs a line as a shell does, in `place`, with the `easim` under test first on the PATH.
+  /// Runs a line as a shell does, in `place`, with the tested `easim` first on the PATH.
   ///
-  /// The local directory and the files in /tmp are also in `place`, and the system chooses the port of a server, so that
-  /// two test runs on one machine do not meet.
+  /// The local directory and the files in /tmp are also in `place`, and the system chooses server ports, so that two
+  /// test runs on one machine do not interfere.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line =
@@ -100,7 +100,7 @@ import Testing
       #expect(!examples.isEmpty)
       for example in examples {
         #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
-        // Words are read in order, so an error about this one means that all before it were correct.
+        // Words are read in order, so an error about this word means that all earlier words were correct.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
         #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
@@ -123,18 +123,18 @@ import Testing
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
     // The command is stopped before an app connects.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
-    // Either no server is named, or none is running.
+    // Depending on the environment, no server is named or none is running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
-    // No such process offers its cables.
+    // No process with this ID offers its cables.
     "easim extcap --capture --extcap-interface easim-4711-1 --fifo /tmp/lawk.pcapng": 3,
     "easim pair bt:00:AA:01:00:00:42 --yes": 3,
     "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// What an example that lasts until Ctrl-C prints once it is working.
+  /// The line that each example that runs until Ctrl-C prints once it works.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

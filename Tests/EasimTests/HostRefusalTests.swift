@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Accessories that a host cannot use: the command ends as soon as that is known, prints why and what to try, and exits
-/// with 6.
+/// Accessories that a host cannot use: the command ends as soon as it detects this, prints the reason and advice, and
+/// exits with 6.
 @Suite(.waits) struct HostRefusalTests {
   let place = TemporaryFolder()
 

@@ -60,7 +60,7 @@ import Testing
     #expect(refused < 100 && refused + counted.reduce(0, +) == 200)
   }
 
-  /// The socket of a killed accessory, and several that find it at the same time.
+  /// Several accessories find the socket of a killed one at the same time.
   @Test(arguments: 0..<5) func ofSeveralAccessoriesAtOneStalePathOneIsPluggedIn(round: Int) throws {
     let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var name = sockaddr_un()
@@ -114,7 +114,7 @@ import Testing
     while write(writer, blanks, blanks.count) > 0 {}
     let send = try Program(
       path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
-    // There is room again: easim reads, and waits for the rest, which never arrives.
+    // easim reads, so there is room again; it waits for the rest, which never arrives.
     var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
     #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
     send.send(SIGINT)

@@ -37,8 +37,8 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// A flicker, a session, a refused session, an accessory that is pulled and one that fails authentication, each
-  /// printed by both ends.
+  /// A flicker, a session, a refused session, an unplugged accessory and a failed authentication, each printed by both
+  /// ends.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
     var lines: [StrictJSON] = []

@@ -3,7 +3,7 @@ import Testing
 
 /// `--json` for every command: each line on stdout is an object, never text.
 @Suite(.waits) struct JSONEverywhereTests {
-  /// Command lines that reach every command with `--json`, and each of its verbs. ADDR is an echo accessory.
+  /// Command lines that cover every command with `--json`, and each of its verbs. ADDR is an echo accessory.
   static let lines = [
     "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
     "watch ADDR --for 500ms", "info ADDR",
@@ -21,7 +21,7 @@ import Testing
   ]
   /// Commands that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
   static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]
-  /// One needs root and a kernel with USB/IP; the other prints its events on stderr.
+  /// `plug` needs root and a kernel with USB/IP; `pipe` prints its events on stderr.
   static let untried = ["plug", "pipe"]
 
   @Test func everyLineIsAnObject() throws {
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The result of a command that has one, where it is no success.
+  /// The result of a command that does not succeed.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",
@@ -62,7 +62,7 @@ import Testing
       path: BuiltProducts.easim, words + ["--json"], environment: ["EASIM_LOCAL": place.file("local")]
     ).wait()
     #expect(end.ending == .exit(1) || end.ending == .exit(2), "\(end.out)\(end.err)")
-    // The doctor has a line for each thing that it examined.
+    // The doctor prints a line for each check.
     let results = try end.outLines.map { try StrictJSON(reading: $0) }.filter { $0["passed"] != nil }
     #expect(results.contains { $0["passed"] == .truth(false) }, "\(end.out)\(end.err)")
     #expect(line == "doctor" || results.last?["passed"] == .truth(false), "\(end.out)")

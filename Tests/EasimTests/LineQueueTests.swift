@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Lines that wait for a reader: in order, limited, and with a note for those that were dropped.
+/// Lines that wait for a reader: in order, limited in number, and with a note about dropped lines.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)

@@ -18,7 +18,7 @@ import Testing
     }
     let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    // Empty, gone, complete, and empty again for the next host, as its card shows; then gone.
+    // The card shows the accessory empty, gone, complete, and empty again for the next host; then it is gone.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -127,7 +127,7 @@ import Testing
     #expect(try watch.wait().ending == .exit(0))
   }
 
-  /// Fifty of each end; the moment is determined by a number of printed lines.
+  /// Kills each end fifty times, after a varying number of printed lines.
   @Test func aHundredKillsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
@@ -136,7 +136,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
       _ = try host.wait()
-      // Each killed host may or may not have got as far as the session; the next one is served.
+      // A killed host may or may not have reached the session; the next host is served.
       let next = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
@@ -153,12 +153,12 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // A host that had its session reports that the accessory left; one that had none waits for the next.
+      // A host with a session reports that the accessory disconnected; a host without one waits for the next accessory.
       let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The one without an open session, the other with one.
+        // The first applies without an open session, the second with one.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes that need no address: they meet in the local directory.
+/// Two processes that find each other in the local directory, without an address.
 @Suite(.waits) struct LocalTests {
   let place = TemporaryFolder()
 
@@ -22,7 +22,8 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
-  /// With another runtime directory, the local directory is a different one: the list names it, and the likely reason.
+  /// With another runtime directory, the local directory is a different one: the list names the directory and the
+  /// likely reason.
   @Test func aListOfNothingSaysWhereItLooked() throws {
     place.makeFolder("runtime")
     let list = try Program(

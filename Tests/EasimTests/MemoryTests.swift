@@ -5,12 +5,12 @@ import Testing
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 
-  /// The last line of a shell script that has `mebibytes` MiB of writable memory for each of its programs.
+  /// Runs a shell script in which each program has `mebibytes` MiB of writable memory; returns its last line.
   private static func run(_ script: String, within mebibytes: Int) throws -> Program.Remains {
     try Program(path: "/bin/bash", ["-c", "set -o pipefail; ulimit -d \(mebibytes * 1_024); \(script)"]).wait()
   }
 
-  /// Sanitizers need more than any limit allows.
+  /// Sanitizers need more memory than the limits allow.
   private static let canBeMeasured =
     (try? run("\(BuiltProducts.easim) --version", within: 32).ending) == .exit(0)
 
@@ -38,7 +38,7 @@ import Testing
 
   // MARK: Many of something
 
-  /// A script with an accessory at `$address`, which ends with it.
+  /// Wraps a script with an accessory at `$address` that ends together with the script.
   private func withAccessory(_ script: String) -> String {
     """
     easim=\(BuiltProducts.easim); address=unix:\(place.file("s"))
@@ -93,7 +93,7 @@ import Testing
     let plug = try Program(
       path: "/bin/bash",
       ["-c", "ulimit -d \(64 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
-    // Each device with as many interfaces as the number can express.
+    // Each device has the maximum number of interfaces.
     let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
     let one = PlugCommandTests.list([0x03, 0x01, 0x01])
     var record = Array(one[12..<324])

@@ -14,7 +14,7 @@ import Testing
     #expect(end.err == "easim: stdout: No space left on device; the rest was not written\n")
   }
 
-  /// A server on stdin and stdout whose client cannot be read or answered.
+  /// A server on stdin and stdout that cannot read from or write to its client.
   @Test(arguments: [
     ("easim serve --stdio </", "its requests could not be read: Is a directory"),
     (
@@ -79,7 +79,7 @@ import Testing
     #expect(end.err == "code 0\n")
   }
 
-  /// Everything that an error may quote: an option, an address, a word of a script, a key of a file.
+  /// All kinds of text that an error may quote: an option, an address, a word of a script, a key of a file.
   @Test(arguments: [
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",
@@ -124,7 +124,7 @@ import Testing
     #expect(end.err.contains("--file stdin: Bad file descriptor"))
   }
 
-  /// A command that only prints has nothing to do then.
+  /// Without a reader, a command that only prints has nothing to do.
   @Test func watchEndsWhenNobodyReadsIt() throws {
     let watch = try HelpTests.shell("easim watch | { head -1; exec <&-; echo left; }", in: place)
     let first = try HelpTests.shell("exec easim run echo", in: place)

@@ -47,7 +47,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Mistakes in a shell, and their consequences.
+  /// Mistakes in shell commands and their results.
   private static let mistakes: [(String, Int32, String)] = [
     ("easim pipe ADDR < / ", 2, "easim: reading failed: Is a directory\n"),
     ("echo x | easim pipe ADDR > /dev/full", 2, "easim: writing failed: No space left on device\n"),
@@ -74,7 +74,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// A pipe whose input the test writes.
+  /// Starts a pipe whose input the test writes.
   private func start(_ words: String...) throws -> (pipe: Program, input: Int32) {
     mkfifo(place.file("fifo"), 0o600)
     // Also opened for reading, because otherwise a program that opens it would wait for a writer.
@@ -158,7 +158,7 @@ import Testing
 
   @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
-    // An input that never ends and contains nothing.
+    // An endless input without data.
     let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
     try accessory.program.line("session 1 open")
     pipe.send(SIGINT)
@@ -205,7 +205,7 @@ private final class Client {
 
   func endInput() { shutdown(socket, Int32(SHUT_WR)) }
 
-  /// This many bytes, or fewer at the end.
+  /// Reads this many bytes, or fewer at the end.
   func read(_ count: Int) -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {

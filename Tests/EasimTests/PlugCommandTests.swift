@@ -11,7 +11,7 @@ import Testing
     #expect(plug.err == "easim: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
-  /// It begins to send a list of 4,096 devices.
+  /// The beginning of a list of 4,096 devices.
   static let endlessList: [UInt8] = [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0x10, 0]
 
   @Test func anAnswerThatNeverComesToItsEndHoldsUpNobody() throws {
@@ -19,7 +19,7 @@ import Testing
     let plug = try Program("plug", server.address, "--timeout", "20s")
     let client = try server.accept()
     client.send(Self.endlessList)
-    // A program that was asked to stop does not wait for the end.
+    // A program that is asked to stop does not wait for the end of the list.
     plug.send(SIGINT)
     repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
@@ -134,7 +134,7 @@ import Testing
   }
 }
 
-/// A socket that programs take for a USB/IP server.
+/// A socket that poses as a USB/IP server.
 final class OddServer {
   private let descriptor: Int32
   let address: String
@@ -159,14 +159,14 @@ final class OddServer {
 
   deinit { close(descriptor) }
 
-  /// The next program that connects.
+  /// Waits for the next program that connects.
   func accept() throws -> Client {
     var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     try #require(poll(&wait, 1, Int32(Program.hangLimit)) == 1, "nobody connected")
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
-  /// The same as another user; requires root. The kernel records this thread's user with the socket.
+  /// Accepts a connection as another user, which requires root. The kernel records this thread's user with the socket.
   func accept(as user: UInt32) throws -> Client {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
@@ -188,14 +188,14 @@ final class OddServer {
       _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// This many of the next bytes, or fewer if the client hung up.
+    /// Receives the next `count` bytes, or fewer if the client hangs up.
     func receive(_ count: Int) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
       let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
       return Array(bytes.prefix(max(0, read)))
     }
 
-    /// Whether the client hung up within this many milliseconds.
+    /// Returns true if the client hangs up within this many milliseconds.
     func isGone(within milliseconds: Int32) -> Bool {
       var wait = pollfd(fd: descriptor, events: 0, revents: 0)
       return poll(&wait, 1, milliseconds) > 0

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// What "verified" proves: an accessory that answers without looking is detected, in processes as a user starts them.
+/// What "verified" proves: an accessory that answers without looking is detected, in processes started as by a user.
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
-  /// It sends 10,000 counting bytes, whatever it receives.
+  /// Starts an accessory that sends 10,000 counting bytes, whatever it receives.
   private func canned() throws -> Accessory {
     try Accessory(on: .unix, in: place, "--behavior", "source,rate=100000000,chunk=10000,total=10000")
   }
@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The second burst used to cause a false alarm, and nothing after it was checked.
+  /// Regression test: the second burst caused a false alarm, and later bytes were not checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The documents show what actually runs.
+/// Examples and figures in the documents match the program.
 @Suite(.waits) struct ReadmeTests {
   /// The test in the README is, word for word, the one that `Scripts/outside` runs.
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
@@ -29,8 +29,7 @@ import Testing
     for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
   }
 
-  /// A page that shows figures other than those the command prints is a failure; varying ones are marked with their
-  /// kind.
+  /// Figures on a page must match those the command prints; varying figures are marked with their kind.
   @Test(arguments: [
     ("", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed in 5.139 s", "47 passed in 4.2 s", false),

@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with us.
+/// Remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with
+/// easim.
 @Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {
     let place = TemporaryFolder()
@@ -60,7 +61,7 @@ import Testing
       ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
     ).wait()
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
-    // An app that stays with its session open, and rules that allow no other app in.
+    // An app keeps its session open, and the rules admit no other app.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
@@ -74,7 +75,7 @@ import Testing
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // Between apps of one device, a session that one has open is refused to the other.
+    // Within one device, an app is refused a session that another app has open.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))

@@ -65,7 +65,7 @@ import Testing
 
   // MARK: In real time, the two ends in two processes
 
-  /// The two ends of one scenario.
+  /// The processes of both ends of one scenario.
   struct Pair {
     let name: String
     /// The result of the device's end.
@@ -89,7 +89,7 @@ import Testing
         environment: environment)
     }
 
-    /// Whether both ends passed, once they have ended.
+    /// Waits for both ends, and returns true if both passed.
     func comesOut() throws -> Bool {
       let isAsExpected = try device.wait().ending == ending
       return try accessories.wait().ending == .exit(0) && isAsExpected
@@ -107,16 +107,16 @@ import Testing
     }
   }
 
-  /// Plays all of them at once, because each mostly waits. A machine that is too busy cannot keep the times that real
-  /// accessories keep, so failed ones are played again, alone.
+  /// Plays all scenarios at once, because each mostly waits. A busy machine cannot keep the timings of real
+  /// accessories, so failed scenarios are repeated one at a time.
   private func play(_ pairs: [() throws -> Pair]) throws {
     let first = try pairs.map { try $0() }
     let others = try zip(first, pairs).filter { try !$0.0.comesOut() }.map(\.1)
     for pair in others { try pair().expect() }
   }
 
-  /// The longest takes a minute. Not under a sanitizer: a program that takes ten times as long cannot keep the times of
-  /// real accessories, and its behavior is tested in virtual time.
+  /// The longest takes a minute. Not run under a sanitizer: a program ten times slower cannot keep the timings of real
+  /// accessories, and its behavior is tested in virtual time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
   {
     let place = TemporaryFolder()

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The scripts, as far as they can be run without building anything.
+/// Scripts that can be tested without building anything.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()
@@ -15,7 +15,7 @@ import Testing
     #expect(lane.out == "")
   }
 
-  /// A name that is wrong is said before the lanes before it have run for an hour.
+  /// A wrong name is reported before any lane has run, not after an hour.
   @Test func aLaneThatIsUnknownIsNamedBeforeAnyRuns() throws {
     let ci = try run(".ci/run", "lint", "lnt")
     #expect(ci.ending == .exit(2) && ci.out == "")
@@ -56,14 +56,14 @@ import Testing
   }
 }
 
-/// Preparing a machine for building easim, on machines that consist of a few fake programs.
+/// Preparing a machine for building easim, on simulated machines with a few fake programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
-  /// Runs the set-up on a machine that has only these programs, each a line of shell, and what bash itself needs.
+  /// Runs the set-up on a machine with only these programs, each a line of shell, and those that bash needs.
   ///
-  /// The programs are shell functions: a file that is written and immediately run is "busy" if another test starts a
-  /// program in between.
+  /// The programs are shell functions: running a newly written file fails as "busy" if another test starts a program in
+  /// between.
   func setUp(_ programs: [String: String]) throws -> Program.Remains {
     for name in ["basename", "dirname", "sed", "head", "sort"] { place.link(name, to: "/usr/bin/\(name)") }
     let all = programs.merging(["env": "while [[ $1 == *=* ]]; do shift; done; \"$@\""]) { $1 }
@@ -80,7 +80,7 @@ import Testing
   }
 
   static let swift = ["swift": "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'"]
-  /// Passes on an unprivileged user's requests; root needs none.
+  /// A fake `sudo` for unprivileged users; root needs none.
   static let sudo = ["sudo": "\"$@\""]
   static let apt = ["apt-get": "echo \"apt-get $*\""]
 

@@ -5,11 +5,12 @@ import Testing
 
 @testable import easim
 
-/// Ctrl-C, SIGTERM and SIGHUP: the first one shuts down, a second one ends the process, whatever it is waiting for.
+/// Ctrl-C, SIGTERM and SIGHUP: the first signal shuts down, a second one ends the process, whatever the process is
+/// waiting for.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// When the process ends by force after these signals, each with its time.
+  /// Returns when the process ends by force after these timed signals.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {
@@ -40,7 +41,7 @@ import Testing
     #expect(deadline((SIGTERM, .zero), (SIGTERM, .seconds(1)), secondInterrupt: grace) == .seconds(1))
   }
 
-  /// Stops one thread of another process, like a system call that does not return.
+  /// Stops one thread of another process, to imitate a system call that does not return.
   private func stopThread(_ thread: pid_t) throws {
     typealias Trace = @convention(c) (Int, pid_t, Int, Int) -> Int
     let trace = unsafeBitCast(try #require(dlsym(nil, "ptrace")), to: Trace.self)
@@ -66,7 +67,7 @@ import Testing
     try run.line("plugged in")
     try stopThread(run.number)
     run.send(signal)
-    // Until then a second signal would be the same to the kernel.
+    // While a signal is pending, the kernel would drop a second one.
     while try isPending(signal, in: run) { sched_yield() }
     run.send(signal)
     #expect(try run.wait().ending == .killed(by: signal))

@@ -2,8 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output that is not read: a pipe without a reader, a stopped terminal, a FIFO. Neither the cables nor Ctrl-C wait for
-/// it.
+/// Unread output, in a pipe without a reader, a stopped terminal or a FIFO, must block neither the cables nor Ctrl-C.
 @Suite(.waits) struct StuckOutputTests {
   let place = TemporaryFolder()
 
@@ -45,7 +44,7 @@ import Testing
 
   /// Every line is shown or counted, and shown lines are complete.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
-    // Each line about an accessory has 20 kB.
+    // Makes each line about an accessory 20 kB long.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
     let names = (0..<100).map { "\"\(stem)\($0)\"" }.joined(separator: ",")
     let echo = try Repository.text("profiles/echo.json5")
@@ -95,7 +94,7 @@ import Testing
     terminal.resume()
     try terminal.read(to: "session 1 ended")
     run.send(SIGINT)
-    // The lines of stdout come before those of stderr, as they were written.
+    // The lines of stdout precede those of stderr, in the order written.
     try terminal.read(to: "unplugged: Ctrl-C", "1 session was served")
     #expect(try run.wait().ending == .exit(0))
   }
@@ -110,7 +109,7 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// The accessory accepts small packets, so that their lines are more than may wait.
+  /// The accessory accepts small packets, so that the number of lines exceeds the limit.
   private func talkativeAccessory(_ fifo: UnreadFIFO) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(
@@ -124,7 +123,7 @@ import Testing
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
-    // The host is gone. The accessory notices this, and the next host, when its output is read.
+    // The host is gone. The accessory notices this, and the next host, once its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))
@@ -166,7 +165,7 @@ import Testing
 
   @Test func aFIFOThatNobodyOpensIsGivenUp() throws {
     mkfifo(place.file("fifo.json"), 0o600)
-    // Both wait at the same time.
+    // Both runs wait at the same time.
     let bursts = try ["transcript", "report"].map {
       (name: "--\($0) \(place.file("fifo.json"))", burst: try run("burst", address, "--\($0)", place.file("fifo.json")))
     }
@@ -188,7 +187,7 @@ import Testing
 
   // MARK: More than one signal
 
-  /// At the end easim waits for a transcript that is not read, but not after repeated signals.
+  /// At exit, easim waits for an unread transcript, but not after repeated signals.
   @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try talkativeAccessory(fifo)

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The completion of bash, with real keys. Names are untrusted, so none may be run or expanded, and an inserted word
-/// must name exactly what was selected.
+/// The completion of bash, with real keys. Names are untrusted: the shell must not run or expand them, and an inserted
+/// word must name exactly the selected item.
 @Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()
 
@@ -49,7 +49,7 @@ import Testing
     "^a^b", " b", "a ", "&", "a:b:c", "a:$(touch pwned)", "a=b", "a@b", "李未可", "\u{202E}x", "--on=x", "-",
   ]
 
-  /// Each in every kind of quotes that a user may have opened.
+  /// Every kind of quotes that a user may have opened.
   static let quotes = ["", "'", "\""]
 
   @Test(arguments: quotes) func aProfileOfAnyNameIsMeantAndNotRun(quote: String) throws {
@@ -79,7 +79,7 @@ import Testing
     #expect(shell.names == names.sorted())
   }
 
-  /// The accessory chooses its serial number.
+  /// The serial number is untrusted: the accessory chooses it.
   @Test(arguments: quotes) func aSerialNumberOfAnyKindIsMeantAndNotRun(quote: String) throws {
     let local = LocalPlace()
     let serials = Self.hostile.enumerated().map { "z\($0)-\($1)" }
@@ -131,7 +131,7 @@ import Testing
     for name in ["--on=unix:evil", "-x"] { shell.addProfile(name) }
     #expect(try !shell.offers("easim run ").contains { $0.hasPrefix("-") })
     #expect(try !shell.offers("easim run -").contains { $0.contains("evil") || $0 == "-x" })
-    // After '--' there are no options.
+    // Words after '--' are not options.
     #expect(try shell.run("easim run -- -x\t") == [["run", "--", "-x"]])
     #expect(try shell.run("easim run -- --o\t") == [["run", "--", "--on=unix:evil"]])
     shell.put("--json")
@@ -145,7 +145,7 @@ import Testing
     #expect(try shell.run("easim decode a\t b\t") == [["decode", "a b"]])
     #expect(try shell.run("easim decode a\\'\tc\t") == [["decode", "a'c"]])
     #expect(try shell.run("easim decode \"a'\td\"") == [["decode", "a'd"]])
-    // Cycling through the names one by one yields each complete name.
+    // Cycling through the names inserts each complete name.
     shell.settings = "bind 'TAB:menu-complete'"
     #expect(try shell.run("easim decode a\t") == [["decode", "a $(touch pwned)"]])
     #expect(try shell.run("easim decode a\t\t") == [["decode", "a b"]])
@@ -161,7 +161,7 @@ import Testing
     #expect(try shell.run("easim run $(touch pwned) z\t") == [["run", "z"]], "what the user runs is the user's")
   }
 
-  /// What easim itself prints for pasting is quoted by the program.
+  /// easim itself quotes the commands that it prints for pasting.
   @Test(arguments: Self.hostile) func aWordThatIsPrintedForAShellMeansItself(name: String) throws {
     let bash = try Program(path: "/bin/bash", ["-c", "printf %s \(name.shellWord)"]).wait()
     #expect(bash.ending == .exit(0) && bash.out == name, "\(bash.err)")
@@ -179,7 +179,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// What users have in their start-up files.
+  /// Settings that users may have in their start-up files.
   @Test(arguments: [
     "set -u", "set -f", "set -o noglob; shopt -s failglob", "shopt -s nullglob dotglob extglob globstar",
     "shopt -s nocasematch nocaseglob", "IFS=t", "IFS=", "GLOBIGNORE='*'", "LC_ALL=C", "set -o vi",
@@ -197,7 +197,7 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
-  /// Compares one by one, so that a wrong name is found among many.
+  /// Compares word by word, so that a failure shows the wrong name among many.
   private func expect(
     _ found: [[String]], _ wanted: [[String]], at place: SourceLocation = #_sourceLocation
   ) {

@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// easim at both ends of USB: the host's libusb on a device that umockdev simulates, and behind that device the USB/IP
-/// server of `easim run`, addressed as a kernel's virtual host controller would. The kernel lane tests the same with a
-/// real kernel.
+/// easim at both ends of USB: the host's libusb uses a device simulated by umockdev, which is connected to the USB/IP
+/// server of `easim run` in place of a kernel's virtual host controller. The kernel lane tests the same with a real
+/// kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 
@@ -12,7 +12,7 @@ import Testing
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]
   static let sidePair: [[UInt8]] = [[7, 5, 0x83, 2, 0x00, 0x02, 0], [7, 5, 0x03, 2, 0x00, 0x02, 0]]
 
-  /// The camera: iAP2, and an interface for the frames whose name is string 5.
+  /// The camera: iAP2, and an interface for frames, named by string 5.
   static let camera = cameraNamed(5)
 
   static func cameraNamed(_ name: UInt8, _ more: [UInt8]...) -> [UInt8] {
@@ -126,8 +126,7 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Two interfaces of native transport without the name of a protocol; the second one refers to string 9, which does
-  /// not exist.
+  /// Two native-transport interfaces without a protocol's name; the second refers to string 9, which does not exist.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),
@@ -168,8 +167,8 @@ import Testing
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
   }
 
-  /// Scenarios that begin immediately and take a few seconds, all at the same time. They do not run under a sanitizer,
-  /// for the same reason as those on sockets.
+  /// Scenarios that begin immediately and take a few seconds, all at the same time. Like those on sockets, they do not
+  /// run under a sanitizer.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `usb:` as typed by a user, with real libusb and libudev on a device that umockdev simulates. `easim run` is behind
-/// its endpoints.
+/// `usb:` as typed by a user, with real libusb and libudev on a device that umockdev simulates. The device's endpoints
+/// lead to `easim run`.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 
@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, however they are structured.
+  /// Devices that are accessories, with various structures.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -51,7 +51,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Devices that are almost accessories, and the reported reasons.
+  /// Devices that are almost accessories, and the reasons reported.
   static let nearMisses: [(descriptors: [UInt8], reason: String)] = [
     (shape(USBMock.interface(0, iAP, [USBMock.bulkIn])), "(interface 0 is FF/F0/00 and has no bulk OUT endpoint)"),
     (shape(USBMock.interface(0, iAP, [USBMock.bulkOut])), "(interface 0 is FF/F0/00 and has no bulk IN endpoint)"),
@@ -105,7 +105,7 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// In the form that the mock takes: a line end, and a sequence that would turn a terminal red.
+  /// In the mock's format: a line end, and a sequence that would turn a terminal red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -159,7 +159,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// In detection, negotiation, authentication or the session, it is never more than an unplug.
+  /// In any phase (detection, negotiation, authentication or a session) this counts as a normal unplug.
   @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--unplug-at", "\(bytes)", "--report")
@@ -246,7 +246,7 @@ import Testing
     #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
-  /// The tests' user may be root, who lacks no permission.
+  /// Root has every permission, so the test drops root's user.
   @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
   func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
     let mine = place.file("easim")
@@ -263,10 +263,10 @@ import Testing
 
   // MARK: Apps
 
-  /// EADemo, unchanged: `usb:` is one of the addresses where a program finds accessories.
+  /// Unmodified EADemo: `usb:` is one of the addresses where programs find accessories.
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    // It exits in the middle of a notification, with its accessory and its session still there: nothing has leaked.
+    // It exits during a notification, with its accessory and session still open; nothing leaks.
     let program = [
       "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
       BuiltProducts.program("EADemoClient"), "com.lawaken.iap2", "10k",
@@ -278,7 +278,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The reason why a program cannot use an accessory on USB is printed on its standard error.
+  /// A program prints on standard error why it cannot use an accessory on USB.
   @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
     let program = [
       "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),

@@ -11,7 +11,7 @@ import Testing
   private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo")
   private let two = EADemoTranscript.accessory(9, "Two", "com.example.echo", "com.example.other")
 
-  /// A session with `echo` is open.
+  /// Opens a session with `echo`.
   private mutating func open() {
     _ = demo.handle(.appeared(echo))
     _ = demo.type("open")

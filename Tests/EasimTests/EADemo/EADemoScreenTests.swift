@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// EADemo's screens: what is drawn, and which command a key causes.
+/// EADemo's screens: the drawn rows, and the command of each key.
 @Suite struct EADemoScreenTests {
   private var demo = EADemoTranscript()
   private var screen = EADemoScreen()

@@ -49,7 +49,7 @@ import Testing
     #expect(demo.handle(.sent(10_000)) == [])
     #expect(demo.app.deadline == demo.now + .milliseconds(100))
     #expect(demo.pass(.milliseconds(100)) == ["send 10000"])
-    // It took longer than the interval, so the next begins at once.
+    // Sending took longer than the interval, so the next repetition begins immediately.
     _ = demo.pass(.milliseconds(150))
     #expect(demo.handle(.sent(10_000)) == ["send 10000"])
     #expect(demo.handle(.sent(10_000)) == ["sent 10000 bytes 3 times"])

@@ -4,7 +4,7 @@ import IAP2
 @testable import AccessoryHost
 @testable import easim
 
-/// EADemo's machine with a clock: each input produces a list of short lines.
+/// EADemo's state machine with a clock: each input produces a list of short lines.
 struct EADemoTranscript {
   var app = EADemoApp(lookingAt: "the local directory /b", patience: .seconds(10))
   var now = Instant.origin
@@ -20,7 +20,7 @@ struct EADemoTranscript {
       identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
   }
 
-  /// A line from a pipe.
+  /// Handles a line from a pipe.
   mutating func type(_ line: String) -> [String] {
     do throws(EADemoCommandError) {
       guard let command = try EADemoCommand(line: line) else { return [] }
@@ -30,12 +30,12 @@ struct EADemoTranscript {
     }
   }
 
-  /// Something happened.
+  /// Handles an event.
   mutating func handle(_ event: EADemoApp.Event) -> [String] {
     told(app.handle(event, now: now))
   }
 
-  /// Time passes.
+  /// Lets time pass.
   mutating func pass(_ time: Duration) -> [String] {
     now = now + time
     return told(app.handleTimeout(now: now))

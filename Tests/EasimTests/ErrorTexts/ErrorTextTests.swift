@@ -10,7 +10,7 @@ import Testing
 
 /// What easim reports about wrong files, options and command lines, compared with the committed texts in `Golden`.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows what users will read.
+/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows the new texts.
 @Suite(.waits) struct ErrorTextTests {
   private static let folder = "Tests/EasimTests/ErrorTexts"
 

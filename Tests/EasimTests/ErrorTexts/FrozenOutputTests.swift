@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// What commands print and write, compared with the committed files in `Tests/Golden`: an internal change of easim must
-/// not change what users get. Only commands whose output is the same in every run are included.
+/// not change this output. Only commands whose output is the same in every run are included.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows what users will get.
+/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows the new output.
 @Suite(.waits) struct FrozenOutputTests {
-  /// A command line, the reports that it writes, and which parts of its output differ between runs.
+  /// A command line, the reports that it writes, and the parts of its output that differ between runs.
   struct Command: Sendable, CustomTestStringConvertible {
     let name: String
     let words: String

@@ -16,7 +16,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// A line that plays the described kind.
+  /// A command line for the described kind.
   private func play(_ command: String) -> (RecordShape) -> String {
     { kind in kind.example.map { "Play it: `\(command) \($0)`\n" } ?? "" }
   }
@@ -40,7 +40,7 @@ import Testing
     try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
     let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
-    // What both kinds of files share is explained once.
+    // Explains the common parts of both kinds of files once.
     let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
     let apps = ScenarioWithApps.format().shape.tables(
       heading: "###", elsewhere: known.merging(parts) { $1 })

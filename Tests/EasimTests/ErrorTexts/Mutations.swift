@@ -1,12 +1,12 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Wrong variants of a valid document, one mistake each: every key missing, misspelt and twice, every value of the
-/// wrong type and out of range.
+/// Wrong variants of a valid document, one mistake each: every key missing, misspelt or duplicated, every value of the
+/// wrong type or out of range.
 struct Mutations {
   /// One variant.
   struct Variant {
-    /// Where and what: `link.maximumPacketLength = -1`.
+    /// The place and the mistake: `link.maximumPacketLength = -1`.
     let name: String
     let tree: JSON5Value
   }

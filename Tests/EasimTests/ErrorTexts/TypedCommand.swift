@@ -5,7 +5,8 @@ import TestSupport
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 
-  /// What the command writes to stderr, and its exit code if it is not 2. A single-quoted word may contain spaces.
+  /// Returns what the command writes to stderr, and its exit code if that is not 2. A single-quoted word may contain
+  /// spaces.
   static func output(of line: Substring) throws -> String {
     let place = TemporaryFolder()
     let out = try Self.open(place.file("out"))

@@ -4,14 +4,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Every input that ever broke a fuzz target, once more. A crash here is a bug that has returned.
+/// Replays every input that ever broke a fuzz target. A crash here is a bug that has returned.
 @Suite struct FuzzReplayTests {
   @Test(arguments: [
     "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
   ])
   func noFindingComesBack(target: String) throws {
     let findings = try Findings(of: target)
-    // The README at least, so that a moved folder is noticed.
+    // The folder contains at least the README; this detects a moved folder.
     #expect(!findings.files.isEmpty)
     for bytes in findings.files {
       switch target {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RealTimeSoak
 
-/// What counts as growth, and what does not.
+/// Which measurements count as growth.
 @Suite struct GrowthTests {
   private func growth(
     _ count: Int = 90, memory: (Int) -> Int = { _ in 9_000 }, descriptors: (Int) -> Int = { _ in 9 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The soak itself, for seconds: hours-long runs find more, while this checks that it works.
+/// Runs the soak for seconds to check that it works; runs of hours find more.
 @Suite(.waits) struct RunTests {
   private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 

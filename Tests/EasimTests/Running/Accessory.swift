@@ -4,7 +4,7 @@ import Testing
 
 /// An accessory that `easim run` plays in a separate process, plugged in when this is created.
 final class Accessory {
-  /// Where a host finds it.
+  /// The medium on which a host finds the accessory.
   enum Medium: String, CaseIterable, Sendable {
     case unix
     case tcp
@@ -14,7 +14,7 @@ final class Accessory {
   let program: Program
   let address: String
 
-  /// Runs a profile on this medium, with additional words for `run` if any are given.
+  /// Runs a profile on this medium, with optional additional words for `run`.
   init(_ profile: String = "lawk-view", on medium: Medium, in place: TemporaryFolder, _ words: String...) throws {
     let wanted =
       switch medium {

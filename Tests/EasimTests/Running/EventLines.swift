@@ -5,7 +5,7 @@ import Testing
 struct EventLines {
   let events: [StrictJSON]
 
-  /// Reads every line; one without the common form is an error that shows the line.
+  /// Reads every line; a line without the common form is an error that quotes it.
   init(_ out: String) throws {
     events = try out.split(separator: "\n").map { line in
       // Version, time and event come first, so that users can read the lines as well.
@@ -19,7 +19,7 @@ struct EventLines {
   /// The names of the events, in order.
   var names: [String] { events.compactMap { $0["event"]?.text } }
 
-  /// The events of these names, in order.
+  /// The events with these names, in order.
   func events(_ names: String...) -> [StrictJSON] {
     events.filter { names.contains($0["event"]?.text ?? "") }
   }

@@ -19,7 +19,7 @@ final class LocalPlace {
     try Program(path: BuiltProducts.easim, words, environment: environment).wait()
   }
 
-  /// Plugs accessories in; `count` of them are present when this returns.
+  /// Plugs in accessories; returns once `count` of them are present.
   func plugIn(_ words: String..., count: Int = 1) throws -> Program {
     let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
     for _ in 0..<count { try program.line("plugged in at local:") }
@@ -33,6 +33,6 @@ final class LocalPlace {
     return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
   }
 
-  /// The files of accessories in the local directory, without the sockets from which Wireshark records.
+  /// The files of accessories in the local directory, without the sockets for Wireshark.
   var files: [String] { place.names("local").filter { !$0.hasPrefix("capture-") } }
 }

@@ -1,10 +1,10 @@
 import Glibc
 import TestSupport
 
-/// A program run like a user would run it: started, read line by line, interrupted, waited for.
+/// A program run as a user would run it: started, read line by line, interrupted, and awaited.
 ///
-/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a limit against
-/// hanging turns an endless wait into a failure that shows all output. A program that is released is killed.
+/// Nothing here waits for a fixed time: every wait is for a line or for the end of the program, and a time limit turns
+/// an endless wait into a failure that shows all output. A released program is killed.
 ///
 /// ```swift
 /// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
@@ -48,8 +48,8 @@ final class Program {
   ///
   /// - Parameters:
   ///   - environment: added to the few variables that every program gets.
-  ///   - stdin: the file that it reads; nothing by default.
-  ///   - stdout: where it writes instead of to this, as a descriptor that the caller owns; likewise `stderr`.
+  ///   - stdin: the file that the program reads; empty by default.
+  ///   - stdout: a descriptor, owned by the caller, for the program's output; likewise `stderr`.
   init(
     path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
     stdout: Int32? = nil, stderr: Int32? = nil
@@ -115,7 +115,7 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Takes the available output of both streams; waits for it if `what` is given. Returns whether there was any.
+  /// Takes the available output of both streams; waits for it if `what` is given. Returns true if there was any.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [
@@ -141,7 +141,7 @@ struct ProgramFailure: Error, CustomStringConvertible {
 
 /// One output stream of a program, and its text.
 ///
-/// A pair of sockets, because they can be created so that no other test's program can inherit them.
+/// A pair of sockets, because they can be created in such a way that no other test's program inherits them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import TestSupport
 
-/// A full pipe, which the test reads only when it wants to: the next write to it waits.
+/// A full pipe that blocks the next write until the test reads from it.
 ///
-/// A FIFO, because there is no moment while opening it at which another test's program could inherit it.
+/// A FIFO, because it can be opened without a moment at which another test's program could inherit it.
 final class FullPipe {
-  /// For the program's stdout or stderr.
+  /// The end for the program's stdout or stderr.
   private(set) var writingEnd: Int32
   private let readingEnd: Int32
   private static let filling = [UInt8](repeating: UInt8(ascii: "."), count: 4_095) + [UInt8(ascii: "\n")]
@@ -29,7 +29,7 @@ final class FullPipe {
     close(readingEnd)
   }
 
-  /// Reads until there is a line with `text`, and returns the lines up to it without the filling.
+  /// Reads up to a line with `text`, and returns the lines so far without the filling.
   func read(to text: String) throws -> [String] {
     var bytes: [UInt8] = []
     while true {
@@ -68,7 +68,7 @@ final class UnreadFIFO {
 
   deinit { close(readingEnd) }
 
-  /// Continues reading until `isEnough`.
+  /// Continues reading until `isEnough` returns true.
   func read(until isEnough: (String) -> Bool) throws {
     while !isEnough(text) {
       text += String(decoding: try StuckPlace.read(readingEnd, "more of the transcript"), as: UTF8.self)
@@ -78,9 +78,9 @@ final class UnreadFIFO {
 
 /// A terminal whose output is stopped, as by Ctrl-S.
 final class StoppedTerminal {
-  /// For the program's stdout and stderr.
+  /// The descriptor for the program's stdout and stderr.
   let terminal: Int32
-  /// For its stdin.
+  /// The path for the program's stdin.
   let path: String
   private let master: Int32
   private var bytes: [UInt8] = []
@@ -100,7 +100,7 @@ final class StoppedTerminal {
     close(master)
   }
 
-  /// Ctrl-Q.
+  /// Resumes output, like Ctrl-Q.
   func resume() { tcflow(terminal, TCOON) }
 
   /// Presses keys.
@@ -111,14 +111,14 @@ final class StoppedTerminal {
     }
   }
 
-  /// The modes of its lines: ICANON, ECHO, ….
+  /// The terminal's local modes: ICANON, ECHO, ….
   var modes: tcflag_t {
     var settings = termios()
     tcgetattr(terminal, &settings)
     return settings.c_lflag
   }
 
-  /// Continues reading until it has shown these texts, one after another.
+  /// Continues reading until the terminal has shown these texts, one after another.
   func read(to texts: String...) throws {
     for text in texts {
       while true {
@@ -134,7 +134,7 @@ final class StoppedTerminal {
 }
 
 private enum StuckPlace {
-  /// The next output, empty at the end; a hang is an error.
+  /// Reads the next output, which is empty at the end; a hang is an error.
   static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
     var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An interactive bash with easim's completion, which receives lines key by key: the test sees what readline really
-/// inserts and what the shell then runs.
+/// An interactive bash with easim's completion, which receives lines key by key: so the test sees what readline
+/// actually inserts and what the shell then runs.
 ///
 /// The keys come from a file, byte by byte, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`: it
 /// asks the program for completions, and records the words of every other command.
@@ -16,7 +16,7 @@ final class TypedShell {
   let place = TemporaryFolder()
   /// Additional variables for the shell and the programs it starts.
   var environment: [String: String] = [:]
-  /// What the user has in a start-up file.
+  /// The contents of the user's start-up file.
   var settings = ""
 
   init() {
@@ -35,16 +35,16 @@ final class TypedShell {
     place.write(text, to: "config/easim/profiles/\(name).json5")
   }
 
-  /// The words of every `easim` that these lines ran.
+  /// Runs these lines; returns the words of every `easim` that they ran.
   func run(_ lines: [String]) throws -> [[String]] { try type(lines) }
 
-  /// Does the same for one line.
+  /// Returns the words of every `easim` that this line ran.
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
   /// The completions offered at the end of a line, as they would be inserted.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
-    // The line is not run but cleared.
+    // Clears the line instead of running it.
     let notes = try type([noting, "complete -F _noting easim", "\(line)\t\u{15}"])
     return try #require(notes.first, "the completion was not asked")
   }

@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// A simulated USB device, and programs that see it as the only one: `Tests/Support/USBMock`, on umockdev.
+/// A simulated USB device, and programs that see it as the only device: `Tests/Support/USBMock`, on umockdev.
 struct USBMock {
-  /// Why it is not available here; nil if it is.
+  /// Why the mock is unavailable here; nil if it is available.
   static let absence: String? = {
     do {
       let source = "\(Repository.root)/Tests/Support/USBMock/usb_mock.c"
@@ -71,7 +71,7 @@ struct USBMock {
   static let bulkOut: [UInt8] = [0x07, 0x05, 0x02, 0x02, 0x00, 0x02, 0x00]
   static let plain = device + configuration(1, [interface(0, [0xFF, 0xF0, 0x00], [bulkIn, bulkOut])])
 
-  /// A configuration of these interfaces.
+  /// A configuration with these interfaces.
   static func configuration(_ value: UInt8, _ interfaces: [[UInt8]]) -> [UInt8] {
     let body = interfaces.flatMap { $0 }
     return [0x09, 0x02, UInt8(9 + body.count), 0x00, UInt8(interfaces.count), value, 0x00, 0xC0, 0x32] + body
