@@ -1,14 +1,13 @@
 import IAP2
 import Testing
 
-/// What a peer may do wrong: each mistake leads to an event that shows the bytes, and the next correct bytes are
-/// understood.
+/// Mistakes of a peer: each leads to an event that shows the bytes, and the next correct bytes are understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
-    /// A control message to a device that waits for an identification.
+    /// Sends a control message to a device that waits for an identification.
     let message: String
-    /// What the event must show.
+    /// The bytes that the event must show.
     let shown: String
     var testDescription: String { name }
   }

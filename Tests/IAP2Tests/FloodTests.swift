@@ -1,9 +1,9 @@
 import IAP2
 import Testing
 
-/// How much one read of a peer's bytes can make an end store: a small multiple of the bytes, whatever they are.
+/// One read may make an end store no more than a small multiple of the bytes read.
 @Suite struct FloodTests {
-  /// No event is cheaper for the peer than a message of six bytes.
+  /// A message of six bytes is the cheapest way for a peer to cause an event.
   private func expectFewEvents(_ end: inout OneEnd<AccessoryRole>, for bytes: Int, _ what: Comment) {
     #expect(end.told().count <= bytes / 6 + 2, what)
   }
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func anEventIsSmall() {
-    // With a whole identification inline, every event would be as large.
+    // If an identification were stored inline, every event would be that large.
     #expect(MemoryLayout<PeerEvent>.stride <= 72)
   }
 
@@ -79,7 +79,7 @@ import Testing
     #expect(end.told().count == 4)
   }
 
-  /// A message that announces 65,535 bytes and delivers them one at a time costs those bytes only once.
+  /// A message that announces 65,535 bytes and arrives byte by byte is stored only once.
   @Test func aMessageThatNeverEndsIsBoundedByItsLength() {
     var end = OneEnd.accessory()
     end.receives(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))
@@ -92,7 +92,7 @@ import Testing
     #expect(told.contains { if case .message(let message) = $0 { message.body.count == 65_529 } else { false } })
   }
 
-  /// An end that asks and never acknowledges gets answers only up to a limit.
+  /// A peer that sends requests without acknowledging gets a limited number of answers.
   @Test func answersThatAreNotAcknowledgedAreBounded() {
     var end = OneEnd.readyDevice()
     let answer = ControlMessage(.powerUpdate) { $0.blob(99, [UInt8](repeating: 1, count: 60)) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and memory
-/// never exceeds what the bytes account for. A failing seed is printed.
+/// stays in proportion to the bytes. A failing seed is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Packets changed, omitted, duplicated, moved and joined; a changed one often gets correct checksums again, so that
-  /// more than the scanner sees it.
+  /// Packets changed, omitted, duplicated, moved and joined; changed packets often get correct checksums again, so that
+  /// they pass the scanner.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {
@@ -75,7 +75,7 @@ import Testing
   }
 }
 
-/// What both ends send to each other on the way to a session and through it, packet by packet.
+/// All packets that both ends exchange before and during a session.
 private struct Conversation {
   var toAccessory: [[UInt8]] = []
   var toDevice: [[UInt8]] = []
@@ -101,7 +101,7 @@ private struct Conversation {
   }
 }
 
-/// An owner for either role: it answers as required, and occasionally makes an unexpected call.
+/// An owner for either role that answers as required, and occasionally makes an unexpected call.
 private protocol Owned: PeerRole {
   static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
   static func actOnWhim(_ random: inout SeededRandom, _ peer: inout Peer<Self>, now: Instant)
@@ -152,7 +152,7 @@ extension DeviceRole: Owned {
 /// A peer with its owner, checked after every call.
 private struct Subject<Role: Owned>: ~Copyable {
   private var end: OneEnd<Role>
-  /// The first broken rule.
+  /// The first violated rule.
   private(set) var problem: String?
 
   init(_ peer: consuming Peer<Role>) {
@@ -171,7 +171,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: 100_000)
   }
 
-  /// The owner makes an unexpected call.
+  /// Makes an unexpected call of the owner.
   mutating func whim(_ random: inout SeededRandom) {
     let id = UInt16(random.below(4))
     let bytes = random.bytes(random.below(300))

@@ -62,7 +62,7 @@ import Testing
     #expect(end.says() == [Sheet.packet(0x40, 3, 2, session: 1, "40400006aa04")])
     #expect(end.told() == [.authenticationFailed])
     #expect(end.peer.isReady == false)
-    // Nothing more is requested, and nothing more is expected.
+    // The device requests nothing more and expects no answer.
     end.receives(Sheet.packet(0x40, 2, 3))
     #expect(end.peer.core.deadline == nil)
   }
@@ -106,7 +106,7 @@ import Testing
     #expect(end.told() == [.answerTimedOut(.authentication)])
   }
 
-  /// While the device itself processes a certificate, the accessory owes nothing.
+  /// While the device itself processes a certificate, no answer of the accessory is due.
   @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 5_000
@@ -136,7 +136,7 @@ import Testing
     _ = end.told()
     end.receives(says(2, UInt16(message), "0102", ack: 1))
     #expect(end.told() == [.malformed("\(name) arrived unrequested")])
-    // The running authentication is not disturbed.
+    // The authentication in progress is unaffected.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)
   }
@@ -198,7 +198,7 @@ import Testing
     let answer = end.receives(packets)
     #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
-    // The same holds if all arrive in one packet.
+    // All messages may also arrive in one packet.
     end.receives(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
   }

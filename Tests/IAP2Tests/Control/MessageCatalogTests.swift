@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Everything that may be on the wire has a name, and shows as text.
+/// Everything that may be on the wire has a name and is shown as text.
 @Suite struct MessageCatalogTests {
   /// Number, sender and number of parameters: from public sources, with ranges expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
@@ -68,7 +68,7 @@ import Testing
     #expect(MessageCatalog.entry(.powerUpdate)?.parameters.map(\.id) == [0, 1, 2, 4, 5, 6])
   }
 
-  /// Seen in use, though no source says more, so these numbers are still not unknown.
+  /// These numbers have been seen in use, so they are listed although no source describes them.
   @Test func messagesWithoutANameShowAsTheirNumber() {
     let unnamed = MessageCatalog.all.filter(\.name.isEmpty)
     #expect(

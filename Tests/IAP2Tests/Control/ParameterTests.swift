@@ -149,7 +149,7 @@ import Testing
         == "parameter 1 is not UTF-8, at byte 8: ff 61 00")
   }
 
-  /// One level is read at a time, so a group in a group in a group costs only its bytes.
+  /// Only one level is read at a time, so deeply nested groups cost no more than their bytes.
   @Test func groupsNestedWithoutEndAreNoMatter() throws {
     var body: [UInt8] = []
     for _ in 0..<10_000 { body = [UInt8((body.count + 4) >> 8), UInt8((body.count + 4) & 255), 0, 0x0A] + body }

@@ -1,6 +1,6 @@
 import IAP2
 
-/// One peer alone; the test is the other end and writes its bytes by hand.
+/// A single peer; the test plays the other end with bytes written by hand.
 ///
 /// ```swift
 /// var end = OneEnd(AccessoryPeer(identification: .example))
@@ -23,7 +23,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return says()
   }
 
-  /// Passes in bytes in one read and returns what the peer sends immediately, one entry per packet.
+  /// Passes in bytes in one read; returns the packets that the peer sends immediately.
   @discardableResult mutating func receives(_ hex: String...) -> [String] {
     receives(bytes: hex.flatMap(Sheet.unhex))
   }
@@ -33,7 +33,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return says()
   }
 
-  /// What the peer has to send now.
+  /// The packets that the peer has to send now.
   @discardableResult mutating func says() -> [String] {
     var packets: [String] = []
     for _ in 0..<100_000 {
@@ -45,8 +45,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     fatalError("the peer never falls silent")
   }
 
-  /// Advances time, with a call at each deadline; returns the packets sent meanwhile, each with its time in
-  /// milliseconds.
+  /// Advances time, with a call at each deadline; returns the packets sent, each with its time in milliseconds.
   @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
     let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
     var packets: [String] = []
@@ -74,7 +73,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     peer.core.write(bytes.span.bytes, to: session)
   }
 
-  /// Reads and consumes everything that arrived for a session.
+  /// Reads and consumes all bytes received for a session.
   mutating func reads(_ session: UInt16) -> [UInt8] {
     var inbox: [UInt8] = []
     peer.core.takeInbox(session, &inbox)
@@ -104,7 +103,8 @@ extension OneEnd where Role == AccessoryRole {
     return end
   }
 
-  /// An accessory with its link up: its own numbers begin at `settings.initialSequence`, the device's at `device`.
+  /// An accessory with its link up: the accessory's numbers begin at `settings.initialSequence`, the device's at
+  /// `device`.
   static func accessory(
     _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
     answer: String? = nil
@@ -137,7 +137,7 @@ extension OneEnd where Role == DeviceRole {
     return end
   }
 
-  /// A device with its link up and its first question asked: the accessory's numbers begin at `accessory`.
+  /// A device with its link up and its first request sent: the accessory's numbers begin at `accessory`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
     offer: String = Sheet.parameters()

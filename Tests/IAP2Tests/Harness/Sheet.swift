@@ -1,6 +1,6 @@
 import IAP2
 
-/// Packets and messages put together byte by byte, without the code under test.
+/// Packets and messages assembled byte by byte, without the code under test.
 ///
 /// These tests use hex text throughout, because a failure shows it in the same form.
 enum Sheet {

@@ -1,20 +1,20 @@
 import IAP2
 
-/// Both peers with nothing between them: the other receives in the same instant what one sends, and time jumps to the
-/// next deadline. Records every packet, as the wire would show it.
+/// Both peers, connected directly: each receives immediately what the other sends, and time jumps to the next deadline.
+/// Records every packet as seen on the wire.
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
   var now = Instant(nanoseconds: 0)
   /// One line per packet: "A SYN …" from the accessory, "D …" from the device.
   var lines: [String] = []
-  /// Whether the packets themselves are kept, in ``toDevice`` and ``toAccessory``.
+  /// Whether to keep the packets themselves in ``toDevice`` and ``toAccessory``.
   var keepsBytes = false
   var toDevice: [[UInt8]] = []
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// Answers authentication with these values, which have the sizes of a real authenticator's.
+  /// Answers authentication with these values, with the sizes of a real authenticator.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 
@@ -26,7 +26,7 @@ struct Wire: ~Copyable {
     self.device = DevicePeer(settings: device)
   }
 
-  /// Starts both and runs until neither has anything more to send without time passing.
+  /// Starts both and runs until neither has anything more to send at this time.
   mutating func start() {
     device.core.start(now: now)
     accessory.core.start(now: now)

@@ -3,7 +3,7 @@ import Testing
 
 /// Every parameter of 1D01, written out by hand once, in both directions.
 @Suite struct IdentificationBytesTests {
-  /// Each parameter: length, number, value.
+  /// The parameters, each as length, number, value.
   private static let parts = [
     "0009 0000 4c41574b00",  // name "LAWK"
     "0007 0001 4d3100",  // model "M1"
@@ -29,7 +29,7 @@ import Testing
     "0015 0012 000600000007 000600014b00 0005000201",  // HID, 7, "K", media remote
     "0018 0018 000600000009 000600015700 00040002 00040004",  // wireless CarPlay, 9, "W"
     "0015 0022 3031323334353637383941424344454600",  // product plan
-    "0008 0014 deadbeef",  // 20, which has no type here
+    "0008 0014 deadbeef",  // 20, for which there is no property
     "0004 0026",  // 38, which only says "present"
   ]
 
@@ -75,7 +75,7 @@ import Testing
     let message = Self.identification.message
     #expect(message.id.rawValue == 0x1D01)
     let written = try? ParameterReader.read(message.body).map { Sheet.parameter($0.id, Sheet.hex($0.value)) }
-    // The bytes are tested one by one, so that a failure shows which one is wrong.
+    // The bytes are tested one by one, so that a failure shows the wrong byte.
     #expect(written == Self.parts.map { Sheet.hex(Sheet.unhex($0)) })
     #expect(Sheet.hex(message.body) == Sheet.hex(Self.parts.flatMap(Sheet.unhex)))
   }
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func theOrderOfParametersDoesNotMatter() {
-    // One capture puts 34 between 3 and 4; repeated parameters keep their order among themselves.
+    // One capture puts 34 between 3 and 4; repeated parameters keep their relative order.
     var shuffled = Self.parts
     shuffled.insert(shuffled.remove(at: 22), at: 4)
     shuffled.swapAt(0, 9)

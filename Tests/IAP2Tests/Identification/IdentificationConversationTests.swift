@@ -7,7 +7,7 @@ import Testing
   private static let refusable = Sheet.identification.replacing(
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
 
-  /// A device that asked for the identification first.
+  /// A device that requests the identification first.
   private func asking(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.order = .identificationFirst
@@ -82,7 +82,7 @@ import Testing
     end.passes(5_000)
     #expect(end.told() == [.answerTimedOut(.identification)])
     #expect(end.peer.core.deadline == nil)
-    // Late is better than never.
+    // A late identification is still accepted.
     end.receives(says(1, 0x1D01, Sheet.identification))
     #expect(end.peer.identification == .example)
   }

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Each rule broken alone, with each severity, and the words that a firmware developer reads.
+/// Each rule is broken alone, with each severity and the text shown to firmware developers.
 @Suite struct IdentificationJudgeTests {
   /// The parameters of a valid identification, as number and value.
   typealias Body = [(id: UInt16, value: String)]
@@ -227,8 +227,7 @@ import Testing
     #expect(!judge("0009000045", .lenient).isAccepted)
   }
 
-  /// The stack of an open-source accessory and a habit of some devices: several languages in one value, each with its
-  /// zero byte.
+  /// An open-source accessory's stack and some devices put several zero-terminated languages into one value.
   @Test func packedLanguagesAndTextsWithoutEndAreRead() {
     var body = Self.good
     Self.set(1, "4531")(&body)
@@ -249,7 +248,7 @@ import Testing
     #expect(verdict.errors + verdict.warnings == [])
   }
 
-  /// No message opens or closes a session that bypasses the link.
+  /// Sessions that bypass the link are opened and closed without messages.
   @Test func protocolsOfNativeTransportAloneNeedNoMessages() {
     var body = Self.good
     Self.set(7, "")(&body)

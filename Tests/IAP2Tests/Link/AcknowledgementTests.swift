@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// When received packets are acknowledged.
+/// The times at which received packets are acknowledged.
 @Suite struct AcknowledgementTests {
   private func accessory(
     acks: Int = 3, hold: Int = 100, timer: LinkSettings.AcknowledgementTimer = .fromFirst
@@ -68,7 +68,7 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // Our packet is waiting for its acknowledgement; none of theirs is waiting for ours.
+    // Our packet awaits an acknowledgement; no received packet does.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
     // The count also starts over.

@@ -84,9 +84,9 @@ import Testing
         == "the device speaks iAP1 only (it answered ff 55 02 00 00 fe)")
   }
 
-  /// Found by seed 305 of the lossy world: one flipped bit in an answer (length 3 instead of 2) takes a byte of the
-  /// next and makes a frame with a correct checksum. Only the answer of an iAP1-only device may end detection
-  /// permanently.
+  /// Found by seed 305 of the lossy world: a flipped bit in an answer (length 3 instead of 2) makes the answer absorb a
+  /// byte of the next one, forming a frame with a correct checksum. Only the answer of an iAP1-only device may end
+  /// detection permanently.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()
@@ -163,7 +163,7 @@ import Testing
     _ = end.told()
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
-    // From there everything can start again, with a number that the accessory has not seen.
+    // The link can start again, with a number that is new to the accessory.
     let answer = end.receives(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
     #expect(answer == [Sheet.packet(Sheet.syn | Sheet.ack, 2, 0x10, Sheet.parameters(window: 127))])
   }

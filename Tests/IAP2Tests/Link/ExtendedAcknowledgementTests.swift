@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Sources disagree here: an EAK lists what was received, or what is missing. Received ones are
-/// interpreted in both ways, because duplicates do no harm.
+/// Sources disagree whether an EAK lists received or missing packets. Received EAKs are interpreted in both ways,
+/// because duplicates do no harm.
 @Suite struct ExtendedAcknowledgementTests {
   /// An accessory with packets 1 to 4 in flight.
   private func waiting() -> OneEnd<AccessoryRole> {
@@ -65,7 +65,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
-  /// The shortest packets that may be announced have room for 14 numbers.
+  /// The shortest packets allowed have room for 14 numbers.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func theListIsNoLongerThanThePacketsThatTheOtherEndTakes(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var settings = DevicePeer.Settings()
@@ -81,7 +81,7 @@ import Testing
     #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
   }
 
-  /// Whatever an end sends and however it means it, our end repairs the gap without waiting for a timeout.
+  /// Whichever form an end sends and means, our end fills the gap without waiting for a timeout.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var settings = DevicePeer.Settings()
@@ -105,7 +105,7 @@ import Testing
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // The same list, in the accessory's numbers, causes the missing one to be retransmitted.
+    // The same list, in the accessory's numbers, causes the missing packet to be retransmitted.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
     let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAP2
 
-/// Memory that packets are added to and removed from: whatever is done to it, its contents do not change.
+/// Packets on the tape stay unchanged, whatever operations are performed.
 @Suite struct PacketTapeTests {
   /// A tape with its expected contents, and their places.
   private struct Written {
@@ -112,7 +112,7 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // It must not touch the oldest packet: full and empty would look the same.
+    // It must not reach the oldest packet, or full and empty would be indistinguishable.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }

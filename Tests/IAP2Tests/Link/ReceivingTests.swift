@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Received packets: next, duplicate, ahead, outside, damaged, and for an undeclared session.
+/// Received packets that are next, duplicate, ahead, outside, damaged, or for an undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }

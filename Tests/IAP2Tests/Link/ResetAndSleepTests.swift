@@ -29,7 +29,7 @@ import Testing
   }
 
   /// A device that answers every SYN with a reset (as Apple devices do if the control session has the number 0) must
-  /// not be asked again as fast as the wire allows.
+  /// not be retried as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
     var settings = LinkSettings()
     settings.synchronizationLimit = 3
@@ -136,7 +136,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
   }
 
-  /// One maker's hosts treat a reset from an accessory as an end; a device that ignores it reports this.
+  /// One maker's hosts end the link on a reset from an accessory; a device that ignores the reset reports it.
   @Test(arguments: [(UInt8(0x10), LinkEnd.reset), (0x08, .asleep)])
   func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
     var device = OneEnd.device()

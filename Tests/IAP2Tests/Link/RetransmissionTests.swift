@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// What is retransmitted, when, and the end of a link whose packets are not acknowledged.
+/// Which packets are retransmitted and when, and how a link without acknowledgements ends.
 @Suite struct RetransmissionTests {
   private func accessory(
     timeout: Int = 1_000, repeats: Int = 3, _ change: (inout LinkSettings) -> Void = { _ in }
@@ -46,7 +46,7 @@ import Testing
     var end = accessory { $0.retransmission = .oldestOnly }
     for _ in 0..<3 { _ = send(&end) }
     #expect(end.passes(2_000) == ["1000 \(message(1))", "2000 \(message(1))"])
-    // Acknowledged, so the next one is sent, which has long been due.
+    // The acknowledgement allows the next packet, which is long overdue.
     end.receives(Sheet.packet(0x40, 0x40, 1))
     #expect(end.passes(0) == ["2000 \(message(2))"])
   }
@@ -76,8 +76,8 @@ import Testing
     #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 
-  /// Found by seed 681 of the lossy world: if the link is given up silently, an accessory with nothing to send stays on
-  /// a link that only it knows.
+  /// Found by seed 681 of the lossy world: if the link is given up silently, an accessory with nothing to send keeps a
+  /// link that no longer exists at the device.
   @Test func theDeviceGivesUpWithAResetAndListens() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 1_000_000

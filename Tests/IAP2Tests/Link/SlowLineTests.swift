@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// A line with a known rate: neither end announces or sends more at a time than it carries in half the retransmission
-/// timeout, so that late packets are not retransmitted.
+/// A line with a known rate: neither end announces or sends more at a time than the line carries in half the
+/// retransmission timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   /// A device that has detected an accessory, and waits for its SYN.
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
@@ -75,7 +75,7 @@ import Testing
     #expect(end.says().count == 14)
   }
 
-  /// A certificate of 900 bytes is one packet, and so is any other control message.
+  /// A certificate of 900 bytes, like any control message, is one packet.
   @Test func controlMessagesMayBeAsLongAsTheOtherEndTakes() {
     var settings = LinkSettings()
     settings.lineRate = 20

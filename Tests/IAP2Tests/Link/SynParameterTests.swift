@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Each field of a SYN at the limits of its range and beyond them.
+/// Each field of a SYN at and beyond the limits of its range.
 @Suite struct SynParameterTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let payload: String
@@ -15,7 +15,7 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // Longer than half the retransmission timeout, like that of the Canon Ivy: one source refuses that, but devices do
+    // Longer than half the retransmission timeout, as in the Canon Ivy's SYN: one source refuses this, but devices do
     // not.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
@@ -69,7 +69,7 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// More than may be outstanding could be acknowledged only by the timer.
+  /// A count above the window could never be reached, so only the timer would send acknowledgements.
   static let refusedAsOffer = Case(
     payload: Sheet.parameters(window: 5, acks: 6),
     problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
@@ -82,7 +82,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
-    // The link keeps listening: it answers a good SYN.
+    // The link keeps listening and answers a valid SYN.
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
@@ -97,7 +97,8 @@ import Testing
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  /// In an answer, the window is the device's own and the other values are the accessory's: they need not fit together.
+  /// In an answer, the window is the device's own and the other values are the accessory's: they need not be
+  /// consistent.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
     #expect(end.peer.core.isLinkUp == true)
@@ -125,14 +126,14 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 
-  /// If they restarted immediately, two such ends would repeat this as fast as the wire allows.
+  /// If they restarted immediately, two such ends would repeat the exchange as fast as the wire allows.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
     var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
-  /// An accessory that restarts with an unusable SYN gets no answer; at least the reason is reported.
+  /// An accessory that restarts with an unusable SYN gets no answer, but the reason is reported.
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()
@@ -152,7 +153,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A device was offered version 3, then 2, then 1 until it answered: only 1 is understood by every end.
+  /// A device answered only after versions 3 and 2 had been offered and then 1, which every end understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

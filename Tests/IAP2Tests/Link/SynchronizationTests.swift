@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Synchronisation: SYN, SYN|ACK, ACK, and everything that can come in between.
+/// Synchronisation: SYN, SYN|ACK, ACK, and everything that can happen in between.
 @Suite struct SynchronizationTests {
   private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -166,7 +166,7 @@ import Testing
   @Test func theNumberOfTheBareAckIsNotJudged() {
     var end = listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
-    // One host's accessory sends bare acknowledgements with the next unsent number.
+    // One known accessory sends bare acknowledgements with the next unsent number.
     #expect(end.receives(Sheet.packet(0x40, 10, 0)).count == 1)
     #expect(end.peer.core.isLinkUp == true)
   }
@@ -214,7 +214,7 @@ import Testing
     #expect(end.peer.core.deadline == nil)
   }
 
-  /// Each repeated SYN postpones the device's own timer, so the repetitions themselves must count.
+  /// Each repeated SYN postpones the device's own timer, so the repetitions themselves must be counted.
   @Test func anAccessoryThatRepeatsItsSynForEverIsGivenUp() {
     var end = listening()
     var answers = 0

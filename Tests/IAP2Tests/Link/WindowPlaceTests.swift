@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Numbers wrap every 256 packets, which must have no effect.
+/// Sequence numbers wrap every 256 packets, which must have no effect.
 @Suite struct WindowPlaceTests {
   /// Every distance between two numbers around the end of the range.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])
@@ -10,7 +10,7 @@ import Testing
     settings.parameters.maximumOutstandingPackets = 127
     settings.parameters.maximumCumulativeAcknowledgements = 127
     var end = OneEnd.accessory(settings, device: first)
-    // The whole window backwards: all but the first are ahead of the gap.
+    // Receives the whole window in reverse: all packets but the first are ahead of the gap.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))
       end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))

@@ -141,8 +141,8 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A coprocessor's certificate has 607 bytes or more; a device that accepts packets of 64 bytes receives it
-  /// nevertheless.
+  /// A coprocessor's certificate has 607 bytes or more; a device that accepts only packets of 64 bytes still receives
+  /// it.
   @Test(arguments: [24, 64, 626]) func aCertificateReachesADeviceThatTakesShortPackets(_ length: Int) {
     var settings = DevicePeer.Settings()
     settings.link.parameters.maximumPacketLength = UInt16(length)

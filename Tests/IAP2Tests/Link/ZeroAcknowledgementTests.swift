@@ -104,7 +104,7 @@ import Testing
     #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
   }
 
-  /// A window of 0 is allowed without acknowledgements. If they were agreed on after all, nothing could ever be sent.
+  /// A window of 0 is allowed without acknowledgements. With acknowledgements, such a window would block everything.
   @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
     var settings = DevicePeer.Settings()
     settings.link.acceptsZeroAcknowledgement = false
@@ -136,7 +136,7 @@ import Testing
     #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
     #expect(end.says().count == 2)
     #expect(end.peer.core.unacknowledged(1) == 0)
-    // No received packet will trigger it, so the peer asks to be called.
+    // No received packet will trigger this, so the peer sets a deadline.
     #expect(end.peer.core.deadline == end.now)
     end.passes(0)
     #expect(end.told() == [.sessionWritable(1)])

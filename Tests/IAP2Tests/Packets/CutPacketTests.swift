@@ -22,7 +22,7 @@ import Testing
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
   }
 
-  /// The packet after the cut-off one had already arrived, and was taken for its rest.
+  /// The next packet had already arrived and was mistaken for the rest of the cut-off packet.
   @Test func whatFollowedTheCutIsReadAgain() {
     var end = device()
     let long = Sheet.packet(

@@ -66,7 +66,7 @@ import Testing
 
   @Test func aFrameOfIAP1WithAWrongChecksumIsNone() {
     #expect(find("ff5504000204ee09", Self.ack) == [skipped("ff5504000204ee09"), packet(Self.ack)])
-    // Believed to be 32 bytes long, it holds back what follows until 32 bytes have arrived.
+    // It seems to be 32 bytes long, so the following bytes are held back until 32 have arrived.
     #expect(
       find("ff5520", Self.ack, Self.ack, Self.ack, Self.ack) == [
         skipped("ff5520"), packet(Self.ack), packet(Self.ack), packet(Self.ack), packet(Self.ack),

@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Random streams, split at random: the scanner finds what a slow reference finds, and accounts for every byte.
+/// Random streams, split at random: the scanner agrees with a slow reference, and accounts for every byte.
 @Suite struct ScannerPropertyTests {
   @Test func theScannerFindsWhatTheReferenceFindsHoweverItIsFed() {
     for seed: UInt64 in 0..<400 {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Everything that can be on a wire, in any order: mostly packets and damaged packets.
+  /// A random mix of everything that can be on a wire, mostly packets and damaged packets.
   private static func stream(_ random: inout SeededRandom) -> [UInt8] {
     var stream: [UInt8] = []
     for _ in 0..<(1 + random.below(12)) {

@@ -1,6 +1,6 @@
 import IAP2
 
-/// What a scan found, with its bytes, so that scans of differently split streams can be compared.
+/// The results of a scan, with their bytes, so that scans of differently split streams can be compared.
 enum Found: Equatable, CustomStringConvertible {
   case packet([UInt8])
   case spoiled([UInt8])
@@ -50,7 +50,7 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   return found
 }
 
-/// The scanner's rules once more, implemented slowly and over the whole stream at once.
+/// A slow implementation of the scanner's rules, over the whole stream at once.
 struct ScannerReference {
   private(set) var found: [Found] = []
   /// Zeros that were skipped without a report.
@@ -102,7 +102,7 @@ struct ScannerReference {
     return (piece == [0xFF, 0x55, 2, 0, 0xEE, 0x10] ? .detection : .legacy(piece), length)
   }
 
-  /// The length of what seems to begin here; nil if nothing does, or if there are too few bytes to tell.
+  /// The length of the piece that seems to begin here; nil if none does, or if there are too few bytes to tell.
   private static func announced(_ bytes: [UInt8], _ maximumLength: Int) -> Int? {
     guard bytes.count >= 3, bytes[0] == 0xFF else { return nil }
     if bytes[1] == 0x55 { return (1...32).contains(bytes[2]) ? Int(bytes[2]) + 4 : nil }
@@ -111,7 +111,7 @@ struct ScannerReference {
     return (9...maximumLength).contains(length) ? length : nil
   }
 
-  /// Whether the stream ends before it is clear what begins here.
+  /// Whether the stream ends before the piece that begins here can be identified.
   private static func isUnfinished(_ bytes: [UInt8], _ maximumLength: Int) -> Bool {
     guard bytes[0] == 0xFF else { return false }
     if bytes.count == 1 { return true }
@@ -123,7 +123,7 @@ struct ScannerReference {
 }
 
 extension [Found] {
-  /// How many bytes of the stream these account for.
+  /// How many bytes of the stream these pieces account for.
   var byteCount: Int {
     reduce(0) { sum, piece in
       switch piece {

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Rules about control messages: what an end sends by itself, and when.
+/// Rules about control messages: which messages an end sends unprompted, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)
@@ -9,7 +9,7 @@ import Testing
 
   private func time(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-  /// Everything that is due up to a time, each with its milliseconds.
+  /// All messages due up to a time, each with its time in milliseconds.
   private func plays(_ rules: inout MessageRules, until end: Int64) -> [String] {
     var lines: [String] = []
     while let due = rules.deadline, due <= time(end), lines.count < 1_000 {
@@ -92,7 +92,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// A loop that was held up does not make up for every missed time.
+  /// A delayed loop does not send every missed repetition.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10
@@ -142,7 +142,7 @@ import Testing
     #expect(plays(&rules, until: 0) == ["0 5001 NowPlayingUpdate playback={status=1}"])
   }
 
-  /// However fast the other end asks, the number of waiting answers is bounded.
+  /// However fast requests arrive, the number of waiting answers is limited.
   @Test func aFloodOfQuestionsIsCounted() {
     var rule = power
     rule.after = 1_000

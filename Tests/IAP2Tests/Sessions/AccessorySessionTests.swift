@@ -40,7 +40,7 @@ import Testing
     end.peer.refuseSession(0x0100)
     #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
     #expect(end.peer.core.isOpen(0x0100) == false)
-    // Once is enough.
+    // Notifying once is enough.
     end.peer.refuseSession(0x0100)
     end.peer.acceptSession(0x0100, reportingStatus: true)
     #expect(end.says() == [])
@@ -94,7 +94,7 @@ import Testing
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
   }
 
-  /// An app that opens, writes and closes in quick succession: all of it can arrive in one read, before the accessory
+  /// An app that opens, writes and closes in quick succession: everything can arrive in one read, before the accessory
   /// accepts.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()
@@ -208,8 +208,8 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A device may request a session on a link that has no External Accessory session at all, which could never carry a
-  /// byte.
+  /// A device may request a session on a link that has no External Accessory session at all, which can never carry its
+  /// data.
   @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
     end.receives(start(1, sequence: 0x41))
@@ -238,7 +238,7 @@ import Testing
         == .malformed("EA00 StartExternalAccessoryProtocolSession asks for more than 256 sessions at once"))
   }
 
-  /// Their remaining bytes are never read; new sessions must still be possible, and the old ones must not accumulate.
+  /// The ended sessions are never read; new sessions must still be possible, and old sessions must not accumulate.
   @Test func sessionsThatNobodyCollectsDoNotBlockNewOnes() {
     var settings = LinkSettings()
     settings.parameters.maximumCumulativeAcknowledgements = 1
@@ -255,7 +255,7 @@ import Testing
       end.receives(stop(id, sequence: next()))
       #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
     }
-    // The latest can be read; the first was dropped long ago.
+    // The latest session can still be read; the first was dropped long ago.
     #expect(end.reads(600) == [1])
     #expect(end.reads(1) == [])
   }

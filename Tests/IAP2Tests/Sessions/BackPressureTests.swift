@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// A session that is not read: its packets are no longer acknowledged, and before the device would give up the link,
-/// this one session is ended while the others continue.
+/// An unread session: its packets are no longer acknowledged, and before the device would give up the link, only this
+/// session is ended.
 @Suite struct BackPressureTests {
   /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Packets
   /// are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
@@ -43,7 +43,7 @@ import Testing
     var end = OneEnd.accessory(settings)
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // One of three: delayed by the count, not yet by the limit.
+    // The first of three packets: its acknowledgement waits for the count, not yet because of the limit.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
@@ -78,7 +78,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     _ = end.told()
     #expect(end.receives(data(2, 1, sequence: 0x44)) == [])
-    // The acknowledgement of this packet was sent, and must have been lost.
+    // This packet has already been acknowledged, so the acknowledgement must have been lost.
     #expect(end.receives(data(1, 10, sequence: 0x43)) == [ack(0x43)])
     #expect(end.told() == [])
   }
@@ -89,7 +89,7 @@ import Testing
     _ = end.told()
     #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
-    // The device is notified that it ended, in a packet that acknowledges everything.
+    // The packet that tells the device about the end acknowledges everything.
     #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
@@ -122,8 +122,8 @@ import Testing
     #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
-  /// Each session has its own time: one that fills late is not ended together with one that was never read, and
-  /// everything up to then is acknowledged, so that the device's time limit starts again for the rest.
+  /// Each session has its own time limit: a session that fills late is not ended together with one that was never read,
+  /// and everything up to then is acknowledged, so that the device's time limit starts again for the rest.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -146,7 +146,7 @@ import Testing
     end.passes(2_500)
     end.receives(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
-    // The first is read again; what arrived meanwhile is acknowledged, and the second withholds the rest.
+    // The first session is read again, so its bytes are acknowledged; the second session withholds the rest.
     #expect(end.says() == [ack(0x44)])
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
@@ -155,8 +155,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
   }
 
-  /// A session that is read briefly and then not again does not keep an unread one alive: its packets beyond twice the
-  /// limit are never acknowledged, and would cost the link.
+  /// A session that is read only once does not keep an unread one alive, whose packets beyond twice the limit are never
+  /// acknowledged and would end the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -176,11 +176,11 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
-    // A packet of another session after it is ahead of a gap now, and kept.
+    // A later packet of another session is now ahead of a gap, and kept.
     #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
-    // When retransmitted, it is accepted, and so is the other session's packet after it.
+    // The retransmission is accepted, followed by the other session's packet.
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [ack(0x46)])
     #expect(end.reads(1).count == 1)
     #expect(end.reads(2).count == 1)
@@ -224,7 +224,7 @@ import Testing
     var end = silent(bound: 10)
     end.receives(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
     #expect(end.told() == [.sessionReadable(1)])
-    // Read but not used: as many bytes are unread as before.
+    // The bytes are read but not consumed, so they still count as unread.
     var inbox: [UInt8] = []
     end.peer.core.takeInbox(1, &inbox)
     end.receives(data(1, 1, sequence: 0x44))
@@ -266,7 +266,7 @@ import Testing
     #expect(end.peer.core.isOpen(3) == false)
   }
 
-  /// Both peers with one session that is not read and one that is: the link survives, and the second session completes.
+  /// Both peers have an unread session and one that is read: the link survives, and the second session completes.
   @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 2_000

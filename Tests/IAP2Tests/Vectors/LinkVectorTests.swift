@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Every captured or computed packet is read correctly, and rebuilt from its meaning.
+/// Every captured or computed packet is read correctly, and encoded again from its meaning.
 @Suite struct LinkVectorTests {
   @Test(arguments: LinkVector.synchronizations + LinkVector.others)
   func thePacketIsReadAsWhatItIs(_ vector: LinkVector) {
@@ -38,7 +38,7 @@ import Testing
     #expect(header.payloadCount == 0)
     #expect(header.control == .ack)
     #expect((header.sequence, header.acknowledgement, header.session) == (7, 6, 2))
-    // Built by us, the same packet is V18.
+    // easim encodes the same packet as V18.
     let ours = PacketHeader(control: .ack, sequence: 7, acknowledgement: 6, session: 2)
     #expect(Sheet.hex(PacketWriter.packet(ours)) == "ff5a0009400706024f")
   }

@@ -1,12 +1,12 @@
 import IAP2
 import Testing
 
-/// Captured and computed packets, each with its meaning and, if our end would send it, how.
+/// Captured and computed packets, each with its meaning and, if easim would send the packet, its payload.
 struct LinkVector: Sendable, CustomTestStringConvertible {
   /// "V04".
   let number: String
   let bytes: [UInt8]
-  /// What a transcript shows.
+  /// The line that a transcript shows.
   let line: String
   /// The header's fields, read from the hex by eye.
   let header: PacketHeader
@@ -28,7 +28,8 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// A SYN, with or without ACK; its parameters are both the meaning and what our encoder must produce the bytes from.
+  /// A SYN, with or without ACK; its parameters are both the meaning and the input from which our encoder must produce
+  /// the bytes.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String

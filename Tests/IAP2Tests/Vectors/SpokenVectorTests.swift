@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The same packets, sent by the two peers: in the situation of the capture, they send exactly its bytes.
+/// In the situation of a capture, the two peers send exactly its bytes.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
@@ -31,7 +31,7 @@ import Testing
     var settings = LinkSettings(parameters: try LinkParameters(decoding: offer.span.bytes))
     settings.initialSequence = 1
     var end = OneEnd.detected(settings)
-    // V06, in which the host mirrors the accessory's own values.
+    // V06, in which the host repeats the accessory's own values.
     #expect(end.receives("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
     #expect(end.peer.core.isLinkUp == true)
   }
