@@ -1,10 +1,10 @@
 import AccessoryProfiles
 import IAP2
 
-/// What an accessory does at its own end, caused by its user, by a program, or by itself.
+/// What an accessory does at its own end, initiated by its user, a program, or the accessory itself.
 ///
-/// `WorldAction` contains this as its part about accessories. It is defined on this lower floor because scripts use it
-/// too, and worlds are above them.
+/// `WorldAction` contains this as its part about accessories. It is defined in this lower layer because scripts, which
+/// are below worlds, also use it.
 public enum AccessoryAction: Equatable, Sendable {
   /// The accessory is plugged in, unless it already is.
   case plugIn
@@ -16,7 +16,7 @@ public enum AccessoryAction: Equatable, Sendable {
   case closeSessions
   /// The accessory forgets its sessions: they stay open at the device, but nothing is answered in them.
   case forgetSessions
-  /// The accessory has this quirk from now on.
+  /// The accessory acquires this quirk.
   case quirk(Quirk)
   /// The accessory sends a control message, or changes what its rules send.
   case message(OutgoingMessage)
@@ -33,10 +33,10 @@ public enum AccessoryAction: Equatable, Sendable {
 
 /// A control message that an end sends on request.
 public struct OutgoingMessage: Equatable, Sendable {
-  /// As files write it.
+  /// The entry as written in files.
   public let entry: MessageRuleEntry
 
-  /// The message that a rule sends, without the conditions for sending it.
+  /// Creates a message from a rule's entry, ignoring the conditions for sending it.
   public init(_ entry: MessageRuleEntry) { self.entry = entry }
 
   /// The message; nil if the entry names one that does not exist.
@@ -46,7 +46,7 @@ public struct OutgoingMessage: Equatable, Sendable {
 }
 
 extension SimulatedAccessory {
-  /// Performs an action. A port that cannot be opened is an error; `reason` tells why the accessory is unplugged.
+  /// Performs an action. A port that cannot be opened is an error; `reason` explains why the accessory is unplugged.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

@@ -2,9 +2,10 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// What an accessory sends by itself, and how it handles messages and files beyond identification and sessions.
+// The messages that an accessory sends automatically, and its handling of messages and files beyond identification and
+// sessions.
 extension AccessoryAttachment {
-  /// The device accepted the identification: the profile's rules may send messages.
+  /// Starts the profile's rules, because the device accepted the identification.
   func beginRules() {
     guard isWhole, !prepared.rules.isEmpty else { return }
     let player =
@@ -17,7 +18,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// A message passed that the timeline shows or that a rule is about.
+  /// Handles a passing message that the timeline shows or that a rule refers to.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
@@ -38,7 +39,7 @@ extension AccessoryAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send; returns whether it was sent now.
+  /// Sends a message, or changes what the rules send; returns true if it was sent now.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {
@@ -50,7 +51,7 @@ extension AccessoryAttachment {
     }
   }
 
-  /// A packet of a file transfer.
+  /// Handles a packet of a file transfer.
   func handleFile(_ packet: [UInt8]) {
     if files == nil, let limit = connection.inspect({ $0.core.filePacketLimit }) {
       files = FileTransfers(packetLimit: limit, keep: accessory.keepFile) { [unowned self] packet in

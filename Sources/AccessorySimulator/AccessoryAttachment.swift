@@ -8,7 +8,7 @@ import IAP2
 /// One device at the other end of one cable, from the accessory's side: answers authentication and sessions according
 /// to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
-  /// What the accessory that owns this needs to know.
+  /// Events for the accessory that owns this attachment.
   enum News {
     /// The device has received everything it will get: identification and authentication are finished, or a quirk holds
     /// them up.
@@ -25,7 +25,7 @@ final class AccessoryAttachment: ConnectionOwner {
   let prepared: PreparedProfile
   let isWhole: Bool
   let connection: Connection<AccessoryRole>
-  /// What the accessory sends by itself; nil if it sends nothing.
+  /// Sends the accessory's automatic messages; nil if there are none.
   var player: MessagePlayer?
   var files: FileTransfers?
   private(set) var isIdentified = false
@@ -39,7 +39,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
-  /// An attachment of `accessory`, which outlives it.
+  /// Creates an attachment of `accessory`, which outlives it.
   init(
     of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings,
     handshakeTimeouts: HandshakeTimeouts,
@@ -77,7 +77,7 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.start(self)
   }
 
-  /// Pulls the cable from this side.
+  /// Unplugs the cable from this end.
   func close(_ reason: String) {
     cleanUp()
     connection.close(reason)
@@ -100,7 +100,7 @@ final class AccessoryAttachment: ConnectionOwner {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Does something later, if this attachment still exists then: it retains its timers, so they must not retain it.
+  /// Runs `work` later if this attachment still exists. The attachment retains its timers, so they must not retain it.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -197,7 +197,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
-      // A device that authenticates first gets no further than this.
+      // A device that authenticates first stops at this point.
       log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
@@ -239,7 +239,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   // MARK: Sessions
 
-  /// What happens to a session that the device requests.
+  /// The decision about a session that the device requests.
   private enum Admission {
     case refused
     case ignored
@@ -279,7 +279,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// The device started a session by opening a native channel; there is no other request for it.
+  /// The device started a session by opening a native channel; no other request follows.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))
@@ -329,7 +329,7 @@ extension AccessoryAttachment {
     }
   }
 
-  /// Plays the stale-bytes quirk: the endpoint sends what it still holds of the previous session.
+  /// Plays the stale-bytes quirk: the endpoint sends bytes left over from the previous session.
   private func sendStaleBytes(on session: Session) {
     guard var stale = staleBytes else { return }
     let bytes = stale.take()

@@ -2,27 +2,27 @@ import AccessoryProfiles
 import Certificates
 import IAP2
 
-/// How one accessory behaves on any cable: its profile, prepared for the wire once instead of with each attachment.
+/// How one accessory behaves on any cable: its profile, prepared for the wire once instead of on each attachment.
 final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
   let behavior: (Behavior) -> any AccessoryBehavior
-  /// What the profile says about the link.
+  /// The profile's link settings.
   let link: LinkSettings
   /// Whether sessions that are opened are reported.
   let reportsSessionStatus: Bool
   /// The protocols whose sessions use native transport on a cable that has native channels.
   let besideTheLink: [String]
-  /// The control messages that the accessory sends by itself.
+  /// The control messages that the accessory sends automatically.
   let rules: [MessageRule]
-  /// The device's messages that the rules are about.
+  /// The device's messages that the rules refer to.
   let heardMessages: Set<MessageID>
 
   // The accessory's quirks; each is nil if the accessory does not have it.
 
   private(set) var oddAuthentication: OddAuthentication?
   private(set) var oddIdentification: OddIdentification?
-  /// The maximum number of bytes of the previous session that each session begins with.
+  /// The maximum number of bytes from the previous session at the start of each session.
   private(set) var staleBytes: Int?
 
   private let empty: PreparedIdentification
@@ -46,8 +46,7 @@ final class PreparedProfile {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // Quirks that concern the accessory's whole life: SimulatedAccessory plays the flicker, and SessionQuirks the
-      // others.
+      // Quirks that span several attachments: SimulatedAccessory plays the flicker, and SessionQuirks the others.
       default: break
       }
     }
@@ -60,7 +59,7 @@ final class PreparedProfile {
       ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
   }
 
-  /// The same accessory with one more quirk.
+  /// Returns this profile with one more quirk.
   func with(_ quirk: Quirk) -> PreparedProfile {
     var profile = profile
     profile.apply(quirk)

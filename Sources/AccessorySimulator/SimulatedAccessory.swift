@@ -34,7 +34,7 @@ public final class SimulatedAccessory {
   private(set) var sessionQuirks: SessionQuirks?
   /// The programs of the accessory's sessions.
   let programs = ProgramKeeper()
-  /// What the accessory's scripts share.
+  /// The shared state of the accessory's scripts.
   var scripts: ScriptHub {
     if let madeScripts { return madeScripts }
     let made = ScriptHub(ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
@@ -50,7 +50,7 @@ public final class SimulatedAccessory {
   /// Why the accessory cannot be plugged in at its place, if the place was refused before any device connected;
   /// otherwise nil.
   public private(set) var failure: String?
-  /// How often the accessory was plugged in, counting each appearance of a flicker.
+  /// How many times the accessory was plugged in, counting each appearance of a flicker.
   public private(set) var plugCount = 0
   private var hadCable = false
 
@@ -107,8 +107,8 @@ public final class SimulatedAccessory {
   /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// How many programs of the accessory's sessions are running. After the last session they get time to exit by
-  /// themselves; releasing the accessory, which must be unplugged by then, ends them immediately.
+  /// How many programs of the accessory's sessions are running. After the last session they get time to exit; releasing
+  /// the accessory, which must be unplugged by then, ends them immediately.
   public var runningPrograms: Int { programs.count }
 
   /// Plugs in. A port that cannot be opened now is an error; one that fails later causes a warning.
@@ -133,14 +133,14 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
-  /// Forgets every session without closing it: they stay open at the device, but nothing is answered in them. New
-  /// sessions work.
+  /// Forgets every session without closing it: the sessions stay open at the device but get no answers. New sessions
+  /// work.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
   /// Sends a control message to the connected device. If the profile's rules send this message, its parameters are
-  /// changed instead: a device that subscribed to it receives it now. Returns whether it was sent now.
+  /// changed instead: a device that subscribed to it receives it now. Returns true if it was sent now.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     attachment?.say(id, parameters) ?? false
@@ -197,17 +197,17 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // In a later turn, because the script is called by the cable that goes away.
+    // Deferred to a later turn, because the script is called by the cable that is about to end.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
 
-  /// The accessory has a quirk from now on.
+  /// Gives the accessory a quirk.
   func play(_ quirk: Quirk) {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // Quirks that do not concern sessions apply from the next attachment on.
+    // Quirks that do not concern sessions apply starting with the next attachment.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)
@@ -218,7 +218,7 @@ public final class SimulatedAccessory {
     SessionQuirks(profile, on: loop) { [unowned self] in log($0) }
   }
 
-  /// The accessory is plugged in again after a time.
+  /// Plugs in the accessory again after some time.
   func comeBack(after time: Duration) {
     returnTimer =
       returnTimer
@@ -278,7 +278,7 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Still plugged in for the next device, which finds the accessory in the same state as the first one did.
+  /// Stays plugged in for the next device, in the same state as for the first.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)

@@ -26,7 +26,7 @@ struct WireFlickerMachine {
     case whole
   }
 
-  /// The consequence of an event.
+  /// The action after an event.
   enum Action: Equatable {
     case nothing
     case attach(isWhole: Bool)
@@ -44,7 +44,7 @@ struct WireFlickerMachine {
     self.flicker = own
   }
 
-  /// Makes the accessory flicker in this way whenever it is plugged in from now on.
+  /// Makes the accessory flicker in this way whenever it is later plugged in.
   mutating func change(to flicker: Flicker?) {
     // A flicker made by the device role requires nothing of the accessory.
     own = flicker?.maker == .wire ? flicker : nil
@@ -103,8 +103,8 @@ struct WireFlickerMachine {
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
   }
 
-  /// The device left by itself. The accessory stays where it is for the next one, which sees everything from the
-  /// beginning.
+  /// Handles a device that disconnected. The accessory stays in place for the next device, which sees everything from
+  /// the beginning.
   mutating func deviceLeft() {
     switch state {
     case .unplugged, .away: break

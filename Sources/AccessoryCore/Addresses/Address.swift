@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The address of an accessory, real or simulated, in the one grammar that is used everywhere. ``AddressForm/all``
-/// lists every form and what each role does with it.
+/// The address of an accessory, real or simulated, in the grammar shared by all commands and interfaces.
+/// ``AddressForm/all`` lists every form and what each role does with it.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
@@ -11,14 +11,14 @@ import AccessoryFormats
 /// A '#' or '/' in a serial number in a local directory is written `%23` or `%2F`, and a '%' before one of these codes
 /// `%25`.
 ///
-/// ``description`` writes what ``init(parsing:)`` reads back to the same value.
+/// ``init(parsing:)`` reads ``description`` back to the same value.
 public enum Address: Hashable, Sendable {
   /// Accessories in a local directory: nil means the default directory; without a serial number, every accessory
   /// matches.
   case local(directory: String?, serial: String?)
   /// A unix socket.
   case unix(path: String)
-  /// A TCP port. Port 0 listens on a free one.
+  /// A TCP port. Port 0 means any free port.
   case tcp(host: String, port: UInt16)
   /// A pseudo terminal: the simulator links `path` to it.
   case pty(path: String)
@@ -42,14 +42,14 @@ public enum Address: Hashable, Sendable {
     case product(vendor: UInt16, product: UInt16)
     /// The serial number in the device descriptor.
     case serial(String)
-    /// The place where it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
+    /// The port where it is plugged in: `1-2.4` is bus 1, port 2 of the root hub, port 4 of the hub at that port.
     case port(bus: Int, path: [Int])
   }
 
   /// The maximum length of a unix socket path in bytes: the kernel's field holds 108 and ends with a zero.
   public static let longestUnixPath = 107
 
-  /// What an address begins with, which determines the medium.
+  /// The prefix of an address, which determines the medium.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
     /// Accessories in a local directory.
     case local
@@ -86,7 +86,7 @@ public enum Address: Hashable, Sendable {
     }
   }
 
-  /// What the address begins with.
+  /// The kind of this address.
   public var kind: Kind {
     switch self {
     case .local: .local
@@ -103,7 +103,7 @@ public enum Address: Hashable, Sendable {
 }
 
 extension Address: CustomStringConvertible {
-  /// The address as it is written.
+  /// The address as written.
   public var description: String {
     switch self {
     case .local(let directory?, let serial): "local:\(directory)#\(LocalSerial.escaped(serial ?? ""))"
@@ -125,7 +125,7 @@ extension Address: CustomStringConvertible {
 }
 
 extension Address.USBSelector: CustomStringConvertible {
-  /// The selector as it is written after `usb:`.
+  /// The selector as written after `usb:`.
   public var description: String {
     switch self {
     case .any: ""
@@ -137,13 +137,13 @@ extension Address.USBSelector: CustomStringConvertible {
   }
 }
 
-/// What is wrong with an address, where, and the nearest right form.
+/// A mistake in an address: the problem, its position, and the nearest correct form.
 ///
 /// ```
 /// unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?
 /// ```
 public struct AddressError: Error, Equatable, Sendable {
-  /// The address as it was written.
+  /// The address as the user wrote it.
   public let text: String
   /// The wrong part; empty if something is missing.
   public let part: String

@@ -1,6 +1,6 @@
-/// One form of an address, for documents: how it is written, and what each role does with it.
+/// One form of an address, for documents: its syntax and its meaning for each role.
 public struct AddressForm: Equatable, Sendable {
-  /// How the form is written, with placeholders in capitals.
+  /// The syntax, with placeholders in capitals.
   public let written: String
   /// A valid example.
   public let example: String

@@ -7,13 +7,13 @@ extension Address {
   /// try Address(parsing: "serial:/dev/ttyUSB0,115200")
   /// ```
   ///
-  /// - Throws: ``AddressError``, which names the wrong part and the nearest correct form.
+  /// - Throws: ``AddressError``, with the wrong part and the nearest correct form.
   public init(parsing text: String) throws(AddressError) {
     self = try AddressParser(text: text).parse()
   }
 }
 
-/// The grammar of addresses. The parts are slices of the original text, so that an error knows its place.
+/// The grammar of addresses. The parts are slices of the original text, so that an error has its position.
 struct AddressParser {
   let text: String
 
@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// An error about a part, which is a slice of the text and therefore knows its place.
+  /// Creates an error about a part; being a slice of the text, the part determines the position.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,7 +73,7 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// A kind by itself, where that is a complete address, such as that of any USB accessory.
+  /// A kind by itself, if that is a complete address, such as that of any USB accessory.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
@@ -86,7 +86,8 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// The text read as if it followed `kind:`, if it is valid there and unambiguous: `localhost:7000`, `1-2.4`, `hci0`.
+  /// Reads the text as if it followed `kind:`; nil unless that is valid and unambiguous: `localhost:7000`, `1-2.4`,
+  /// `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }
@@ -188,7 +189,7 @@ extension AddressParser {
     }
   }
 
-  /// A number of decimal digits only: no sign, no space.
+  /// Reads a number of decimal digits only: no sign, no space.
   static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
   }
@@ -214,7 +215,7 @@ enum LocalSerial {
     return text
   }
 
-  /// The serial number that an address contains; a '%' that begins no known code stands for itself.
+  /// The serial number that an address contains; a '%' that does not begin a known code is literal.
   static func unescaped(_ text: Substring) -> String {
     var serial = ""
     var rest = text

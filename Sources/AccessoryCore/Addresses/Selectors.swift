@@ -34,7 +34,7 @@ struct USBSelectorParser {
   ) throws(AddressError) -> UInt16 {
     if let number = Self.hexadecimal(part) { return number }
     let problem = part.isEmpty ? "the \(name) is missing" : "the \(name) '\(part)' is not four hexadecimal digits"
-    // `0x5ac` and `5ac` are unambiguous, so they can be corrected.
+    // `0x5ac` and `5ac` are unambiguous, so a correction can be suggested.
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
     let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
@@ -69,7 +69,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
   /// The 48 bits; the first pair of digits is the highest byte.
   public let value: UInt64
 
-  /// An address from the low 48 bits of a number.
+  /// Creates an address from the low 48 bits of a number.
   public init(_ value: UInt64) {
     self.value = value & 0xFFFF_FFFF_FFFF
   }
@@ -97,7 +97,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
   /// "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
-  /// In the order of the digits.
+  /// Compares in the order of the digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
@@ -111,7 +111,7 @@ extension Address {
     /// For a simulated accessory: the host that it connects to, instead of waiting for one.
     public var dials: BluetoothDeviceAddress?
 
-    /// A selector; if all parts are nil, it matches everything.
+    /// Creates a selector; if all parts are nil, it matches everything.
     public init(
       adapter: String? = nil, device: BluetoothDeviceAddress? = nil, dials: BluetoothDeviceAddress? = nil
     ) {
@@ -120,7 +120,7 @@ extension Address {
       self.dials = dials
     }
 
-    /// The selector as it is written after `bt:`.
+    /// The selector as written after `bt:`.
     public var description: String {
       var text = adapter ?? ""
       if let device { text += (adapter == nil ? "" : "#") + device.description }

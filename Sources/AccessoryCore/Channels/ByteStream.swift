@@ -1,8 +1,8 @@
 /// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
 /// ``Channel`` ends as a whole.
 ///
-/// A stream belongs to one loop. It reads only while it is asked to, and keeps what its handler does not accept, at
-/// most one read.
+/// A stream belongs to one loop. It reads only when requested, and keeps the bytes that its handler does not accept, at
+/// most those of one read.
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
@@ -19,7 +19,7 @@ package protocol ByteStream: AnyObject {
   /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Ends the output once everything accepted is written. Then, in a later turn, the handler is notified.
+  /// Ends the output once all accepted bytes are written. Then, in a later turn, the handler is notified.
   func endOutput()
 
   /// Releases both directions and the handler. Bytes accepted for a socket are still sent.
@@ -33,15 +33,15 @@ package protocol ByteStreamHandler: AnyObject {
   /// ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// There is no more input, and everything received was accepted. The reason is nil at an orderly end.
+  /// There is no more input, and all received bytes were accepted. The reason is nil at an orderly end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
   /// There is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Nothing can be sent any more. The reason is nil if the reader has left, which is not an error.
+  /// Nothing can be sent any more. The reason is nil if the reader is gone, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
-  /// After ``ByteStream/endOutput()``, everything that was accepted has been written.
+  /// After ``ByteStream/endOutput()``, all accepted bytes have been written.
   func streamOutputEnded(_ stream: any ByteStream)
 }

@@ -1,8 +1,7 @@
 /// A connection between an accessory and a device: one main channel for the link and, if the medium supports them,
 /// native channels for External Accessory sessions that bypass the link (native transport).
 ///
-/// The device opens native channels and the accessory is notified of them, so the two ends of a cable are created
-/// differently:
+/// The device opens native channels and the accessory is notified, so the two ends of a cable are created differently:
 ///
 /// ```swift
 /// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
@@ -12,8 +11,8 @@ public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens the native channel of a protocol. It is not started, but usable immediately: it accepts bytes while the
-  /// medium is still working.
+  /// Opens the native channel of a protocol. The channel is not started, but accepts bytes immediately, even while the
+  /// medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
   /// Receives the native channels that the device opens, each with its protocol; they are not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
@@ -26,21 +25,21 @@ public struct Cable {
 
   private let nativeChannels: NativeChannels
   /// Whether the two ends are fixed, so that no other host or accessory can take their place: a serial line, a device
-  /// port, a cable in memory. Then the other end may stay silent for as long as it likes, for example because it is
-  /// switched off.
+  /// port, a cable in memory. If so, the other end may stay silent indefinitely, for example because it is switched
+  /// off.
   public private(set) var isDedicated = false
 
-  /// A cable with one channel.
+  /// Creates a cable with one channel.
   public init(main: any Channel) {
     (self.main, nativeChannels) = (main, .none)
   }
 
-  /// The device's end of a cable with native channels.
+  /// Creates the device's end of a cable with native channels.
   public init(main: any Channel, openNativeChannel: @escaping Opener) {
     (self.main, nativeChannels) = (main, .opened(openNativeChannel))
   }
 
-  /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
+  /// Creates the accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
   public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
     (self.main, nativeChannels) = (main, .received(onNativeChannel))
   }
@@ -49,7 +48,7 @@ public struct Cable {
     (self.main, self.nativeChannels, self.isDedicated) = (main, nativeChannels, isDedicated)
   }
 
-  /// The same cable between two fixed ends; see ``isDedicated``.
+  /// Returns this cable, marked as between two fixed ends; see ``isDedicated``.
   public var dedicated: Cable { Cable(main: main, nativeChannels: nativeChannels, isDedicated: true) }
 
   /// Whether the medium supports native channels at all.
@@ -65,13 +64,13 @@ public struct Cable {
     return try open(protocolName)
   }
 
-  /// Calls `onEvent` for every native channel that the device opens from now on. For the accessory's end; never called
-  /// if the medium has no native channels.
+  /// Calls `onEvent` for every native channel that the device opens later. For the accessory's end; never called if the
+  /// medium has no native channels.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
     if case .received(let begin) = nativeChannels { begin(onEvent) }
   }
 
-  /// The same cable with something wrapped around its channels: faults, a transcript.
+  /// Returns this cable with its channels wrapped, for example in faults or a transcript.
   public func wrapped(
     main wrapMain: (any Channel) -> any Channel,
     side wrapSide: @escaping (_ protocolName: String, _ channel: any Channel) -> any Channel
@@ -85,7 +84,7 @@ public struct Cable {
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
-  /// The same cable with another main channel, and the same native channels.
+  /// Returns this cable with another main channel and the same native channels.
   public func with(main: any Channel) -> Cable {
     Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
   }
@@ -96,10 +95,10 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A sentence fragment for messages: "this cable has no native channels".
   public let description: String
 
-  /// A protocol has one native channel, which carries one session at a time.
+  /// Each protocol has one native channel, which carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
-  /// A refusal with this reason.
+  /// Creates a refusal with this reason.
   public init(_ reason: String) {
     description = reason
   }

@@ -1,10 +1,10 @@
 /// Observes one channel of a cable at one end, for a transcript, a capture or the rules of the wire. It changes
 /// nothing.
 public protocol CableWitness: AnyObject {
-  /// The owner of this end begins to receive.
+  /// The owner of this end has started to receive.
   func began(_ owner: any ChannelHandler)
 
-  /// Bytes sent by `end` have passed; on a native channel they are one transfer.
+  /// Bytes sent by `end` have passed; on a native channel, these are one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
   /// A fault acted on a packet that `end` sent.
@@ -18,16 +18,16 @@ public protocol CableWitness: AnyObject {
 }
 
 extension CableWitness {
-  /// Nothing.
+  /// Does nothing by default.
   public func began(_ owner: any ChannelHandler) {}
 
-  /// Nothing.
+  /// Does nothing by default.
   public func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {}
 
-  /// Nothing.
+  /// Does nothing by default.
   public func handled() {}
 
-  /// Nothing.
+  /// Does nothing by default.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {}
 }
 
@@ -39,18 +39,18 @@ extension Cable {
     /// The device.
     case device = "D"
 
-    /// The opposite one.
+    /// The opposite end.
     public var other: End { self == .accessory ? .device : .accessory }
 
-    /// What is written when this end sees a channel end; `protocolName` is the protocol of a native channel.
+    /// Returns the note to write when this end sees a channel end; `protocolName` is the protocol of a native channel.
     public func note(of reason: ChannelEnd?, _ protocolName: String?) -> String {
       let side = protocolName.map { " SIDE \($0)" } ?? ""
       return reason.map { "\(rawValue) sees\(side) that \($0)" } ?? "\(rawValue) closed\(side)"
     }
   }
 
-  /// The same cable with an observer at this end for each of its channels; `witness` creates it, given the protocol of
-  /// a native channel. The cable pauses while `gate` is closed.
+  /// Returns this cable with an observer for each of its channels at this end; `witness` creates the observers, given
+  /// the protocol of a native channel. The cable pauses while `gate` is closed.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -61,7 +61,7 @@ extension Cable {
   }
 }
 
-/// A channel around another. It reports what passes at this end to a witness, and pauses while its gate is closed.
+/// A channel around another. It reports the bytes that pass this end to a witness, and pauses while its gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -71,10 +71,10 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   private var handler: (any ChannelHandler)?
   /// Whether the handler paused reading.
   private var isPaused = false
-  /// Whether `send` refused something because the gate was closed.
+  /// Whether `send` refused bytes because the gate was closed.
   private var senderWaits = false
 
-  /// Reports what passes at this end of a cable to `witness`.
+  /// Creates a channel that reports the bytes that pass this end to `witness`.
   public init(
     _ inner: any Channel, at end: Cable.End, by witness: any CableWitness, gate: CableGate? = nil,
     on loop: any EventLoop
@@ -106,7 +106,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     if handler != nil, !isPaused { inner.pauseReading() }
   }
 
-  /// Resumes reading, unless the handler paused it, and notifies a sender that was refused.
+  /// Resumes reading, unless the handler paused it, and notifies a sender whose bytes were refused.
   func gateOpened() {
     guard handler != nil else { return }
     if !isPaused { inner.resumeReading() }
@@ -115,7 +115,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Sends, and reports what was accepted.
+  /// Sends bytes, and reports those that were accepted.
   public func send(_ bytes: RawSpan) -> Int {
     if isHeld {
       senderWaits = true
@@ -166,19 +166,19 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   }
 }
 
-/// Pauses cables while the file of a transcript or capture is written more slowly than bytes pass.
+/// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
 ///
 /// Such a file must be complete. Its writer closes the gate when too much is waiting to be written, and opens it again
 /// afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing. To the other end
-/// of a cable, the line looks idle, and it may give up when its own timeouts expire.
+/// of a cable, the line looks idle, so that end may give up when its own timeouts expire.
 ///
-/// Belongs to the loop of the cables.
+/// A gate belongs to the loop of its cables.
 public final class CableGate {
   /// Whether cables may send and receive.
   public private(set) var isOpen = true
   private var channels: [Weak<WitnessedChannel>] = []
 
-  /// An open gate. Pass it to ``Cable/witnessed(at:on:gate:by:)``.
+  /// Creates an open gate. Pass it to ``Cable/witnessed(at:on:gate:by:)``.
   public init() {}
 
   func add(_ channel: WitnessedChannel) {
@@ -193,7 +193,7 @@ public final class CableGate {
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call it in a separate turn, because waiting senders send at once.
+  /// Resumes all cables. Call it in a separate turn, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

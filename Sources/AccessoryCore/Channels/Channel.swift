@@ -3,17 +3,17 @@
 
 /// A byte pipe between an accessory and a device: memory, a socket, a pty, a serial line, a USB bulk pair.
 ///
-/// A channel belongs to one loop and is used only on it. It guarantees order and nothing else: bytes may arrive split
-/// or joined in any way. It suits media that complete transfers (USB) and media that become ready (sockets): `send`
-/// returns how much it accepted, and ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again.
+/// A channel belongs to one loop and is used only on it. It guarantees only order: bytes may arrive split or joined in
+/// any way. It suits media that complete transfers (USB) and media that become ready (sockets): `send` returns how much
+/// it accepted, and ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again.
 ///
 /// The life of a channel: it is created, started once with ``start(_:)``, sends and receives any number of times, and
 /// ends exactly once: either through ``close()`` by its owner, after which the handler is not called any more, or
 /// through ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
 /// **The end while reading is paused.** If nothing is unread, the end is reported at once. If bytes are unread, an
-/// orderly end waits for ``resumeReading()``, because those bytes come first. In two cases the end does not wait, and
-/// the unread bytes are dropped:
+/// orderly end waits for ``resumeReading()``, because those bytes are delivered first. In two cases the end does not
+/// wait, and the unread bytes are dropped:
 ///
 /// - the other end is lost through a reset, a hang-up or an unplugged device;
 /// - the other end is gone and a `send` was partial, so that the owner would wait for room forever.
@@ -37,9 +37,9 @@ public protocol Channel: AnyObject {
   /// partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. It is for a
-  /// sender that would otherwise copy a large body after a small head; on media that keep transfers apart, they may
-  /// become two transfers.
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. For senders that
+  /// would otherwise copy a large body after a small head. On media that keep transfers apart, head and body may become
+  /// two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
   /// How many of the accepted bytes have not reached the other end yet; 0 if the medium does not report this. Sessions
@@ -58,13 +58,13 @@ public protocol Channel: AnyObject {
 }
 
 extension Channel {
-  /// The medium does not report it.
+  /// The default, for media that do not report this.
   public var undelivered: Int { 0 }
 
-  /// The medium has no frames.
+  /// The default, for media without frames.
   public var longestTransfer: Int? { nil }
 
-  /// One after the other.
+  /// The default: sends one after the other.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {
     let taken = send(head)
     return taken < head.byteCount ? taken : taken + send(body)
@@ -76,7 +76,7 @@ public protocol ChannelHandler: AnyObject {
   /// Bytes arrived. They are valid until this call returns; copy what is needed longer.
   func channel(_ channel: any Channel, received bytes: RawSpan)
 
-  /// There is room again after a `send` that accepted less than it was given.
+  /// There is room again after a partial `send`.
   func channelIsWritable(_ channel: any Channel)
 
   /// The channel has ended and makes no more calls.
@@ -92,8 +92,8 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// This end failed; the text contains the system's reason.
   case failed(String)
 
-  /// This end, for a paused channel that drops `unread` bytes. Only a loss drops bytes, so ``closedByPeer`` becomes a
-  /// loss.
+  /// Returns the end to report for a paused channel that drops `unread` bytes. Only a loss drops bytes, so
+  /// ``closedByPeer`` becomes a loss.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }
     let dropped = "\(unread) of its bytes were not read"

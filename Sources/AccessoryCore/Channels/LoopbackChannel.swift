@@ -2,14 +2,14 @@
 ///
 /// A send is delivered in a later turn, after the latency plus the time that its bytes take at the line's rate. The
 /// receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other still
-/// receives the bytes sent before. ``LoopbackCable/cut(_:)`` pulls the cable.
+/// receives the bytes sent before. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
-/// The owner retains an end as long as it is used; a started end retains its handler until the end.
+/// The owner retains an end while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
     case started
-    /// The channel was closed by its owner, or ended and reported it.
+    /// The channel was closed by its owner, or has reported its end.
     case over
   }
 
@@ -88,7 +88,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Accepts as much as there is room for.
+  /// Accepts as many bytes as there is room for.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     guard state != .over else { return 0 }
@@ -119,7 +119,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Closes this end; the other end still receives what was sent before.
+  /// Closes this end; the other end still receives the bytes sent before.
   public func close() {
     loop.preconditionCurrent()
     if state == .over { return }
@@ -143,19 +143,19 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the other end is gone, the owner is waiting for room to send, and reading is paused: then it would wait
-  /// forever.
+  /// Whether the other end is gone, the owner is waiting for room to send, and reading is paused: then the owner would
+  /// wait forever.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
-  /// The owner sends to an end that is gone.
+  /// Handles a send to an end that is gone.
   private func waitForNothing() {
     outbound.senderWaits = true
     scheduleDelivery()
   }
 
-  /// Called when something is to be delivered.
+  /// Called when bytes or the end are due.
   public func timerFired(_ timer: LoopTimer) {
-    // Bytes that handlers send meanwhile wait for the next turn, so that one pair cannot occupy a turn.
+    // Bytes that handlers send during this wait for the next turn, so that one pair cannot occupy a turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)
@@ -185,14 +185,14 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 }
 
-/// Both ends of a cable in memory, which can be pulled.
+/// Both ends of a cable in memory, which can be unplugged.
 public struct LoopbackCable {
   /// One end.
   public let left: LoopbackChannel
   /// The other end.
   public let right: LoopbackChannel
 
-  /// Pulls the cable: bytes in transit are lost, and both ends report their end in a later turn, unless they are
+  /// Unplugs the cable: bytes in transit are lost, and both ends report their end in a later turn, unless they are
   /// closed.
   public func cut(_ end: ChannelEnd = .lost("unplugged")) {
     left.cut(end)
@@ -217,7 +217,7 @@ public final class LoopbackNativeChannels {
   private let bytesPerSecond: Int?
   private var open: [(name: String, cable: LoopbackCable)] = []
 
-  /// The native channels of a cable, each with the latency and the rate of
+  /// Creates the native channels of a cable, each with the latency and the rate of
   /// ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
   public init(on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil) {
     self.loop = loop
@@ -238,7 +238,7 @@ public final class LoopbackNativeChannels {
     return cable.right
   }
 
-  /// Pulls the cable: both ends of every channel end.
+  /// Unplugs the cable: both ends of every channel end.
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []

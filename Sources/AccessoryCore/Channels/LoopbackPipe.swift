@@ -1,8 +1,8 @@
-/// One direction of a loopback cable: the bytes that were sent but not received yet, and when each part arrives.
+/// One direction of a loopback cable: the bytes sent but not received yet, and their arrival times.
 ///
 /// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. A
-/// receiver's span thus stays valid while its handler sends more into the same pipe, and nothing is moved or allocated
-/// once the buffers are large enough.
+/// receiver's span thus stays valid while its handler sends more into the same pipe, and once the buffers are large
+/// enough, nothing is moved or allocated.
 final class LoopbackPipe {
   /// Bytes that arrive together.
   private struct Segment {
@@ -10,7 +10,7 @@ final class LoopbackPipe {
     var count: Int
   }
 
-  /// A line with a rate delivers every hundredth of a second, but not in smaller pieces than this.
+  /// A line with a rate delivers every hundredth of a second, but at least this many bytes at a time.
   private static let leastStep = 64
 
   private let capacity: Int
@@ -45,14 +45,14 @@ final class LoopbackPipe {
 
   var hasRoom: Bool { held < capacity }
 
-  /// How many bytes were accepted but not received; if the pipe was cut, they are lost.
+  /// How many bytes were accepted but not received; includes bytes lost when the pipe was cut.
   var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
 
   // MARK: - Sending
 
-  /// Accepts as many bytes from the front of `bytes` as there is room for, and returns the number.
+  /// Accepts as many of `bytes` as there is room for, and returns their number.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
@@ -107,8 +107,7 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// When the receiver next has something to do: bytes if it wants them, or the end. With `endWaits` the end comes
-  /// after all bytes.
+  /// When the next bytes (if the receiver wants them) or the end arrive. With `endWaits` the end comes after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -139,7 +138,7 @@ final class LoopbackPipe {
     return draining.bytes(from: drained, most: most)
   }
 
-  /// Records that a block was delivered. Does nothing if the receiver's handler has cut the pipe meanwhile.
+  /// Records that a block was delivered. Does nothing if the receiver's handler has cut the pipe.
   func received(_ count: Int) {
     guard drained + count <= draining.count else { return }
     drained += count
@@ -161,11 +160,11 @@ final class LoopbackPipe {
   }
 }
 
-/// A buffer that grows only while it is filled, and is therefore never moved while it is read.
+/// A buffer that grows only while it is being filled, so it never moves while it is being read.
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// Enough room for an authentication certificate in its packet.
+  /// Room for an authentication certificate in its packet.
   private static let smallest = 1024
 
   deinit { memory.deallocate() }

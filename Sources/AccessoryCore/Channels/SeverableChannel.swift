@@ -1,5 +1,5 @@
-/// A channel around another that can be cut off from it, with or without notice: to pull a cable whose two ends are in
-/// different processes, or to make a device believe that the accessory is still there.
+/// A wrapper that can be cut off from its inner channel, with or without notice: to unplug a cable whose ends are in
+/// different processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -23,7 +23,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   /// The end that has not been reported yet.
   private var ending: LoopTimer?
 
-  /// A channel around `inner`.
+  /// Creates a channel around `inner`.
   public init(around inner: any Channel, on loop: any EventLoop) {
     self.inner = inner
     self.loop = loop
@@ -34,8 +34,8 @@ public final class SeverableChannel: Channel, ChannelHandler {
     state == .over
   }
 
-  /// Pulls the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost. Bytes
-  /// in transit to this end are lost.
+  /// Unplugs the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost.
+  /// Bytes in transit to this end are lost.
   public func pull() {
     guard let handler = leave() else { return close() }
     inner.close()
@@ -128,7 +128,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     leave()?.channel(self, endedWith: end)
   }
 
-  /// Ends the channel, and returns the handler to notify; nil if it was not open.
+  /// Ends the channel, and returns the handler to notify; nil if the channel was not open.
   private func leave() -> (any ChannelHandler)? {
     guard state == .open else { return nil }
     state = .over

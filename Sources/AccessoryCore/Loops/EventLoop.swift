@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// Where everything happens: one thread of control that owns channels, machines, timers and randomness.
+/// A single thread of control that owns channels, state machines, timers and randomness.
 ///
-/// Nothing on a loop takes a lock, because nothing on a loop runs at the same time as anything else on it. Code on
-/// other threads may use only ``execute(_:)``.
+/// Code on a loop needs no locks, because it never runs concurrently with other code on the same loop. Code on other
+/// threads may use only ``execute(_:)``.
 ///
 /// There are two kinds: `EpollLoop` (real time, descriptors) and `VirtualLoop` (no descriptors; jumps from deadline to
-/// deadline). Code that only needs an `EventLoop` runs on both, which is how the flicker takes microseconds in a test
-/// and half a second on a wire.
+/// deadline). Code that only needs an `EventLoop` runs on both, so that a flicker takes microseconds in a test and half
+/// a second on a wire.
 public protocol EventLoop: AnyObject, Sendable {
   /// The time of this turn. It does not change during one turn's work.
   var now: Instant { get }
@@ -15,7 +15,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// Whether the caller runs on this loop.
   var isCurrent: Bool { get }
 
-  /// The loop's source of randomness; a loop created with a seed repeats itself. Used only on the loop.
+  /// The loop's source of randomness; the same seed gives the same numbers. Used only on the loop.
   var random: SeededRandom { get set }
 
   /// Creates a timer that calls `work` on the loop at its deadline; it is not armed yet. Created and used only on the
@@ -34,7 +34,7 @@ extension EventLoop {
     makeTimer {}
   }
 
-  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After that it retains nothing.
+  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After that, the timer retains nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
     let timer = makeTimer(work)
@@ -76,16 +76,16 @@ public struct Readiness: OptionSet, Sendable {
   public static let readable = Readiness(rawValue: 1)
   /// There is room to write.
   public static let writable = Readiness(rawValue: 2)
-  /// The other side is gone, or the descriptor has an error. Always reported, never requested.
+  /// The other end is gone, or the descriptor has an error. Always reported, never requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The other side sends no more; bytes that it sent earlier may be unread. Useful without ``readable``, which
-  /// includes the end.
+  /// The other end will send no more; earlier bytes may still be unread. Useful without ``readable``, which includes
+  /// the end.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
 /// Called when a descriptor is ready.
 public protocol DescriptorHandler: AnyObject {
-  /// The descriptor is ready for `readiness`, as far as that was requested.
+  /// The descriptor is ready for `readiness`, limited to the requested conditions.
   func descriptorReady(_ readiness: Readiness)
 }
 
@@ -98,7 +98,7 @@ public protocol DescriptorWatch: AnyObject {
   func cancel()
 }
 
-/// Carries something that belongs to a loop across threads that must not touch it.
+/// Carries a value that belongs to a loop across threads that must not use it.
 ///
 /// Swift's checker cannot see that a loop is one thread; this declares it, and checks it at every access.
 ///
@@ -116,7 +116,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
     held = value
   }
 
-  /// The value; traps when not on the loop.
+  /// The value; traps if accessed off the loop.
   public var value: Value {
     loop.preconditionCurrent()
     return held

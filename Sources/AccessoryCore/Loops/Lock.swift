@@ -1,14 +1,15 @@
 import Glibc
 
-/// A lock for the few places where threads meet. It does not nest: taking it twice on one thread blocks forever.
+/// A lock for the few places where threads share state. It is not recursive: taking it twice on one thread blocks
+/// forever.
 ///
 /// It wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and reports
 /// false races.
 package final class Lock: @unchecked Sendable {
-  /// For a condition variable.
+  /// Accessible for use with a condition variable.
   package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  /// An unlocked lock.
+  /// Creates an unlocked lock.
   package init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
@@ -29,7 +30,7 @@ package final class Lock: @unchecked Sendable {
   }
 }
 
-/// A value that several threads change, each while holding its lock.
+/// A value that several threads change while holding its lock.
 package final class Locked<Value>: @unchecked Sendable {
   private let lock = Lock()
   private var value: Value

@@ -1,9 +1,9 @@
 /// The timers of one loop, earliest first: a binary heap with a stable order among equal deadlines.
 ///
 /// Both loops use it, so that equal deadlines fire in the same order in virtual and in real time: the order in which
-/// they were armed. A timer that was moved to a later time stays where it is until its old time comes, and a cancelled
-/// timer is dropped then. Moving and cancelling are therefore free, which matters because the retransmission timer
-/// moves with every packet.
+/// they were armed. A timer that was moved to a later time stays in place until its old time, when cancelled timers are
+/// also dropped. Moving and cancelling are therefore free, which matters because the retransmission timer moves with
+/// every packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -15,12 +15,12 @@ public final class TimerQueue {
     }
   }
 
-  // Not checked for overlapping access, here and in the timers: they belong to one loop, none of their methods calls
-  // out, and the checks took a third of a timer's cost.
+  // Not checked for overlapping access, here and in the timers: they belong to one loop, their methods make no outside
+  // calls, and the checks took a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
-  /// An empty queue.
+  /// Creates an empty queue.
   public init() {}
 
   /// Creates a timer in this queue, not armed.
@@ -28,22 +28,22 @@ public final class TimerQueue {
     LoopTimer(queue: self, work: work)
   }
 
-  /// When the earliest armed timer fires; nil if there is none, and then the loop may sleep indefinitely.
+  /// When the earliest armed timer fires; nil if there is none, so the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
   }
 
-  /// Separates the timers armed so far from those armed later, for ``popDue(at:armedBefore:)``.
+  /// A mark between the timers armed so far and those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
   /// Removes the next timer that is due at `now`, to be fired at once; nil if there is none.
   ///
-  /// One at a time, because the work may arm, move or cancel others. A loop passes the mark from the beginning of its
-  /// turn; timers armed after it wait for the next turn, so that timers that arm each other do not keep other work
-  /// waiting.
+  /// Timers are removed one at a time, because their work may arm, move or cancel others. A loop passes the mark from
+  /// the beginning of its turn; timers armed after it wait for the next turn, so that timers that arm each other do not
+  /// keep other work waiting.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
-    // No entry is later than its timer: if the first is in the future, all are.
+    // No entry is later than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }
@@ -54,7 +54,7 @@ public final class TimerQueue {
 
   /// Cancels every timer, and releases the work of one-shot timers.
   public func cancelAll() {
-    // What is released may cancel other timers, so it is released after the heap is empty.
+    // Released work may cancel other timers, so it is released after the heap is empty.
     let cancelled = heap
     heap = []
     for entry in cancelled {
@@ -87,7 +87,7 @@ public final class TimerQueue {
         }
         timer.queuedAt = nil
       }
-      // Cancelled, or replaced by an earlier entry so that its timer no longer refers to it.
+      // The timer was cancelled, or refers to an earlier entry.
       removeFirst()
     }
   }
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // In a buffer, entries change places without reference counting of their timers.
+  // In a buffer, entries are swapped without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -151,7 +151,7 @@ public final class LoopTimer {
     self.work = work
   }
 
-  /// Arms the timer, or moves it. Moving to a later time costs two stores: the queue notices when the old time comes.
+  /// Arms the timer, or moves it. Moving to a later time costs two stores: the queue handles the move at the old time.
   public func arm(at instant: Instant) {
     precondition(work != nil, "a timer from schedule(after:) cannot be rearmed: create one with makeTimer")
     deadline = instant
@@ -171,7 +171,7 @@ public final class LoopTimer {
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work, after its time has come and it was removed from the queue.
+  /// Does the timer's work, after it was removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work
@@ -179,7 +179,7 @@ public final class LoopTimer {
     due?()
   }
 
-  /// The queue removes it so that it can be fired.
+  /// Called when the queue removes the timer to fire it.
   func leaveQueue() {
     deadline = nil
     queuedAt = nil

@@ -16,7 +16,7 @@ package struct MessageRate: Equatable, Sendable {
   /// How many messages of this period were not reported.
   package private(set) var held = 0
 
-  /// No message yet.
+  /// Creates a rate without messages.
   package init() {}
 
   /// When to call ``handleTimeout(now:)``.
@@ -33,8 +33,8 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// Called at ``deadline``. Returns how many messages were not reported. If there were some, the next period begins at
-  /// once and reports none of its own: a continuing flood is one line every ten seconds.
+  /// Called at ``deadline``. Returns how many messages were not reported. If there were any, the next period begins
+  /// immediately and reports no messages individually, so that a flood causes one line every ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
@@ -47,7 +47,7 @@ package struct MessageRate: Equatable, Sendable {
   }
 }
 
-/// Reports messages of one kind on a loop, at most ten in ten seconds, and then the number of the others.
+/// Reports messages of one kind on a loop, at most ten in ten seconds, followed by the number of the others.
 ///
 /// ```swift
 /// let refusals = ReportLimit("refused devices", on: loop) { print($0) }
@@ -78,7 +78,7 @@ package final class ReportLimit {
     armTimer()
   }
 
-  /// Reports the count immediately, because what the messages were about has ended.
+  /// Reports the count immediately, because the subject of the messages has ended.
   package func flush() {
     timer?.cancel()
     reportCount(rate.take(startingAgainAt: loop.now))
@@ -104,7 +104,7 @@ package final class ReportLimit {
   }
 }
 
-/// Sentences in order: the first thousand, and the number of those after them, because a program can repeat a mistake
+/// The first thousand sentences in order, and the number of later ones, because a program may repeat a mistake
 /// endlessly.
 package struct BoundedLog: Sendable {
   static let most = 1_000
@@ -114,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All sentences that were kept, and one about those that were not.
+  /// All kept sentences, and one about the dropped ones.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system's monotonic clock, counted from when this value was created, so that instants stay small enough to read.
+/// The system's monotonic clock, counted from the creation of this value, so that instants stay small enough to read.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
@@ -17,7 +17,7 @@ package struct MonotonicClock: Sendable {
 }
 
 extension EventLoop {
-  /// The Unix time at the zero of this loop's clock, according to the system's clock now.
+  /// The Unix time at the zero of this loop's clock, derived from the current system time.
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
@@ -28,7 +28,7 @@ public struct CalendarTime: Equatable, Sendable {
   /// The parts of the time of day.
   public let hour: Int, minute: Int, second: Int
 
-  /// This many seconds after the beginning of 1970; 1970 itself if libc cannot express the date.
+  /// Creates the time this many seconds after the beginning of 1970; 1970 itself if libc cannot express the date.
   public init(secondsSince1970 seconds: Int) {
     var (seconds, parts) = (time_t(seconds), tm())
     if gmtime_r(&seconds, &parts) == nil { (parts.tm_year, parts.tm_mday) = (70, 1) }
@@ -36,7 +36,7 @@ public struct CalendarTime: Equatable, Sendable {
     (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
   }
 
-  /// Seconds since 1970 for a date and a time of day; nil if the date does not exist, such as 31 April.
+  /// Returns the seconds since 1970 for a date and a time of day; nil if the date does not exist, such as 31 April.
   public static func seconds(
     _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
   ) -> Int? {

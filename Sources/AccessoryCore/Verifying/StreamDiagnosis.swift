@@ -1,10 +1,10 @@
-/// Diagnoses bytes that arrived in place of the expected bytes of a stream.
+/// Diagnoses bytes that differ from the expected bytes of a stream.
 ///
 /// It goes through the received segments in order (``StreamSegments``) and tracks the expected place in the stream. A
 /// segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A segment
 /// from an earlier place is *repeated* if the stream then continues where it stopped, and *stale* if it replaced a
 /// later burst. Bytes that belong to no place are *corrupted* if the stream continues as if they had been correct,
-/// *inserted* if it continues as if they were not there, and *foreign* if they are a whole answer.
+/// *inserted* if it continues as if they were absent, and *foreign* if they are a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -13,7 +13,7 @@ struct StreamDiagnosis {
   private var gaps: [Range<Int>] = []
   /// The findings, in order.
   private(set) var findings: [StreamFinding] = []
-  /// The place in the stream that should come next.
+  /// The next expected place in the stream.
   private(set) var next: Int
 
   /// Examines `bytes`, the first of which should be at `place` of the stream.
@@ -115,7 +115,7 @@ struct StreamDiagnosis {
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
 
-  /// Bytes that differ from those in their place; some bytes between them may be correct.
+  /// Reports bytes that differ from the expected ones; some bytes between them may be correct.
   private mutating func corrupt(_ range: Range<Int>) {
     let wanted = stream.bytes(next..<next + range.count)
     let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
@@ -136,7 +136,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// A description of bytes that belong nowhere.
+  /// Describes bytes that belong nowhere.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -148,7 +148,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Where bytes too short to contain a block belong, if they are the beginning of one of the last bursts.
+  /// Returns the place of bytes too short to contain a block, if one of the last bursts begins with them.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in
@@ -173,7 +173,7 @@ struct StreamSegments {
     case session(Int, Int)
     /// Belongs to a session of another run.
     case run(UInt64)
-    /// The bytes belong to nothing that is known.
+    /// The bytes belong to no known stream.
     case unknown
   }
 
@@ -220,7 +220,7 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the stretch around a block found at `index`, and what precedes it; returns where to continue.
+  /// Adds the stretch around a block found at `index`, and the bytes before it; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     // The last stretch may have claimed a few bytes that look the same but belong to this one.
     if let last = all.last, last.range.upperBound > index {
@@ -237,7 +237,7 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// How many bytes from `index` on continue the same stream, compared in growing steps.
+  /// Returns how many bytes, starting at `index`, continue the same stream; compares in growing steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

@@ -2,7 +2,7 @@ import AccessoryFormats
 
 /// A mistake in the received bytes of a ``UniqueStream``.
 public struct StreamFinding: Equatable, Sendable {
-  /// The ways in which bytes can be wrong.
+  /// The kinds of mistakes.
   public enum Kind: String, CaseIterable, Sendable {
     /// Bytes that were sent never arrived.
     case lost
@@ -10,23 +10,23 @@ public struct StreamFinding: Equatable, Sendable {
     case repeated
     /// Bytes of an earlier burst arrived instead of this burst's.
     case stale
-    /// Bytes arrived before others that were sent earlier.
+    /// Bytes arrived before bytes that were sent earlier.
     case reordered
-    /// Other bytes arrived in place of those that were sent.
+    /// Other bytes arrived in place of the sent bytes.
     case corrupted
-    /// Bytes that were never sent arrived between those that were.
+    /// Bytes that were never sent arrived between sent bytes.
     case inserted
     /// The bytes do not belong to this session: they belong to another session or run, or are something else.
     case foreign
   }
 
-  /// What is wrong.
+  /// The kind of mistake.
   public let kind: Kind
   /// The first affected byte in the stream.
   public let place: Int
   /// How many bytes are affected.
   public let count: Int
-  /// Where bytes that were seen before belong.
+  /// The place where repeated or stale bytes belong.
   public let origin: Int?
   /// Details, as a sentence fragment; "" if there is nothing to add.
   public let detail: String
@@ -45,13 +45,14 @@ public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
 
-  /// Places are bytes of the stream.
+  /// Creates words that name places as bytes of the stream.
   public init() {
     cuts = .none
     number = { _ in nil }
   }
 
-  /// Places are bytes of bursts; `number` maps a burst's index in the stream to its number, if that is known.
+  /// Creates words that name places as bytes of bursts; `number` maps a burst's index in the stream to its number, if
+  /// known.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -91,7 +92,7 @@ extension StreamFinding {
 }
 
 extension Sequence<StreamFinding> {
-  /// The first few findings, and the number of the others.
+  /// Describes the first few findings and gives the number of the others.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let all = Array(self)
     let more = all.count > 3 ? "; and \(all.count - 3) more" : ""
@@ -99,19 +100,19 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// Where a stream is divided into bursts, as far as that is known.
+/// Where a stream is divided into bursts, if known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
 /// StreamCuts.at([500, 700, 1_000], first: 7).burst(at: 900)   // number 8, which begins at 700
 /// ```
 public enum StreamCuts: Equatable, Sendable {
-  /// Nowhere.
+  /// The stream is not divided.
   case none
   /// Each burst has this many bytes.
   case even(Int)
-  /// The places where the last bursts begin, in order, followed by the end of the last one; `first` is the index in the
-  /// stream of the first of them.
+  /// The places where the last bursts begin, in order, followed by the end of the last one; `first` is the index of the
+  /// first of these bursts.
   case at([Int], first: Int)
 
   /// The burst that contains a place: its index in the stream, and where it begins; nil if that is not known.
@@ -136,10 +137,10 @@ public enum StreamCuts: Equatable, Sendable {
     }
   }
 
-  /// Whether one place is in an earlier burst than another.
+  /// Returns true if one place is in an earlier burst than another.
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // Bursts that are no longer known are the oldest ones.
+    // Bursts that are no longer known are older than all known ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 

@@ -1,8 +1,8 @@
 /// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
-/// States: *steady* while every byte is the stream's next one; *suspicious* from the first wrong byte on. It then only
-/// collects, because the diagnosis depends on what follows: a gap is a loss, unless the missing bytes come later.
-/// ``conclude`` returns the findings and returns to steady.
+/// States: *steady* while every byte is the stream's next one; *suspicious* after the first wrong byte. The verifier
+/// then only collects bytes, because the diagnosis depends on later ones: a gap is a loss, unless the missing bytes
+/// come later. ``conclude`` returns the findings and returns to steady.
 ///
 /// Invariants: while steady, ``position`` bytes were received, and each was correct or part of a conclusion. At most
 /// ``evidenceLimit`` bytes are collected; the rest are counted.
@@ -10,14 +10,14 @@ public struct StreamVerifier {
   /// The largest number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
 
-  /// What must come.
+  /// The expected stream.
   public let stream: UniqueStream
-  /// The place in the stream that must come next; while suspicious, the place of the first byte that differs.
+  /// The next expected place in the stream; while suspicious, the place of the first byte that differs.
   public private(set) var position = 0
   private var evidence: [UInt8] = []
   private var dropped = 0
 
-  /// Nothing has arrived yet.
+  /// Creates a verifier that expects the beginning of the stream.
   public init(_ stream: UniqueStream) {
     self.stream = stream
   }
@@ -42,10 +42,10 @@ public struct StreamVerifier {
     return false
   }
 
-  /// This many bytes of the stream are sent without coming back.
+  /// Skips bytes of the stream that will not be echoed.
   public mutating func skip(_ count: Int) { position += count }
 
-  /// Bytes arrived that are suspicious regardless of their value, for example because nothing asked for them.
+  /// Collects bytes that are suspicious regardless of their value, for example because they were not requested.
   public mutating func collect(_ bytes: RawSpan) {
     let kept = min(bytes.byteCount, Self.evidenceLimit - evidence.count)
     bytes.extracting(0..<kept).withUnsafeBytes { evidence += $0 }
@@ -64,27 +64,27 @@ public struct StreamVerifier {
   }
 }
 
-/// The memory in which a loop's streams are generated: one stretch to send and one to compare with.
+/// The memory in which a loop's streams are generated: one stretch to send and one for comparison.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
 
-  /// No stretch yet.
+  /// Creates memory without a stretch.
   public init() {}
 
   /// Passes the bytes of `range` of a stream to `body` to be sent; if there are more than ``UniqueBuffer/longest``,
-  /// only the first of them.
+  /// only the first.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    // The buffer is moved out for the call, because a sender may be notified of something that makes it send or compare
-    // more.
+    // The buffer is moved out for the call, because `body` may cause a notification that makes the sender send or
+    // compare more.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }
     return lent.show(stream, range, body)
   }
 
-  /// How many bytes from the front match a stream from `offset` on.
+  /// Returns how many bytes at the front match a stream, starting at `offset`.
   public func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     outgoing.covers(stream, offset..<offset + bytes.byteCount)
       ? outgoing.match(bytes, stream, from: offset) : awaited.match(bytes, stream, from: offset)

@@ -2,10 +2,10 @@
   import Glibc
 #endif
 
-/// Memory in which stretches of streams are generated, to be sent or compared with.
+/// Memory in which stretches of streams are generated, to be sent or used for comparison.
 ///
-/// It keeps the last generated stretch, so an answer that arrives before anything else is sent is compared with the
-/// very bytes that were written, and nothing is generated twice.
+/// It keeps the last generated stretch, so that an immediate answer is compared with the bytes that were sent, without
+/// generating them again.
 public struct UniqueBuffer {
   /// The longest stretch that can be shown at once.
   public static let longest = 65_536
@@ -15,7 +15,7 @@ public struct UniqueBuffer {
   /// The part of the stream that `blocks` contains, from one block boundary to another.
   private var covered = 0..<0
 
-  /// No stretch yet.
+  /// Creates a buffer without a stretch.
   public init() {}
 
   /// Passes the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
@@ -33,7 +33,7 @@ public struct UniqueBuffer {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }
 
-  /// How many bytes from the front match a stream from `offset` on.
+  /// Returns how many bytes at the front match a stream, starting at `offset`.
   public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     var matched = 0
     while matched < bytes.byteCount {
@@ -60,7 +60,7 @@ public struct UniqueBuffer {
 }
 
 extension RawSpan {
-  /// How many bytes from the front are equal in two spans of the same length.
+  /// Returns how many bytes at the front are equal in two spans of the same length.
   public func countOfSameBytes(as other: RawSpan) -> Int {
     precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in

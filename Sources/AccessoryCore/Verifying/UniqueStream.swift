@@ -1,10 +1,9 @@
 import AccessoryFormats
 
-/// The bytes of one session. Every 16 of them encode where they belong: the seed, the session and the place in it.
+/// The bytes of one session. Every 16 bytes encode their place: the seed, the session and the offset in it.
 ///
-/// A stream has no end and no period: what a program sends is a stretch of it, and a stretch that comes back from
-/// another place, another session or another run differs in every block. A block of 16 bytes is two little-endian
-/// numbers of 64 bits,
+/// A stream has no end and no period: programs send stretches of it, and a stretch from another place, session or run
+/// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
 ///
 /// ```
 /// tag  = session << 44 | block number
@@ -12,7 +11,7 @@ import AccessoryFormats
 /// ```
 ///
 /// so the next block is this one plus a constant, which is two additions. Since `highStep` is odd, `high` yields the
-/// tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that never were a block yield a random
+/// tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a random
 /// seed.
 ///
 /// ```swift
@@ -39,7 +38,7 @@ public struct UniqueStream: Hashable, Sendable {
   public let session: Int
   private let key: UInt64
 
-  /// The stream of a session of a run.
+  /// Creates the stream of a session of a run.
   public init(seed: UInt64, session: Int) {
     self.seed = seed
     self.session = session & (Self.sessionLimit - 1)
@@ -48,8 +47,8 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Making
 
-  /// Fills `blocks` from block number `first` on. When optimised, this is little more than an addition and a store per
-  /// block.
+  /// Fills `blocks`, starting with block number `first`. In optimised builds this is little more than an addition and a
+  /// store per block.
   func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
     guard var target = blocks.baseAddress else { return }
     let tag = tag(ofBlock: first)
@@ -77,7 +76,7 @@ public struct UniqueStream: Hashable, Sendable {
     }
   }
 
-  /// A copy of a stretch.
+  /// Returns a copy of a stretch.
   public func bytes(_ range: Range<Int>) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)
@@ -105,8 +104,8 @@ public struct UniqueStream: Hashable, Sendable {
     public let offset: Int
   }
 
-  /// The place of the 16 bytes from `index` on; nil if they are not a block, because no run had their seed or because
-  /// other bytes follow.
+  /// Returns the place of the 16 bytes at `index`; nil if they are not a block, because no run had their seed or
+  /// because other bytes follow.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))

@@ -5,8 +5,8 @@ import IAP2
 
 /// What an accessory does with the bytes of its sessions.
 ///
-/// A behavior is asked once per session for a handler, which then lives as long as the session. Profiles name the
-/// built-in behaviors; in Swift, any type that conforms can be used, and ``ClosureBehavior`` is the short form:
+/// A behavior is asked once per session for a handler, which lives as long as the session. Profiles name the built-in
+/// behaviors; in Swift, any type that conforms can be used, and ``ClosureBehavior`` is the short form:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -14,7 +14,7 @@ import IAP2
 /// }
 /// ```
 public protocol AccessoryBehavior {
-  /// A handler for a session that was just opened. It may write immediately.
+  /// Returns a handler for a newly opened session. The handler may write immediately.
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
@@ -24,11 +24,11 @@ public struct BehaviorContext {
   public let loop: any EventLoop
   /// Where programs started by behaviors are kept until they have ended.
   let programs: ProgramKeeper
-  /// What the accessory's scripts share.
+  /// The shared state of the accessory's scripts.
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// A context. `report` receives, on the loop, what behaviors report besides their bytes.
+  /// Creates a context. `report` receives, on the loop, the events of behaviors.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
@@ -52,7 +52,7 @@ public struct BehaviorContext {
 
 /// Creates the behaviors that profiles name.
 public enum BuiltInBehaviors {
-  /// The behavior that matches its description.
+  /// Returns the behavior that matches its description.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()
@@ -82,7 +82,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   private let received: (RawSpan, Session, BehaviorContext) -> Void
   private let ended: (Session, SessionEnd, BehaviorContext) -> Void
 
-  /// A behavior that calls `opened` when a session was opened, `received` with what arrives, and `ended` once.
+  /// Creates a behavior that calls `opened` when a session opens, `received` with its bytes, and `ended` once.
   public init(
     opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
     ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },
@@ -93,7 +93,7 @@ public struct ClosureBehavior: AccessoryBehavior {
     self.ended = ended
   }
 
-  /// A handler that calls the closures.
+  /// Returns a handler that calls the closures.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     opened(session, context)
     return Handler(behavior: self, context)
@@ -120,18 +120,18 @@ public struct ClosureBehavior: AccessoryBehavior {
   }
 }
 
-/// Sends back what it receives, in order, and reads no faster than the other side accepts it.
+/// Sends received bytes back in order, and reads no faster than the other end accepts them.
 public struct EchoBehavior: AccessoryBehavior {
-  /// An echo.
+  /// Creates an echo.
   public init() {}
 
-  /// A handler that echoes.
+  /// Returns a handler that echoes.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { Echo() }
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // Until nothing is unread or the session has no room. Bytes that stay unread are eventually not acknowledged
-      // either.
+      // Repeats until nothing is unread or the session has no room. Bytes that stay unread are eventually no longer
+      // acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -140,7 +140,7 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs a piece of work that can be requested while it runs: it then runs once more afterwards, and never recursively.
+/// Runs a piece of work that can be requested while it runs: it then runs once more afterwards instead of recursively.
 ///
 /// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send
 /// the same bytes twice.

@@ -11,7 +11,7 @@ import Synchronization
 /// - Back-pressure in both directions: while the program does not read, the session is not read; while the session
 /// has no room, the output stays in the pipe.
 /// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
-/// - When the session ends, the program receives what had arrived and then the end of its input. It has two grace
+/// - When the session ends, the program receives the remaining bytes and then the end of its input. It has two grace
 /// periods; see ``LinuxIO/ChildProcess/terminate(grace:)``.
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
 /// names.
@@ -22,14 +22,15 @@ import Synchronization
 ///
 /// A program needs real time: on a loop without descriptors the session is closed with a warning.
 public struct ExecBehavior: AccessoryBehavior {
-  /// How long a program may take to end by itself after its session.
+  /// How long a program may take to end after its session.
   public static let grace = Duration.seconds(1)
 
   private let program: Behavior.Program
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// A program, by path or by a name that is searched for next to its profile and on PATH.
+  /// Creates a behavior that runs a program, given by path or by a name that is searched for next to its profile and on
+  /// PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -38,7 +39,7 @@ public struct ExecBehavior: AccessoryBehavior {
     self.places = places
   }
 
-  /// A handler that has started the program.
+  /// Returns a handler that has started the program.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let objection = program.origin.objection {
       return refusal(
@@ -64,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
     context.warn("\(program.command) is not run: \(reason)")
-    // In a later turn, when the session has its handler.
+    // Deferred to a later turn, when the session has its handler.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
   }
@@ -91,7 +92,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var lines = LineSplitter()
   /// Output that the session has not accepted yet.
   private var unsent = ByteQueue()
-  /// Whether the program's input accepted less than there was.
+  /// Whether the program's input accepted only part of the bytes.
   private var inputWaits = false
   /// How the program ended, while its last bytes are still waiting for the session.
   private var ending: ProcessEnding?
@@ -154,7 +155,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 
   private func sendUnsent() {
-    // A copy is written, because the session may end meanwhile and empty the queue.
+    // Writes a copy, because the session may end during the write and empty the queue.
     let bytes = unsent
     let taken = bytes.withBytes { session.write($0) }
     guard session.isOpen else { return }
@@ -188,7 +189,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // The bytes that arrived last are counted, too.
+    // Also counts the bytes that arrived last.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
@@ -201,8 +202,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
 /// Splits a program's standard error into lines that can be shown.
 ///
 /// A line ends with a line feed; a carriage return before it is dropped. A line over ``longestLine`` bytes is split.
-/// Invalid UTF-8 is replaced and control characters are escaped, so that a program cannot control the terminal that
-/// shows the timeline.
+/// Invalid UTF-8 is replaced and control characters are escaped, so that a program cannot control a terminal that shows
+/// the timeline.
 struct LineSplitter {
   static let longestLine = 4_096
 
@@ -230,8 +231,8 @@ struct LineSplitter {
   }
 }
 
-/// Holds the programs that an accessory's sessions started, until each has ended: a session may have ended long before
-/// its program exits.
+/// Retains the programs that an accessory's sessions started until they exit, which may be long after their sessions
+/// end.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
@@ -255,13 +256,13 @@ public final class ProgramPlaces: Sendable {
   public let count: Int
   private let free: Atomic<Int>
 
-  /// A number of places, all free.
+  /// Creates a number of free places.
   public init(_ count: Int) {
     self.count = count
     free = Atomic(count)
   }
 
-  /// One place, until it is released.
+  /// One occupied place, free again when released.
   final class Place {
     private let places: ProgramPlaces
 

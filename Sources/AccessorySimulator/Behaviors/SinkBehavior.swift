@@ -7,12 +7,12 @@ import IAP2
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
-  /// A sink.
+  /// Creates a sink.
   public init(checks: Bool = false) {
     self.checks = checks
   }
 
-  /// A handler that accepts everything.
+  /// Returns a handler that accepts everything.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     checks ? CheckingSink(context) : Sink()
   }
@@ -91,7 +91,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // Moved out, so that it is not copied together with what it has collected.
+      // Moved out, so that its collected bytes are not copied.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -115,7 +115,7 @@ struct SinkCheck {
     return findings.compactMap { log($0.kind.rawValue, $0.text()) }
   }
 
-  /// Nothing more comes.
+  /// Handles the end of the bytes.
   mutating func end() -> [String] {
     let last = decide(isOver: true) + conclude()
     if count <= 1 { return last }
@@ -140,7 +140,7 @@ struct SinkCheck {
     return receive(head.span.bytes)
   }
 
-  /// A stream begins with its first block; if that is lost, two consecutive blocks identify it.
+  /// Identifies a stream by its first block or, if that is lost, by two consecutive blocks.
   private static func stream(of head: [UInt8]) -> UniqueStream? {
     let first = UniqueStream.place(of: head.span.bytes, at: 0)
     if first.offset == 0 { return UniqueStream(seed: first.seed, session: first.session) }
@@ -182,7 +182,7 @@ struct CountingCheck: Equatable {
   private var start = 0
   private var burst: Int?
 
-  /// Takes bytes, and reports for each wrong one what it should be.
+  /// Takes bytes, and reports the expected value for each wrong one.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     var wrong: [String] = []
     for index in 0..<bytes.byteCount {

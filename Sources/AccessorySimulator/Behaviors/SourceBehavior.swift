@@ -4,17 +4,17 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends by itself, at a rate, from the moment the session is open, like a sensor. ``SourcePacer`` decides when and
-/// ``SourcePattern`` decides what; received bytes are accepted and dropped.
+/// Sends unprompted at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides when, and
+/// ``SourcePattern`` what, to send; received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
-  /// A source.
+  /// Creates a source.
   public init(_ source: Behavior.Source = Behavior.Source()) {
     self.source = source
   }
 
-  /// A handler that sends by itself.
+  /// Returns a handler that sends unprompted.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -22,14 +22,14 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 
   private final class Talker: SessionHandler {
-    /// The maximum generated at a time, however much is allowed.
+    /// The maximum number of bytes generated at a time, however many are allowed.
     private static let pieceLimit = 64 * 1024
 
     private unowned let session: Session
     private let loop: any EventLoop
     private var pacer: SourcePacer
     private var pattern: SourcePattern
-    /// Generated, but not accepted yet.
+    /// Bytes generated but not accepted yet.
     private var piece = ByteQueue()
     private var timer: LoopTimer?
     private let sending = OneAtATime()
@@ -38,7 +38,7 @@ public struct SourceBehavior: AccessoryBehavior {
       self.session = session
       self.loop = loop
       pacer = SourcePacer(source, start: loop.now)
-      // Two sessions at the same instant differ, yet every run of a seed repeats them.
+      // Simultaneous sessions differ, but every run with the same seed gives the same bytes.
       var random = loop.random.derived("source")
       pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
       timer = loop.makeTimer { [unowned self] in talk() }
@@ -114,7 +114,7 @@ struct SourcePacer: Equatable {
   private var chunks: Int64 = 0
   private var lastTick: Instant?
 
-  /// A pacer whose first chunk is sent at `start`.
+  /// Creates a pacer whose first chunk is sent at `start`.
   init(_ source: Behavior.Source, start: Instant) {
     rate = Int64(source.rate)
     chunk = source.chunk
@@ -145,7 +145,7 @@ struct SourcePacer: Equatable {
     chunks = count
   }
 
-  /// The session accepted `count` of the allowed bytes.
+  /// Notes that the session accepted `count` of the allowed bytes.
   mutating func took(_ count: Int, now: Instant) {
     precondition(count <= allowance, "a source must not send more than allowed")
     allowance -= count
@@ -159,7 +159,7 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// The session has no room: only the current chunk, or the next one, is still allowed.
+  /// Holds back because the session has no room: allows only the current chunk or, if it is complete, the next.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
@@ -186,7 +186,7 @@ struct SourcePattern {
 
   private var maker: Maker
 
-  /// The bytes of `pattern`; random ones are generated from `random`.
+  /// Creates the bytes of `pattern`; random bytes come from `random`.
   init(_ pattern: Behavior.Source.Pattern, random: SeededRandom) {
     switch pattern {
     case .counting: maker = .counting(next: 0)

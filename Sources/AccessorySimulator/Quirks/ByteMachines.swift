@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// When bytes of one session pass. Each machine plays one quirk of AccessoryProfiles/Quirks/SessionBytes.swift.
+// Decide when the bytes of one session pass. Each machine plays one quirk of
+// AccessoryProfiles/Quirks/SessionBytes.swift.
 
 /// Plays `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
 struct OverrunningBuffer {
@@ -18,7 +19,7 @@ struct OverrunningBuffer {
   private var piece: Int { max(1, quirk.rate / 100) }
   private var interval: Duration { .nanoseconds(Int64(piece) * 1_000_000_000 / Int64(quirk.rate)) }
 
-  /// Bytes arrived. Returns how many did not fit.
+  /// Takes bytes that arrived; returns how many did not fit.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> Int {
     let fitting = min(bytes.count, quirk.bytes - waiting.count)
     waiting.append(contentsOf: bytes[..<fitting])
@@ -44,7 +45,7 @@ struct ReplyChunker {
   enum Step: Equatable {
     /// Send this many, as one piece.
     case send(Int)
-    /// Not before then.
+    /// Send nothing before this time.
     case wait(until: Instant)
   }
 
@@ -72,17 +73,17 @@ struct ReplyChunker {
     }
   }
 
-  /// A piece was sent.
+  /// Notes that a piece was sent.
   mutating func sent(now: Instant) {
     piece = nil
     ready = quirk.pieces == .glued ? nil : now + quirk.gap
   }
 }
 
-/// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: what an endpoint still holds when
-/// a session ends, and passes to the next one.
+/// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: the bytes that an endpoint still
+/// holds when a session ends, and sends in the next session.
 ///
-/// They belong to one attachment: a device that is connected again finds a clean endpoint.
+/// They belong to one attachment: after a reconnect, the endpoint is empty.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []
@@ -92,7 +93,7 @@ struct StaleBytes: Equatable {
     self.limit = limit
   }
 
-  /// A session wrote these bytes.
+  /// Keeps bytes that a session wrote.
   mutating func keep(_ written: RawSpan) {
     let fresh = written.extracting(max(0, written.byteCount - limit)..<written.byteCount)
     bytes.removeFirst(max(0, bytes.count + fresh.byteCount - limit))

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sits in one session of an accessory with session quirks: asks ``SessionQuirks`` what happens to the bytes, and does
-/// it.
+/// Filters one session of an accessory with session quirks: asks ``SessionQuirks`` what should happen to the bytes, and
+/// does so.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
@@ -61,7 +61,7 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Sends nothing any more, not even bytes that are waiting.
+  /// Stops sending, even bytes that are waiting.
   func goesSilent() {
     isSilent = true
     queue.removeAll()
@@ -89,7 +89,7 @@ final class QuirkStream: SessionFilter {
     return taken
   }
 
-  /// Sends bytes that the accessory's behavior does not know about.
+  /// Sends bytes that do not come from the accessory's behavior.
   func add(_ bytes: [UInt8]) {
     if isSilent || quirks.isWedged { return }
     queue.append(contentsOf: bytes)
@@ -119,7 +119,7 @@ final class QuirkStream: SessionFilter {
       case .send(let piece): count = piece
       case .wait(let deadline): return waitForPiece(deadline)
       }
-      // A copy, because more may be written meanwhile.
+      // Sends a copy, because more may be written during the call.
       let piece = queue.copy(0..<count)
       let taken = session.send(piece.span.bytes)
       queue.removeFirst(min(taken, queue.count))

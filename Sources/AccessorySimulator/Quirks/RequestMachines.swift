@@ -23,7 +23,7 @@ struct TouchMachine {
     case owing([UInt8])
   }
 
-  /// What happens at a deadline.
+  /// The action at a deadline.
   enum Action: Equatable {
     case nothing
     /// The replies of this session are sent.
@@ -47,7 +47,7 @@ struct TouchMachine {
     }
   }
 
-  /// Bytes arrived in a session. Returns whether the accessory listens to them.
+  /// Handles bytes that arrived in a session; returns true if the accessory processes them.
   mutating func received(in session: Int, now: Instant) -> Bool {
     switch state {
     case .free:
@@ -59,12 +59,12 @@ struct TouchMachine {
     }
   }
 
-  /// Whether the replies of a session are held back.
+  /// Returns true if the replies of a session are held back.
   func holds(_ session: Int) -> Bool {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// A session ended whose replies `held` were held back. Returns whether this cancels a request.
+  /// Handles the end of a session whose replies `held` were held back; returns true if this cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -95,7 +95,7 @@ struct TouchMachine {
 }
 
 /// Plays `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A transaction is a
-/// request and everything that follows it without a pause.
+/// request and all following bytes without a pause.
 struct TransactionCounter {
   private let quirk: FailingTransactions
   private var begun = 0
@@ -109,7 +109,7 @@ struct TransactionCounter {
   /// How later transactions fail.
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Bytes arrived in a session. Returns whether they are served.
+  /// Handles bytes that arrived in a session; returns true if they are served.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -117,7 +117,7 @@ struct TransactionCounter {
     return begun <= quirk.transactions
   }
 
-  /// It sent bytes.
+  /// Handles bytes that the session sent.
   mutating func sent(in session: Int, now: Instant) {
     if self.session == session { newest = now }
   }

@@ -23,7 +23,7 @@ struct SessionEnder {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// How long the session that opens now lasts; nil means as long as the device wants.
+  /// Opens a session and returns how long it lasts; nil means until the device ends it.
   mutating func opened(now: Instant) -> Duration? {
     if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
       guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
@@ -35,7 +35,7 @@ struct SessionEnder {
 }
 
 /// Plays `wedges-after`: counts the opens within the last `within`. Invariant: a wedged accessory answers nothing until
-/// it was without power for `rest`.
+/// it has been without power for `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -45,7 +45,7 @@ struct OpenCounter {
     self.quirk = quirk
   }
 
-  /// A session opens. Returns whether it wedges the accessory.
+  /// Opens a session; returns true if this wedges the accessory.
   mutating func opened(now: Instant) -> Bool {
     guard !isWedged else { return false }
     opens.removeAll { $0 + quirk.within < now }
@@ -54,7 +54,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// The accessory has power again after this long without.
+  /// Handles power returning after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -76,7 +76,7 @@ struct SilenceMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// How long the session that opens now works.
+  /// Opens a session and returns how long it works.
   mutating func opened() -> Duration {
     sessions += 1
     let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later
@@ -84,7 +84,7 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// The accessory has power again after this long without.
+  /// Handles power returning after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
@@ -100,12 +100,12 @@ struct PhantomMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// A session opens. Returns how long it lasts; nil means as long as the device wants.
+  /// Opens a session and returns how long it lasts; nil means until the device ends it.
   mutating func opened() -> Duration? {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// The device or the cable ended a session, this long after its last byte. Returns whether the session leaves a
+  /// Handles the end of a session by device or cable, this long after its last byte; returns true if it leaves a
   /// phantom.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
@@ -113,7 +113,7 @@ struct PhantomMachine {
     return true
   }
 
-  /// The accessory has power again after this long without.
+  /// Handles power returning after this long without.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

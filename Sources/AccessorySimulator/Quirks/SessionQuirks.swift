@@ -4,16 +4,16 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// What an accessory's session quirks know about its sessions: across all its cables, and as long as it has power.
+/// The state of an accessory's session quirks, across all its cables and for as long as it has power.
 ///
-/// Each quirk is a machine; here their decisions turn into sessions that end and bytes that are dropped. A
-/// ``QuirkStream`` sits in each session.
+/// Each quirk is a machine; this class turns their decisions into ended sessions and dropped bytes. A ``QuirkStream``
+/// sits in each session.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// What happens to the next sessions, and to how many it has already happened.
+  /// The quirk of the next sessions, and how many it has already affected.
   private var trouble: OddSession?
   private var troubled = 0
   private var ender: SessionEnder?
@@ -45,7 +45,7 @@ final class SessionQuirks {
     for quirk in profile.quirks { play(quirk) }
   }
 
-  /// Plays a quirk from now on, in the sessions that open from now on; it replaces one of the same kind.
+  /// Starts to play a quirk in later sessions; it replaces one of the same kind.
   func play(_ quirk: Quirk) {
     let chance = loop.random
     switch quirk {
@@ -71,7 +71,7 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// The random numbers of a quirk: from its own seed, otherwise from the run's seed, and then different for each
+  /// The random numbers of a quirk: from its own seed or, if it has none, from the run's seed, differently for each
   /// accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
@@ -101,7 +101,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// The device opens a session. Returns why it is not answered; nil if it is.
+  /// Handles the device opening a session; returns why it is not answered, or nil if it is.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {
@@ -111,14 +111,14 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// What the session quirk does to the next session that is opened; nil for nothing.
+  /// Returns what the session quirk does to the next session; nil for nothing.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
     return trouble
   }
 
-  /// A session was opened that has no user yet.
+  /// Handles an opened session that has no behavior yet.
   func opened(_ session: Session) {
     guard !isIdle else { return }
     streamCount += 1
@@ -132,7 +132,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// A session got its user, who may receive what is owed.
+  /// Handles a session that got its behavior, and may now send a late reply.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }
@@ -172,10 +172,10 @@ final class SessionQuirks {
 
   func sent(in stream: QuirkStream) { transactions?.sent(in: stream.number, now: loop.now) }
 
-  /// Whether a stream holds back its replies.
+  /// Returns true if a stream must hold back its replies.
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// A session has ended, this long after its last byte; `held` was not sent in it.
+  /// Handles the end of a session; `held` was not sent in it.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

@@ -9,7 +9,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   case noPermission(node: String)
   /// The device has been unplugged.
   case claimed
-  /// The device was unplugged meanwhile.
+  /// The device has been unplugged.
   case gone
   /// The device is almost an accessory; the text says what is missing.
   case nearMiss(String)

@@ -13,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class KernelPlugs {
   package enum Event: Equatable, Sendable {
-    /// A device is at this port of the kernel.
+    /// A device was attached at this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
     /// What prevents this device, or any device of the server, from being plugged in.

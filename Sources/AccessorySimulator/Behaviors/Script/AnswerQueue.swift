@@ -1,15 +1,15 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// What a script does when its time has come.
+/// A due step of a script.
 enum ScriptStep: Equatable {
   /// Sends these bytes.
   case send(ArraySlice<UInt8>)
-  /// Does something other than sending in its own session. Stored separately, because it is large and rare.
+  /// Performs an action other than sending in its own session. Stored separately, because it is large and rare.
   indirect case act(ScriptAction)
 }
 
-/// What a script does besides sending in its own session.
+/// An action of a script other than sending in its own session.
 enum ScriptAction: Equatable {
   /// Sends in the sessions of a protocol, whose scripts put it into their own frames unless it is sent unframed.
   case forward(to: String, [UInt8], isUnframed: Bool)
@@ -17,7 +17,7 @@ enum ScriptAction: Equatable {
   case enter(String)
   /// Closes the session.
   case close(String)
-  /// Makes the accessory do something.
+  /// Makes the accessory perform an action.
   case accessory(AccessoryAction)
 }
 
@@ -27,8 +27,8 @@ enum ScriptAction: Equatable {
 /// request at a time. A short delay therefore does not overtake a long one, and only the first answer needs to be
 /// checked.
 struct AnswerQueue {
-  /// With this many answers, or bytes of answers, no more requests are read: a device that sends requests without
-  /// reading the answers blocks only its own session.
+  /// At this many answers, or bytes of answers, reading of requests stops: a device that sends requests without reading
+  /// the answers blocks only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 
@@ -57,7 +57,7 @@ struct AnswerQueue {
     byteCount += bytes.count
   }
 
-  /// Adds something to do at `due`.
+  /// Adds an action that is performed at `due`.
   mutating func add(_ action: ScriptAction, at due: Instant) {
     answers.append(Entry(step: .act(action), due: due))
     if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
@@ -68,7 +68,7 @@ struct AnswerQueue {
     count > 0 && answers[first].due <= now ? answers[first].step : nil
   }
 
-  /// `count` bytes of the first answer are sent.
+  /// Notes that `count` bytes of the first answer were sent.
   mutating func took(_ count: Int) {
     guard case .send(var rest) = answers[first].step else { return }
     byteCount -= count
@@ -77,7 +77,7 @@ struct AnswerQueue {
     if rest.isEmpty { dropFirst() }
   }
 
-  /// The first answer, which is an action, is done.
+  /// Removes the first answer, an action that has been performed.
   mutating func didAct() {
     if case .act(.forward(_, let bytes, _)) = answers[first].step { byteCount -= bytes.count }
     dropFirst()

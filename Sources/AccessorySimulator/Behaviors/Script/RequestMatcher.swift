@@ -10,13 +10,13 @@ import AccessoryProfiles
 ///
 /// Invariant: never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The longest request: the maximum that a fixed framing may ask for. Only a delimiter that never arrives can make a
-  /// longer one.
+  /// The longest request: the maximum that a fixed framing may ask for. Only a request whose delimiter never arrives
+  /// can be longer.
   static let longestRequest = 65_536
 
-  /// A request, or why there is none.
+  /// A request or the reason why there is none.
   enum Request: Equatable {
-    /// A request, whole.
+    /// A complete request.
     case whole([UInt8])
     /// A request that exceeded the limit without a delimiter: cut off here, and dropped up to the next delimiter.
     case endless
@@ -51,7 +51,7 @@ struct RequestMatcher {
   /// With framing `any`: the rules whose requests begin with the buffer.
   private var candidates: [Int]
 
-  /// A matcher at the beginning of a session.
+  /// Creates a matcher for the beginning of a session.
   init(_ script: Script) {
     switch script.framing {
     case .delimiter(let bytes):
@@ -71,7 +71,7 @@ struct RequestMatcher {
     candidates = Array(requests.indices)
   }
 
-  /// The next request that ends in `bytes` from `offset` on; nil if they are used up.
+  /// Returns the next request that ends in `bytes` at or after `offset`; nil if the bytes are used up.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
     if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
@@ -120,7 +120,7 @@ struct RequestMatcher {
     return nil
   }
 
-  /// The request is the first `count` bytes of the buffer, and the next one begins.
+  /// Returns the first `count` bytes of the buffer as a request, and begins the next.
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
@@ -130,14 +130,14 @@ struct RequestMatcher {
 }
 
 extension Script.Frame {
-  /// What is wrong with a frame that cannot be built.
+  /// Why a frame cannot be built.
   enum Fault: Error, Equatable {
     /// The length does not fit into its bytes, or the frame is longer than the maximum.
     case tooLong(Int)
   }
 
-  /// A frame with this content: the bytes between the header and the length, then the payload. If the content is too
-  /// short for the former, it is padded with zeros.
+  /// Returns a frame with this content: the bytes between the header and the length, then the payload. If the content
+  /// is too short for those bytes, it is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -191,7 +191,7 @@ struct FrameScanner {
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// The next event that `bytes` complete, from `offset` on; nil if they are used up.
+  /// Returns the next event that `bytes` complete, starting at `offset`; nil if the bytes are used up.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {
@@ -239,7 +239,7 @@ struct FrameScanner {
       return total == buffer.count ? finish() : nil
     }
     buffer.removeAll(keepingCapacity: true)
-    // With a header the next frame can be found; without one, only the length tells where it begins.
+    // With a header, the next frame can be found; without one, only the length determines where it begins.
     if header.isEmpty, total > end { state = .skipping(left: total - end) }
     return .wrongLength(length)
   }

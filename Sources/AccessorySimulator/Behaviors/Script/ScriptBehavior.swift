@@ -11,12 +11,12 @@ import IAP2
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
-  /// A script.
+  /// Creates a behavior from a script.
   public init(_ script: Script) {
     self.script = script
   }
 
-  /// A handler that answers.
+  /// Returns a handler that answers.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let answerer = Answerer(script, session, context)
     answerer.begin()
@@ -30,7 +30,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     @exclusivity(unchecked) private var machine: ScriptMachine
     private var timer: LoopTimer?
     private let sending = OneAtATime()
-    /// Whether the session has no room for what is due.
+    /// Whether the session has no room for due answers.
     private var isBlocked = false
     private var seenEntries: Int
 
@@ -69,7 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // Until nothing is left: unread bytes are offered first, by themselves, and newer ones in the next round.
+      // Repeats until nothing is left: unread bytes are offered first, and newer ones in the next round.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -82,7 +82,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       let wasFull = machine.isFull
       isBlocked = false
       while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
-      // Requests that were left unread are not announced again.
+      // Requests left unread are not announced again, so they are read now.
       if wasFull, !machine.isFull { read() }
       arm()
     }
@@ -127,7 +127,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     // MARK: The other sessions
 
-    /// Reports what there is to report, and notifies the other sessions of a new state.
+    /// Reports pending notes, and notifies the other sessions of a new state.
     private func tellOthers() {
       for line in machine.notes.take() {
         if line.isWarning { context.warn(line.text) } else { context.note(line.text) }
@@ -139,7 +139,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // Not immediately: the sending session may be this one, or be sending to it.
+      // Deferred: the sending session may be this one, or may be sending to it.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// What the scripts of an accessory share: their memory, and the way from one session to the others.
+/// The shared parts of an accessory's scripts: their memory, and the connection between sessions.
 ///
 /// It belongs to the accessory and outlives its sessions.
 final class ScriptHub {
-  /// What the sessions remember together.
+  /// The shared memory of the sessions.
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Does what scripts ask the accessory to do; nil if there is no accessory.
+  /// Performs actions that scripts request of the accessory; nil if there is no accessory.
   var perform: ((AccessoryAction) -> Void)?
   /// The open sessions. Not retained: a forgotten session disappears without an end.
   private var members: [Member] = []
@@ -30,23 +30,23 @@ final class ScriptHub {
     return !targets.isEmpty
   }
 
-  /// A state was entered: the timers of all sessions may start or stop.
+  /// Notifies all sessions of a new state, so that their timers start or stop.
   func stateWasEntered() {
     for session in members.compactMap(\.session) { session.noticeState() }
   }
 }
 
-/// An open session of a script, as the others see it.
+/// An open session of a script, as other sessions see it.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
-  /// Sends what another session has for this one.
+  /// Sends bytes from another session in this one.
   func push(_ bytes: [UInt8], isUnframed: Bool)
-  /// A state was entered.
+  /// Handles a new state.
   func noticeState()
 }
 
-/// What the scripts of an accessory remember together: the state, the counters, and how often rules answered. It
-/// outlives sessions and attachments.
+/// The shared memory of an accessory's scripts: the state, the counters, and how often rules answered. It outlives
+/// sessions and attachments.
 struct ScriptMemory {
   /// A rule of a protocol's script.
   struct RuleID: Hashable {
@@ -65,13 +65,13 @@ struct ScriptMemory {
   /// The time at the zero of the loop's clock, in seconds since 1970.
   var epoch: UInt64
 
-  /// An accessory in its initial state.
+  /// Creates the memory of an accessory in its initial state.
   init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
   /// Begins in the first of these states, unless it is already in one of them. A script that declares none leaves the
-  /// state unchanged; one that replaced another may declare others.
+  /// state unchanged; a replacement script may declare other states.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
@@ -84,23 +84,23 @@ struct ScriptMemory {
     uses = [:]
   }
 
-  /// Whether a rule or timer with these states applies now.
+  /// Returns true if a rule or timer with these states applies now.
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
   /// How often a rule answered since the state was entered.
   func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
 
-  /// A rule with a limited number of answers has answered.
+  /// Counts an answer of a rule with a limited number of answers.
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
 
-  /// A counter's value, incremented first if `counts` is set.
+  /// Returns a counter's value, incremented first if `counts` is set.
   mutating func counter(_ name: String, counts: Bool) -> Int {
     if counts { counters[name, default: 0] &+= 1 }
     return counters[name] ?? 0
   }
 }
 
-/// What a script reports on the timeline, up to a number of lines of each kind; further ones are only counted.
+/// What a script reports on the timeline, up to a number of lines of each kind; further lines are only counted.
 struct ScriptNotes {
   /// What is reported, in a form that can be counted.
   enum Kind: String, CaseIterable {
@@ -127,7 +127,7 @@ struct ScriptNotes {
   private var counts: [Kind: Int] = [:]
   private var lines: [Line] = []
 
-  /// Adds a line, unless there were already many of its kind.
+  /// Adds a line, unless its kind has reached the limit.
   mutating func add(_ kind: Kind, _ text: @autoclosure () -> String) {
     let count = counts[kind, default: 0] + 1
     counts[kind] = count

@@ -3,11 +3,11 @@ import AccessoryProfiles
 
 /// One session of a script: which answers its bytes and timers get, and when.
 ///
-/// Bytes and time are parameters, and so is the shared memory of an accessory's sessions; the resulting steps come from
-/// ``next(at:)``, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
+/// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
+/// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
 /// Invariants: no more than a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the
-/// queue is full; what timers and other sessions add during that time is dropped and reported.
+/// queue is full; additions by timers and other sessions during that time are dropped and reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -60,7 +60,7 @@ struct ScriptMachine {
   /// Whether bytes may be read now.
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// When something is due, not counting answers while the session has no room for them; nil if nothing is.
+  /// When something is due, not counting answers while the session has no room for them; nil if nothing is due.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -147,13 +147,13 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // Immediately if nothing is waiting, so that it does not matter whether the next request arrived together with
-      // this one.
+      // Entered immediately if nothing is waiting, so that it does not matter whether the next request arrived together
+      // with this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory leaves in the next turn, so the session is closed first; nothing is done after its end.
+      // The accessory unplugs in the next turn, so the session is closed first; nothing follows its end.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
@@ -169,7 +169,7 @@ struct ScriptMachine {
     }
   }
 
-  /// Another session of the accessory sends in this one.
+  /// Sends bytes from another session of the accessory in this one.
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
     if answers.isFull {
       return notes.add(.dropped, "too many answers are waiting: one from another session is not sent")
@@ -197,14 +197,14 @@ struct ScriptMachine {
     timers[index].due = memory.isIn(timer.states) ? (timer.after ?? timer.every).map { now + $0 } : nil
   }
 
-  /// Fires what is due.
+  /// Fires the timers that are due.
   mutating func handleTimeout(now: Instant, _ memory: inout ScriptMemory) {
     if let ready = pacer?.deadline, ready <= now { pacer?.becomeReady() }
     noticeState(now, memory)
     for index in timers.indices {
       guard let due = timers[index].due, due <= now else { continue }
       let timer = timers[index].timer
-      // A timer that was late fires once, and keeps its rhythm if it can.
+      // A late timer fires once, and keeps its schedule if possible.
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
@@ -220,10 +220,10 @@ struct ScriptMachine {
   /// The next step that is due.
   func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
 
-  /// This many bytes of the step are sent.
+  /// Notes that this many bytes of the step were sent.
   mutating func sent(_ count: Int) { answers.took(count) }
 
-  /// The step, which is an action, is done.
+  /// Notes that the step, an action, was performed.
   mutating func didAct() { answers.didAct() }
 }
 
@@ -235,13 +235,13 @@ struct ReadPacer {
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
-  /// How many bytes may be read.
+  /// Returns how many bytes may be read now.
   func allowance(at now: Instant) -> Int {
     if let isReadyAt, isReadyAt > now { return 0 }
     return max(1, bytesPerSecond / 10)
   }
 
-  /// When more may be read, if less was read than arrived.
+  /// When more may be read, if unread bytes remain.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {
@@ -254,9 +254,9 @@ struct ReadPacer {
 
 /// Finds the rule that answers a request: the first that matches in the current state.
 ///
-/// Whole requests are looked up in a dictionary, so their number does not matter.
+/// Whole requests are looked up in a dictionary, so their number does not affect the speed.
 struct RuleBook {
-  /// A matching rule, and where its groups are in the request; the first group is the request. Empty if the whole
+  /// A matching rule, and the ranges of its groups in the request; the first group is the request. Empty if the whole
   /// request matches.
   struct Found: Equatable {
     var rule: Int
@@ -264,7 +264,7 @@ struct RuleBook {
   }
 
   private let rules: [Script.Rule]
-  /// The first rule for each whole request, and further rules for the same one.
+  /// The first rule for each whole request, and further rules for the same request.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
   /// The rules that apply in every state and any number of times: most rules, which need no further checks.

@@ -1,12 +1,12 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// Creates the bytes of an answer from its template.
+/// Renders an answer from its template.
 ///
 /// Values are inserted from left to right; then the lengths, and then the checksums, also from left to right. A
 /// checksum can thus cover a length, and one checksum another.
 struct TemplateRenderer {
-  /// The request, and where its rule's groups are in it; empty if the request is the only group.
+  /// The request and the ranges of its rule's groups; no ranges if the request is the only group.
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
@@ -17,7 +17,8 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// The bytes of an answer sent at `time`. Numbers that do not fit lose their highest digits and are added to `unfit`.
+  /// Returns the bytes of an answer sent at `time`. Numbers that do not fit lose their highest digits and are added to
+  /// `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {
