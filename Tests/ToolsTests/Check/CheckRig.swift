@@ -58,7 +58,7 @@ final class CheckRig: AccessoryPlug {
   }
 }
 
-/// A port that a checker takes cables from.
+/// A port that provides cables for a checker.
 final class MemoryPort: Port {
   let place = "memory"
   private let loop: VirtualLoop

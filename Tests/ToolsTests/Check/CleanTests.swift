@@ -5,7 +5,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// What must not be reported, and what must: quirks.
+/// Correct accessories must cause no failures, and quirks must be detected.
 @Suite struct CleanTests {
   @Test(arguments: [
     "echo", "lawk-view", "sensor", "sink", "camera", "older-auth", "multi", "scripted", "car", "charger", "dock",
@@ -56,7 +56,7 @@ import Testing
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),
-    // The device role refuses, so nothing that the accessory does matters.
+    // The device role refuses, so the accessory's behavior does not matter.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
     ("authentication,slow", [503, 508]),
     ("authentication,ignore-first", [516]), ("authentication,hangup", [516]), ("identification,never", [601]),

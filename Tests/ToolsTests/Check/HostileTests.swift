@@ -4,12 +4,13 @@ import Foundation
 import IAP2
 import Testing
 
-/// Attacks on our own accessory, and on one that does not survive.
+/// Attacks on easim's accessory, and on accessories that do not survive.
 @Suite struct HostileTests {
-  /// The total number; `EASIM_ATTACKS=10000` makes more.
+  /// The number of attacks; `EASIM_ATTACKS=10000` increases it.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
-  /// Each profile with its own seeds: plain, with files and answers, without acknowledgements, with power.
+  /// The profiles, each attacked with its own seeds: plain, with files and answers, without acknowledgements, with
+  /// power.
   @Test(arguments: [(UInt64(1), "echo"), (20_000, "dock"), (40_000, "car"), (60_000, "charger")])
   func ourAccessorySurvives(_ seed: UInt64, _ profile: String) throws {
     let rig = try CheckRig(profile)
@@ -21,7 +22,7 @@ import Testing
   }
 
   @Test func anAccessoryThatDoesNotSurviveIsFoundWithAShortAttack() throws {
-    // It hangs forever when EA01 has parameters that it cannot read.
+    // An accessory that hangs forever when it cannot read the parameters of EA01.
     final class Hung: @unchecked Sendable { var isHung = false }
     let hung = Hung()
     let mutant = Mutant(
@@ -34,13 +35,13 @@ import Testing
     rig.settings.stepLimit = .seconds(5)
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
-    // It never comes back, so the attack cannot be shortened, and no other follows.
+    // The accessory never comes back, so the attack cannot be shortened, and no other follows.
     #expect(report.failures.count == 1)
     #expect(report.failures.first?.text.contains("did not become ready") ?? false)
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // After each malformed EA01 it skips one attachment, and then works again.
+    // An accessory that skips one attachment after each malformed EA01, and then works again.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()
     let mutant = Mutant(

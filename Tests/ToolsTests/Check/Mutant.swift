@@ -1,14 +1,14 @@
 import AccessoryCore
 import IAP2
 
-/// An accessory that is broken in one way: what it sends, and what reaches it, packet by packet.
+/// An accessory with one defect, which changes the packets that it sends or receives.
 struct Mutant: Sendable {
   /// One packet, or a detection sequence, in transit.
   struct Packet {
     var bytes: [UInt8]
-    /// nil for a detection sequence, and for bytes that are not a packet.
+    /// The packet's header; nil for a detection sequence, and for bytes that are not a packet.
     var header: PacketHeader?
-    /// How many packets went in the same direction before it on this cable.
+    /// The number of earlier packets in the same direction on this cable.
     var number: Int
 
     var payload: [UInt8] {
@@ -20,21 +20,21 @@ struct Mutant: Sendable {
     var isSYN: Bool { header?.control.contains(.syn) ?? false }
     var isData: Bool { !isSYN && (header?.payloadCount ?? 0) > 0 }
     var isBare: Bool { header != nil && header?.payloadCount == 0 }
-    /// The number of the control message in it.
+    /// The number of the control message in the packet.
     var message: UInt16? {
       let payload = payload
       guard payload.count >= 6, payload[0] == 0x40, payload[1] == 0x40 else { return nil }
       return UInt16(payload[4]) << 8 | UInt16(payload[5])
     }
 
-    /// The same packet with an unknown message.
+    /// Returns this packet with an unknown message.
     var unknownMessage: [UInt8] {
       var payload = payload
       (payload[4], payload[5]) = (0x77, 0x77)
       return with(payload: payload)
     }
 
-    /// The same packet with another payload.
+    /// Returns this packet with another payload.
     func with(payload: [UInt8]) -> [UInt8] {
       guard let header else { return bytes }
       let other = PacketHeader(
@@ -43,7 +43,7 @@ struct Mutant: Sendable {
       return PacketWriter.packet(other, payload: payload)
     }
 
-    /// The same packet with some header bytes changed and its checksum corrected.
+    /// Returns this packet with some header bytes changed and its checksum corrected.
     func with(header change: (inout [UInt8]) -> Void) -> [UInt8] {
       var bytes = bytes
       change(&bytes)
@@ -53,15 +53,15 @@ struct Mutant: Sendable {
     }
   }
 
-  /// What the wire carries for a packet that the accessory sends.
+  /// Replaces a packet that the accessory sends.
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
-  /// What the accessory receives for a packet that is sent to it.
+  /// Replaces a packet that is sent to the accessory.
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
-  /// What the accessory receives for bytes that arrive together, without looking at packets.
+  /// Replaces bytes that arrive together at the accessory, regardless of packets.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
-  /// What a mutant remembers on one cable.
+  /// The state of a mutant on one cable.
   final class State {
     var count = 0
     var kept: [UInt8] = []
@@ -69,7 +69,7 @@ struct Mutant: Sendable {
   }
 }
 
-/// Between the accessory and its cable.
+/// A channel between the accessory and its cable.
 final class MutantChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let mutant: Mutant

@@ -3,7 +3,7 @@ import AccessoryCore
 import IAP2
 import Testing
 
-/// Accessories that are broken in one way each, and the cases that detect it.
+/// Accessories with one defect each, and the cases that detect it.
 @Suite struct MutantTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
@@ -268,7 +268,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // What it drops as too early is also lost to the link when AA05 comes late.
+      // The packets that it drops as too early are also lost to the link if AA05 is late.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }

@@ -24,7 +24,7 @@ final class ControlDesk {
 final class DeskClient {
   let desk: ControlDesk
   let client: RPCLines
-  /// What arrived, one tree per line.
+  /// The received lines, as trees.
   private(set) var lines: [JSON5Value] = []
   private var nextID = 0
 
@@ -37,7 +37,7 @@ final class DeskClient {
     client.receive(Array(text.utf8).span.bytes)
   }
 
-  /// Takes everything that is waiting to be sent.
+  /// Takes all lines that are waiting to be sent.
   func drain() throws {
     var bytes: [UInt8] = []
     client.send { span in
@@ -68,14 +68,14 @@ final class DeskClient {
     return answer
   }
 
-  /// The result of a call that must succeed.
+  /// Returns the result of a call that must succeed.
   func result(_ method: String, _ params: String = "{}") throws -> JSON5Value {
     let answer = try call(method, params)
     guard let result = answer["result"] else { throw Refused(method: method, answer: answer) }
     return result
   }
 
-  /// The kind of error of a call that must fail.
+  /// Returns the kind of error of a call that must fail.
   func kind(_ method: String, _ params: String = "{}") throws -> String? {
     try call(method, params)["error"]?["data"]?["kind"]?.word
   }

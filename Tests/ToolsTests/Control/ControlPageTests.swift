@@ -17,7 +17,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// The table of what can happen in a world defines which actions are methods.
+  /// The table of world actions defines which actions are methods.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Every method that changes something sends a notice, and no other does.
+  /// Every method that changes something sends a notice, and no other method does.
   @Test func whatChangesSomethingIsNoticed() throws {
     let client = ControlDesk().client()
     let watcher = client.desk.client()
@@ -47,7 +47,7 @@ import Testing
       ])
   }
 
-  /// Runs every example in the order of the document, after whatever it requires.
+  /// Runs every example in the order of the document, after the calls that it requires.
   private func play(_ client: DeskClient) throws -> [String: String] {
     var results: [String: String] = [:]
     for method in ControlMethods.all {

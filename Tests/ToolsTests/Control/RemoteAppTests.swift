@@ -87,7 +87,7 @@ import Testing
     _ = try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
     _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
     _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
-    // The app's read lets time pass, and stops when the accessory's end needs the client.
+    // The app's read lets time pass, and stops when the accessory's end needs the client's attention.
     let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
     let taken = try client.notices("session").filter { $0["accessory"] != nil }
     #expect(
@@ -146,7 +146,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // The next app sees it as another app's session.
+    // The next app sees it as the session of another app.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
@@ -216,7 +216,7 @@ import Testing
     #expect(try #require(selected) < #require(answered))
   }
 
-  /// The choice comes before the picker is shown, as tests do it.
+  /// As in tests, the choice is made before the picker is shown.
   @Test(arguments: [
     ("\"accessory\":\"a1\"", "alreadyConnected"), ("\"accessory\":\"a2\"", "notFound"),
     ("\"accessory\":\"a3\"", "notFound"), ("\"outcome\":\"notFound\"", "notFound"),
@@ -225,7 +225,7 @@ import Testing
   ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
     let client = try desk("{\"profile\":\"echo\"}")
     _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    // One that the app's filter rejects, and one that another world has.
+    // An accessory that the app's filter rejects, and one of another world.
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
     _ = try client.result("world.create", "{\"time\":\"virtual\"}")
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")

@@ -5,7 +5,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Files that requests name: regular ones, read off the loop, while the client's next requests wait.
+/// Files named in requests: only regular files, read off the loop while the client's next requests wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 
@@ -23,7 +23,7 @@ import Testing
     #expect(error.contains("\(name) cannot be read: it is a pipe; copy its contents to a regular file"), "\(error)")
   }
 
-  /// The answers of a server in real time to lines that arrive at once.
+  /// Returns the answers of a server in real time to lines that arrive together.
   private func answers(_ lines: String, count: Int) throws -> [JSON5Value] {
     let loop = try EpollLoop(seed: 7)
     let server = ControlServer(ControlServer.Settings(), on: loop)

@@ -114,7 +114,7 @@ import Testing
     for _ in 0..<200 where client.client.wantsToRead { client.receive(String(repeating: request, count: 100)) }
     #expect(!client.client.wantsToRead)
     #expect(client.client.unsentCount < 3 << 20)
-    // Another client does not notice, and this one continues when it reads.
+    // Another client is not affected, and this one continues once it reads.
     #expect(try desk.client().result("world.list")["worlds"] != nil)
     try client.drain()
     try desk.advance(.zero)

@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryFormats
 import Testing
 
-/// Events say which accessory they are about, and clients choose which they get; waits can be cancelled; clocks can be read.
+/// Events name their accessory, and clients choose which events they get; waits can be cancelled; clocks can be read.
 @Suite struct WaitAndEventTests {
   private func plugged(_ desk: ControlDesk, count: Int) throws -> DeskClient {
     let client = desk.client()
@@ -12,7 +12,7 @@ import Testing
     return client
   }
 
-  /// Two accessories of one profile have the same serial number, so it does not tell them apart.
+  /// Two accessories of one profile have the same serial number, so it does not distinguish them.
   @Test func everyEventOfACableNamesItsAccessory() throws {
     let desk = ControlDesk()
     let watcher = desk.client()
@@ -76,7 +76,7 @@ import Testing
     #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(true))
     #expect(try client.answer(wait)?["result"]?["stopped"]?.word == "cancelled")
     #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(false))
-    // Only one's own.
+    // A client can cancel only its own waits.
     let other = client.ask("time.runUntil", "{\"event\":\"never\",\"limit\":\"1h\"}")
     #expect(
       try desk.client().result("client.cancel", "{\"request\":\(other)}")["cancelled"]?.content == .boolean(false))

@@ -6,7 +6,7 @@ import Testing
 
 /// A burst report whose figures contradict each other is refused, with the key.
 @Suite struct BurstContradictionTests {
-  /// A good report of 100 bursts with everything that has counts of its own, 98 of them measured and one lost.
+  /// A valid report of 100 bursts, 98 measured and one lost, with every part that has its own counts.
   private static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {
     var report = VerdictTests.report { report in
       (report.begun, report.warmUp, report.completed, report.lost, report.allowsLost) = (100, 1, 98, 1, true)
@@ -71,7 +71,7 @@ import Testing
     #expect(error?.problems.first?.path == key, "\(String(describing: error))")
   }
 
-  /// Where no burst began there need be no accessory, and what was stopped may have bursts in flight.
+  /// A report without bursts needs no accessory, and a stopped run may have bursts in flight.
   @Test func whatIsPossibleIsNotRefused() throws {
     let shard = BurstReport.empty(BurstPlan(), try Shard("1/2"))
     #expect(try BurstReportTests.read(shard.json.text) == shard)

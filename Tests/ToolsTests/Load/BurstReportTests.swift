@@ -29,7 +29,7 @@ import Testing
     #expect(report.reconnections == 1)
     #expect(report.service.total > 0)
     let again = try Self.read(report.json.text)
-    // Only the run itself knows whether sessions were open.
+    // Only the run itself knows whether its sessions were open.
     for index in report.sites.indices { report.sites[index].hadSessions = false }
     report.measured = .nanoseconds(report.measured.wholeNanoseconds)
     #expect(again == report)

@@ -34,7 +34,7 @@ import Testing
     #expect(report.errors.isEmpty)
     #expect(report.latency.total == 20)
     #expect(report.service.total == 0)
-    // A millisecond in each direction, plus the cost of the link's window.
+    // One millisecond in each direction, plus the cost of the link's window.
     #expect(report.latency.minimum.map { $0 >= 2_000_000 } == true)
     #expect(report.series.slices.reduce(0) { $0 + $1.bursts } == 20)
     let site = try #require(report.sites.first)
@@ -71,8 +71,7 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // Counted from when they should have started, the twenty waited for up to two seconds, and one burst itself took
-    // long.
+    // Counted from their scheduled start, twenty bursts took up to two seconds; only one burst itself was slow.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)
@@ -89,7 +88,7 @@ import Testing
     let report = try rig.finish()
     #expect(rig.runner.outcome == .done)
     #expect(abs(report.bytesPerSecond - Double(rate)) <= Double(rate) / 100)
-    // This holds in each second, not only on average.
+    // The rate holds in each second, not only on average.
     let perSecond = Int(Duration.seconds(1) / report.series.length)
     for start in stride(from: 0, to: 59 * perSecond, by: perSecond) {
       let bytes = report.series.slices[start..<start + perSecond].reduce(0) { $0 + $1.bytes }
@@ -129,7 +128,7 @@ import Testing
       let report = try rig.finish()
       #expect(rig.runner.outcome == .done)
       #expect(report.completed == 20)
-      // With a cable of a millisecond in each direction, nothing counts before it has arrived.
+      // With a cable of a millisecond in each direction, bytes count only after they have arrived.
       #expect(report.latency.minimum.map { $0 >= 1_000_000 } == true)
       #expect(!rig.world.events.contains { if case .sessionOpen(let id, _) = $0.kind { id != 0 } else { false } })
     }
@@ -210,7 +209,7 @@ import Testing
     #expect(report.sites.first?.link.establishments == 4)
   }
 
-  /// Nothing was verified, so nothing passed, as docs/load.md says of `--reconnect`.
+  /// A run that verified nothing does not pass, as docs/load.md explains for `--reconnect`.
   @Test func reconnectingFailsWhenEveryBurstIsLost() throws {
     let closing = ClosureBehavior { _, session, _ in session.close() }
     let rig = try LoadRig(
@@ -274,7 +273,7 @@ import Testing
       let site = runner.addSite("number \(number)")
       _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
       let accessory = world.add(try ProfileLibrary().profile("echo"))
-      // The second one comes later, and the run waits for it.
+      // The second accessory connects later, and the run waits for it.
       if number == 0 { try accessory.plugIn() } else { loop.schedule(after: .seconds(2)) { try? accessory.plugIn() } }
     }
     runner.start()

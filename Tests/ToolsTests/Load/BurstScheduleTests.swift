@@ -12,7 +12,7 @@ import Testing
 
   static func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// Takes bursts, each `late` after its time, and returns their times in seconds.
+  /// Takes bursts, each `late` after it is due, and returns their times in seconds.
   static func dues(_ plan: BurstPlan, count: Int = 10_000) -> [Double] {
     var schedule = BurstSchedule(plan)
     var now = Instant.origin
@@ -65,7 +65,7 @@ import Testing
         $0.extent = .time(.seconds(20))
       })
     func count(_ from: Double, _ to: Double) -> Int { dues.filter { $0 >= from && $0 < to }.count }
-    // In second k of ten, the rate is on average (k - ½) tenths of the whole.
+    // In second k of ten, the average rate is (k - ½) tenths of the full rate.
     for second in 0..<10 { #expect(abs(count(Double(second), Double(second + 1)) - (second * 10 + 5)) <= 1) }
     #expect(abs(count(10, 20) - 1_000) <= 1)
     #expect(zip(dues, dues.dropFirst()).allSatisfy { $0 < $1 })

@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Every output that can report that a load test passed, and every way not to pass: each output reports each of them.
+/// Every output that can report that a load test passed, and every kind of failure: each output reports each kind.
 @Suite struct BurstVerdictTableTests {
-  /// A way not to pass.
+  /// A kind of failure.
   enum Flaw: String, CaseIterable, Sendable {
     case stopped, short, shortTime, nothingSent, nothingCompleted, lost, error, mismatch, unasked, ending, overdue,
       limit
@@ -153,7 +153,7 @@ import Testing
     let report = try LoadRig(plan, playing: chatty).finish()
     #expect(report.passed == passes, "\(report.text)")
     #expect((report.errors[.unexpected]?.count == 1) == !passes)
-    // The settle time is not measured.
+    // The measured time excludes the settle time.
     #expect(report.measured < .milliseconds(100))
     plan.settleAfter = .seconds(1)
     #expect(try !LoadRig(plan, playing: chatty).finish().passed)
@@ -165,7 +165,7 @@ import Testing
     ("p99>50ms", "p99 ≤ 50 ms: 10.00 ms ✓"), ("p99>5ms", "p99 ≤ 5 ms: 10.00 ms ✗"),
     ("rate<11/s", "rate ≥ 11 bursts/s: 10.0 bursts/s ✗"), ("rate<1MB/s", "rate ≥ 1 MB/s: 100.00 kB/s ✗"),
     ("errors>0.1%", "errors ≤ 0.1 %: 0, 0.000 % ✓"), ("service.mean>1s", "service.mean ≤ 1 s: nothing was measured ✗"),
-    // What is nearly the limit has as many places as tell it from the limit.
+    // A value near the limit is printed with enough digits to differ from it.
     ("p99>9.999ms", "p99 ≤ 9.999 ms: 10.000 ms ✗"), ("rate<10.04/s", "rate ≥ 10.04 bursts/s: 10.00 bursts/s ✗"),
     ("rate<100.0004kB/s", "rate ≥ 100.0004 kB/s: 100.0000 kB/s ✗"),
   ]) func aGoalReadsAsPeopleReadIt(text: String, line: String) throws {

@@ -10,7 +10,7 @@ import Testing
 /// Numbers in a report file, however large: either an error that names the file, or a report that can be shown and
 /// added up.
 @Suite struct ReportNumberTests {
-  /// Every use of a report.
+  /// Uses a report in every way.
   private func use(_ report: BurstReport) throws {
     #expect(!report.text.isEmpty)
     #expect(report.html.hasSuffix("</html>\n"))
@@ -44,7 +44,7 @@ import Testing
     return counts
   }
 
-  /// A report with every possible number, and a few of each kind.
+  /// A report with every kind of number, and a few entries of each kind.
   private var small: BurstReport {
     var report = BurstReport(BurstPlan())
     (report.measured, report.completed, report.begun) = (.seconds(1), 2, 3)
@@ -87,7 +87,7 @@ import Testing
     var sum = half
     #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(half) }
     #expect(sum == half)
-    // Each report also counts one run: its own.
+    // Each report counts itself as one run.
     try sum.add(report(counting: CountSum.most / 2 - 2))
     #expect(sum.counted == CountSum.most)
     _ = try BurstReport(json: Array(sum.json.text.utf8), file: "r.json")
@@ -136,7 +136,7 @@ import Testing
     var one = BurstReport(BurstPlan())
     one.sites = [.init()]
     #expect(throws: ReportSumError.self) { try sum.add(one) }
-    // Too many of anything: they are counted before they are read.
+    // Entries are counted before they are read, so that too many are refused.
     try expectRefusal(
       "\"sites\":[]", "\"sites\":[\(zeros(10_001))]", "expected a list of at most 10000 elements, found 10001")
   }

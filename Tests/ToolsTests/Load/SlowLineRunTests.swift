@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Bursts over the slow lines that `--fault` knows by name: they get through at the rate of the line, and packets
-/// that are merely late are not retransmitted.
+/// Bursts over the slow lines that `--fault` can name: they pass at the rate of the line, and packets that are merely
+/// late are not retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
     let rig = try LoadRig(
@@ -33,7 +33,8 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Why an end must know its line: what an Apple device announces would fill it for longer than the timeout.
+  /// An end must know its line's rate: the window that an Apple device announces would fill the line for longer than
+  /// the timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)

@@ -52,7 +52,7 @@ import Testing
     #expect(report.metrics(isOpen: true).contains("easim_burst_size_bytes_bucket{le=\"256.0\"} 5\n"))
   }
 
-  /// A wrong answer is classified as it is with bursts of one size, at the right place of the right burst.
+  /// A wrong answer is classified as it is with bursts of one size, at the correct place in the correct burst.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func wrongAnswersAreCalledWhatTheyAre(
     wrong: WrongAnswer
   ) throws {
@@ -120,7 +120,7 @@ import Testing
     #expect(sum.payloads == [])
   }
 
-  /// Bytes that come back after others were sent in between still belong to their place.
+  /// Bytes that come back after other bytes were sent still belong to their place.
   @Test func uniqueBytesStayInStepBesideOtherPayloads() throws {
     let plan = try Self.plan(
       """
@@ -150,7 +150,7 @@ import Testing
     let report = try LoadRig(changed, playing: Self.shop()).finish()
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
-    // A match that has not arrived may still arrive.
+    // A missing match may still arrive.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
@@ -174,7 +174,7 @@ import Testing
     #expect(report.payloads.map(\.name) == ["1", "2", "3"])
   }
 
-  /// A reply whose end only silence shows is measured up to its last byte.
+  /// A reply that ends with silence is measured up to its last byte.
   @Test func theSilenceAfterAReplyIsNotPartOfItsLatency() throws {
     let plan = try Self.plan("{ count: 3, script: [{ send: 'SLOW\\n', expect: 'prefix:fi' }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
@@ -277,7 +277,7 @@ import Testing
     #expect(try obstacle("{ count: 1, size: 500, think: '1s' }", even).hasSuffix("think time 1s, not none"))
     #expect(try obstacle(Self.mix, Self.mix.replacing("weight: 3", with: "weight: 4")).contains("payload 1 status: "))
     #expect(try obstacle(Self.mix, Self.mix) == "")
-    // Even in those parts of long bytes that messages do not show.
+    // This includes differences in parts of long payloads that messages do not show.
     let long = "{ count: 1, script: [{ send: '\(String(repeating: "a", count: 90))' }] }"
     #expect(try obstacle(long, long.replacing("aa'", with: "ab'")).contains("(90 bytes, sum "))
     #expect(try obstacle(long, long) == "")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Load tests on accessories that echo incorrectly, in virtual time: how the run fails.
+/// How load tests fail on accessories that echo incorrectly, in virtual time.
 @Suite struct WrongAnswerTests {
   static let size = 320
 
@@ -52,7 +52,7 @@ import Testing
     try rig.tearDown()
   }
 
-  /// Until the next answer arrives, the rest may be late instead of lost.
+  /// Until the next answer arrives, the remaining bytes may be late instead of lost.
   @Test func anAnswerWithoutItsTailTimesOutAndSaysHowMuchCame() throws {
     let short = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))
@@ -108,7 +108,7 @@ import Testing
     #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
   }
 
-  /// A burst of EADemo's pattern proves less, and its verdict says so.
+  /// A burst of EADemo's pattern proves less, as its verdict states.
   @Test func aCannedPatternPassesForAnEchoOfEADemosPatternAlone() throws {
     let canned = ClosureBehavior { bytes, session, _ in
       let answer = (0..<bytes.byteCount).map { UInt8(truncatingIfNeeded: $0) }
