@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A transcript that cannot be written holds up its cables, in both directions, and loses nothing.
+/// A transcript that cannot be written pauses its cables in both directions, and loses nothing.
 @Suite struct CableGateTests {
   final class Rig {
     let loop = VirtualLoop()
@@ -81,7 +81,7 @@ import Testing
     #expect(rig.here.bytes == [2])
   }
 
-  /// One packet too many closes it, from inside a channel's call.
+  /// One packet too many closes the gate, from inside a channel's call.
   @Test func itIsClosedByTheLineThatIsTooMany() throws {
     let rig = Rig()
     rig.here.onReceived = { [unowned rig] in rig.gate.close() }

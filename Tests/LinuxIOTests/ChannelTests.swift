@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// The suite that every channel must pass unchanged, on every channel that needs nothing but this machine.
+/// Runs the common channel suite on every channel that needs only this machine.
 @Suite(.waits) struct ChannelTests {
   @Test(arguments: ChannelSuite.cases(for: ChannelFactories.all))
   func behavesAsEveryChannel(example: ChannelSuite.Case) throws {
@@ -36,7 +36,7 @@ enum ChannelFactories {
       left: cable.left, right: cable.right, cut: { cable.cut() }, run: { loop.run(until: $0, limit: hangLimit) })
   }
 
-  /// A socket cannot be cut from here.
+  /// A test cannot cut a socket.
   private static let sockets = ChannelFactory.Traits.all.subtracting(.canBeCut)
 
   static let unix = ChannelFactory("unix socket", traits: sockets) {
@@ -59,7 +59,7 @@ enum ChannelFactories {
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
-  /// A channel that passes bytes on until it is severed.
+  /// A channel that forwards bytes until it is severed.
   static let severable = ChannelFactory("severable", traits: .all) {
     let loop = VirtualLoop()
     let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)
@@ -68,7 +68,7 @@ enum ChannelFactories {
       cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 
-  /// Faults that keep every byte and the order must also keep every promise of a channel.
+  /// Faults that keep all bytes and their order must also keep all guarantees of a channel.
   static let faulty = [
     faulty("idle faults", "loss,chance=0%", "latency,delay=0ms", "half-dead,after=10h"),
     faulty("a long narrow way", "latency,delay=3ms,jitter=2ms", "rate,bytes=5000000", "split,size=900"),

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec behavior
-/// cover sessions.
+/// Programs on the loop: their pipes, how they end, and processes that they leave behind. The tests of the exec
+/// behavior cover sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -38,7 +38,7 @@ import Testing
     let witness = Witness()
     let child = try shell("echo out", witness)
     child.pauseOutput()
-    // Its end is known but not reported: the watch for it is the only thing that can turn this loop.
+    // The program's end is known but not reported: only the watch for it can wake this loop.
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()
@@ -46,7 +46,7 @@ import Testing
     #expect(witness.printed == "out\n")
   }
 
-  /// Whether a process exists and is not a zombie.
+  /// Returns true if a process exists and is not a zombie.
   private func isAlive(_ processID: Int32) -> Bool {
     var info = siginfo_t()
     return waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0

@@ -8,8 +8,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Every death of the other end is noticed, in every state of a channel: on real descriptors, in memory, and behind
-/// faults.
+/// Every kind of end of the other side is detected, in every state of a channel: on real descriptors, in memory, and
+/// behind faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
@@ -25,7 +25,7 @@ enum DeathFactories {
     socket("unix socket", .unix), socket("TCP", .tcp), socket("TCP over IPv6", .tcp6),
   ]
 
-  /// Behind a fault that does nothing, and behind faults that hold bytes.
+  /// The channels behind a fault that does nothing, and behind faults that hold bytes.
   static let aroundSockets = [
     socket("idle faults on a unix socket", .unix) { try faults("loss,chance=0%", around: $0, on: $1) },
     socket("faults on a unix socket", .unix) {
@@ -40,10 +40,10 @@ enum DeathFactories {
     },
   ]
 
-  /// The simulator's end. The host closes the terminal.
+  /// The simulator's end; the host closes the terminal.
   static let pty = DeathFactory("pty", deaths: [.close, .kill]) { try accepted { channel, _ in channel } }
 
-  /// The host's end. The converter is unplugged.
+  /// The host's end; the converter is unplugged.
   static let serial = DeathFactory(
     "serial line", deaths: [.close, .kill], forgetsUnread: true, closing: .lost("the serial line hung up")
   ) {

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What a channel over a descriptor does beyond the suite, with a raw socket as the other end.
+/// Behavior of a channel over a descriptor beyond the common suite, with a raw socket as the other end.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
@@ -24,7 +24,7 @@ import Testing
     let recorder = channel.startRecording()
     var turns: [Int] = []
     recorder.onReceived = { [loop] in turns.append(loop.turns) }
-    // This is more than the loop's buffer holds.
+    // Sends more than the loop's buffer holds.
     let flood = detachedFlood(400_000)
     #expect(loop.run(until: { recorder.bytes.count == 400_000 }, limit: hangLimit))
     flood.wait()
@@ -131,7 +131,7 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
-  /// Between the reads something is unread, so the refused send alone does not end the channel.
+  /// Bytes are unread between the reads, so the refused send alone does not end the channel.
   @Test func aChannelThatCanSendNoMoreEndsAfterTheLastOfSeveralReads() {
     let recorder = channel.startRecording()
     other.writeAll(160_000)
@@ -173,7 +173,7 @@ import Testing
     other.write("I did not hear that")
     #expect(other.read() == "good-bye")
     #expect(other.read() == "")
-    // The channel reads and drops bytes until its time is over; then writing to it fails.
+    // The channel reads and drops bytes until its time limit; then writing to it fails.
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Streams over stdin, stdout and sockets: every kind of descriptor, in both directions, without waiting for any.
+/// Streams over stdin, stdout and sockets: every kind of descriptor, in both directions, without blocking on any.
 @Suite(.waits, .serialized) struct DescriptorStreamTests {
   private let loop: EpollLoop
   private let place = TemporaryFolder()
@@ -128,7 +128,7 @@ import Testing
   }
 }
 
-/// Sends what it reads, and ends the output after the input.
+/// Sends the bytes that it reads, and ends the output after the input.
 private final class Copier: ByteStreamHandler {
   private(set) var count = 0
   private(set) var isDone = false

@@ -9,7 +9,7 @@ import Testing
 
   init() throws { loop = try EpollLoop(seed: 1) }
 
-  /// Runs exactly one turn more.
+  /// Runs exactly one more turn.
   func turn() {
     var turned = false
     loop.schedule(after: .zero) { turned = true }
@@ -35,7 +35,7 @@ import Testing
     var watches: [any DescriptorWatch] = []
     var heard: [Int] = []
     for index in 0..<2 {
-      // Both are ready in one turn; the first one called cancels the other.
+      // Both are ready in one turn; the handler called first cancels the other.
       watches.append(
         try loop.watch(
           pipes[index].reading, for: .readable,
@@ -59,7 +59,8 @@ import Testing
       var replacement: Pipe?
       var told = 0
       for index in 0..<2 {
-        // Both are ready in one turn; the first one called closes the other, and an idle pipe takes its number.
+        // Both are ready in one turn; the handler called first closes the other descriptor, and an idle pipe gets its
+        // number.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading
@@ -76,7 +77,7 @@ import Testing
         pipes[index].fill("x")
       }
       _ = loop.run(until: { told > 0 }, limit: hangLimit)
-      // A second handler would be called in the same turn, and a stale event would arrive in the next.
+      // A second handler would be called in the same turn, and a stale event would arrive in the next turn.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
       // The new watch works.
@@ -161,7 +162,7 @@ import Testing
     watch.change(to: [.readable, .writable])
     let before = loop.now
     #expect(loop.run(until: { calls == 5 }, limit: hangLimit))
-    // Five ticks of a millisecond: the loop polls it without spinning.
+    // In five ticks of a millisecond, the loop polls the descriptor without spinning.
     #expect(loop.now - before >= .milliseconds(5))
     watch.change(to: [])
     #expect(!loop.run(until: { calls > 5 }, limit: .milliseconds(5)))

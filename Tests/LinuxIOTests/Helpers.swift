@@ -16,7 +16,7 @@ final class Handler: DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) { body(readiness) }
 }
 
-/// A condition for which another thread waits.
+/// A condition that another thread waits for.
 final class Flag: Sendable {
   private let raised = Atomic<Bool>(false)
   private let semaphore = DispatchSemaphore(value: 0)
@@ -28,13 +28,13 @@ final class Flag: Sendable {
     semaphore.signal()
   }
 
-  /// Waits until it is raised; a hang ends the test run with a message.
+  /// Waits for the condition; a hang ends the test run with a message.
   func wait() {
     precondition(semaphore.wait(timeout: .now() + 30) == .success, "a flag was not raised within \(hangLimit)")
   }
 }
 
-/// Threads that are waited for together.
+/// Threads that can be awaited together.
 final class ThreadGroup {
   private var flags: [Flag] = []
 
@@ -50,7 +50,7 @@ final class ThreadGroup {
   func wait() { for flag in flags { flag.wait() } }
 }
 
-/// What threads sent, by thread.
+/// The values that threads sent, by thread.
 final class Log {
   private(set) var counts: [Int]
   private(set) var isInOrder = true

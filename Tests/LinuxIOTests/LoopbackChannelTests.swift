@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What a loopback promises beyond the suite: exact times, and what is lost when it is cut.
+/// Guarantees of a loopback beyond the common suite: exact times, and which bytes are lost when it is cut.
 @Suite struct LoopbackChannelTests {
   let loop = VirtualLoop()
 

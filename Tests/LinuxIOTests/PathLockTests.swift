@@ -4,14 +4,14 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Two accessories at one path: the lock beside it decides.
+/// Of two accessories at one path, the lock next to the path admits one.
 @Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var lock: String { path + ".lock" }
   var address: Address { .unix(path: path) }
 
-  /// What a process leaves behind that is killed, or that has created its socket but does not listen yet.
+  /// The files of a process that was killed, or that has created its socket but does not listen yet.
   private func leaveSocket() throws {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(socket) }

@@ -30,7 +30,7 @@ final class RawSocket: @unchecked Sendable {
     }
   }
 
-  /// A non-blocking end for a channel, and the other.
+  /// A non-blocking end for a channel, and the other end.
   static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
     var ends: [Int32] = [0, 0]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -50,13 +50,13 @@ final class RawSocket: @unchecked Sendable {
     var sent = 0
     while sent < count {
       let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      // Signals of the test library arrive on any thread.
+      // The test library's signals may arrive on any thread.
       guard taken > 0 || errno == EINTR else { return }
       sent += max(0, taken)
     }
   }
 
-  /// What arrives next; empty at the end.
+  /// Receives the next bytes; empty at the end.
   func read() -> String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     var count = -1
@@ -64,7 +64,7 @@ final class RawSocket: @unchecked Sendable {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Whether writing fails because the other end is closed.
+  /// Returns true if writing fails because the other end is closed.
   var isBroken: Bool {
     var byte: UInt8 = 0
     return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
@@ -76,7 +76,7 @@ final class RawSocket: @unchecked Sendable {
   /// Closes the writing half.
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes this end, even if a program was just started beside it: until such a program runs, it holds a copy of every
+  /// Closes this end, even if another program is just being started: until that program runs, it holds a copy of every
   /// descriptor, and a socket with a remaining copy is not closed.
   func close() {
     if descriptor >= 0 {
@@ -87,7 +87,7 @@ final class RawSocket: @unchecked Sendable {
   }
 }
 
-/// A process that has no descriptors left, until the limit is raised.
+/// Leaves this process without free descriptors, until the limit is raised.
 final class DescriptorLimit {
   private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 

@@ -9,15 +9,15 @@ import Testing
     let loop = try EpollLoop()
     var heard: [Int32] = []
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { heard.append($0) }
-    // Sent to this thread, where they are blocked and read.
+    // The signals are sent to this thread, where they are blocked and read.
     pthread_kill(pthread_self(), SIGUSR1)
     pthread_kill(pthread_self(), SIGTERM)
     #expect(loop.run(until: { heard.count == 2 }, limit: hangLimit))
     #expect(heard.sorted() == [SIGUSR1, SIGTERM].sorted())
     watch.close()
     watch.close()
-    // The signal is still blocked, so a late one does no harm. It is unblocked at the end, so that the thread is left
-    // as it was.
+    // The signal is still blocked, so a late signal does no harm. At the end it is unblocked, to restore the thread's
+    // state.
     pthread_kill(pthread_self(), SIGUSR1)
     var set = sigset_t()
     sigemptyset(&set)

@@ -111,7 +111,7 @@ import Testing
     try body(client, listener)
   }
 
-  /// The peer is found without reading a table, which would take milliseconds.
+  /// Finding the peer must not require reading a table, which would take milliseconds.
   @Test func theKernelIsAskedForTheOneSocket() throws {
     try connected { client, listener in
       let near = try #require(TCPEndpoint(SocketAddress.filled { getsockname(client, $0, $1) }.address))

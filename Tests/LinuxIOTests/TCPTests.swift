@@ -126,7 +126,7 @@ import Testing
     defer { close(listener) }
     let loop = try EpollLoop()
     let address = Address.tcp(host: "127.0.0.1", port: port)
-    // The backlog takes a few; after that the system silently drops connections.
+    // The backlog holds a few connections; beyond that, the system silently drops them.
     var connected: [any Channel] = []
     var problem: TransportError?
     while problem == nil, connected.count < 10 {
@@ -139,7 +139,7 @@ import Testing
     for channel in connected { channel.close() }
   }
 
-  /// A reset that `send` notices first is still reported as a reset.
+  /// A reset first detected by `send` is still reported as a reset.
   @Test func aResetThatASendRunsIntoIsStillALoss() throws {
     let loop = try EpollLoop()
     let pair = try DescriptorEnd.pair(.tcp)
@@ -153,7 +153,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// A name in the hosts file that means this machine but is not `localhost`, with its number.
+  /// A name in the hosts file that means this machine but is not `localhost`, with its numeric address.
   static let localName: (name: String, host: String)? = {
     guard let file = fopen("/etc/hosts", "r") else { return nil }
     defer { fclose(file) }

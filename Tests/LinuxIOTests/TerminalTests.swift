@@ -45,7 +45,7 @@ import Testing
       guard count > 0 else { break }
       received += part[..<count]
     }
-    // What the host wrote is not echoed, and nothing is translated.
+    // The host's bytes are not echoed or translated.
     #expect(received == bytes)
     channel.close()
   }
@@ -55,7 +55,7 @@ import Testing
     let first = target
     let one = try meeting.connect()
     #expect(target != first)
-    // Bytes that the first host never read do not reach the second.
+    // Bytes that the first host did not read do not reach the second.
     one.accessory.send("for the first host")
     let two = try meeting.connect()
     let (receives, says) = (two.host.startRecording(), two.accessory.startRecording())
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// A killed accessory leaves its link behind, and the kernel gives the terminal's number to the next process that
-  /// asks.
+  /// requests one.
   private func leaveLink(to terminal: String) {
     symlink(terminal, path)
     let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
@@ -125,7 +125,7 @@ import Testing
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
     }
-    // Its owner would have received a hang-up by now.
+    // Otherwise its owner would have received a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)

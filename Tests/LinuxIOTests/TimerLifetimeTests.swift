@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What timers retain, and when they release it.
+/// Which objects timers retain, and when they release them.
 @Suite(.waits) struct TimerLifetimeTests {
   /// An object whose deallocation can be observed.
   final class Thing {

@@ -2,9 +2,9 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// The sentences that every medium shares, each once.
+/// The error sentences shared by all media, each tested once.
 @Suite struct TransportErrorTests {
-  /// Every reason, for an address of this kind.
+  /// Returns every error for an address of this kind.
   static func reasons(_ address: Address) -> [TransportError] {
     [
       .notAStream(address), .noMedium(address), .simulatorsOnly(address), .hostsOnly(address),
@@ -37,7 +37,7 @@ import Testing
     #expect(Self.reasons(there).map { $0.at(named) } == Self.reasons(named))
   }
 
-  /// The words depend on the medium: nothing "listens" on a serial line.
+  /// The wording depends on the medium: nothing "listens" on a serial line.
   @Test(arguments: [
     ("unix:/tmp/a.sock", "no accessory listens at unix:/tmp/a.sock: No such file or directory"),
     ("tcp:127.0.0.1:7000", "no accessory listens at tcp:127.0.0.1:7000: No such file or directory"),

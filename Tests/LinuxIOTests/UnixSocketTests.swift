@@ -50,7 +50,7 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // The check left no trace: the first accepted connection is a real one.
+    // The check left no trace: the first accepted connection is a genuine one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }
@@ -120,10 +120,10 @@ import Testing
   @Test func aFullBacklogIsWaitedForAndThenTimedOut() throws {
     let full = try leaveASocketFile(listening: true)
     let loop = try EpollLoop()
-    // With a backlog of 0 one connection fits; it is never accepted.
+    // With a backlog of 0, one connection fits, which is never accepted.
     let first = try loop.connect(to: address).get().cable.main
     #expect(loop.refusal(from: address, timeout: .milliseconds(30)) == .timedOut(address, after: .milliseconds(30)))
-    // Room that appears while a connector waits is used.
+    // A waiting connector uses room as soon as there is some.
     var answer: Transports.Answer?
     Transports.connect(to: address, on: loop) { answer = $0 }
     #expect(!loop.run(until: { answer != nil }, limit: .milliseconds(15)))
@@ -203,7 +203,7 @@ import Testing
   }
 
   /// In a separate process, because the limit applies to the process. Other threads may release a descriptor at any
-  /// time; then one more connection is accepted, and the next problem is a new one.
+  /// time; then one more connection is accepted, and the next problem counts as new.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -212,7 +212,7 @@ import Testing
       let limit = try DescriptorLimit(100)
       precondition(meeting.loop.run(until: { !meeting.hindrances.isEmpty }, limit: hangLimit), "nobody complained")
       precondition(meeting.hindrances.first?.code == EMFILE, "the complaint is another")
-      // Meanwhile the dialer tries again and reports nothing new.
+      // In the meantime, the dialer retries and reports nothing new.
       _ = meeting.loop.run(until: { meeting.accepted.count == 10 }, limit: .milliseconds(150))
       precondition(meeting.accepted.count < 10, "descriptors came from nowhere")
       precondition(meeting.hindrances.count <= meeting.accepted.count + 1, "it complains again and again")
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  /// A socket file of a dead process (not listening), or one whose owner never accepts.
+  /// A socket file of a dead process (not listening), or of one that never accepts.
   @discardableResult
   private func leaveASocketFile(listening: Bool) throws -> Int32 {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -232,7 +232,7 @@ import Testing
   }
 }
 
-/// Sends back what it gets.
+/// Sends back received bytes.
 final class Echo: ChannelHandler {
   private let channel: any Channel
   private(set) var end: ChannelEnd?

@@ -132,7 +132,7 @@ import Testing
       made.dropWork()
       #expect(kept.deadline == nil)
       #expect(made.nextDeadline == nil)
-      // The loop can be used again.
+      // The loop can still be used afterwards.
       kept.arm(at: made.now + .seconds(2))
       try made.runUntilQuiet()
       #expect(done == 1)

@@ -5,7 +5,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What must hold for every chain of faults.
+/// Properties of every chain of faults.
 @Suite struct FaultChannelTests {
   @Test func bytesPassTheFaultsInTheOrderOfTheList() throws {
     // Splitting before joining leaves one chunk; the other order leaves pieces.
@@ -69,7 +69,7 @@ import Testing
     rig.atLeft.onWritable = { writer.write() }
     writer.write()
     try rig.loop.advance(by: .seconds(10))
-    // Everything in the chain is full, and the writer is blocked.
+    // All buffers in the chain are full, and the writer is blocked.
     let calls = rig.atLeft.writableCalls
     try rig.loop.advance(by: .seconds(10))
     #expect(rig.atLeft.writableCalls == calls)
@@ -127,7 +127,7 @@ import Testing
     rig.left.close()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver)
-    // It reads something, which extends the time by two seconds.
+    // The end reads some bytes, which extends the time limit by two seconds.
     rig.right.resumeReading()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver && rig.atRight.bytes.count == 1_000)
@@ -135,7 +135,7 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// It would not read the bytes before the end, and would wait forever for room to send.
+  /// Otherwise, the owner would not read the bytes before the end, and would wait forever for room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

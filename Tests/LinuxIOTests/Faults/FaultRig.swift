@@ -38,13 +38,13 @@ final class FaultRig {
     if starts { start() }
   }
 
-  /// Sends from the end with the faults, and lets everything pass.
+  /// Sends from the end with the faults, and waits until all bytes have passed.
   func sendOut(_ bytes: [UInt8]) throws {
     left.send(bytes)
     try loop.runUntilQuiet()
   }
 
-  /// Sends from the other end, and lets everything pass.
+  /// Sends from the other end, and waits until all bytes have passed.
   func sendIn(_ bytes: [UInt8]) throws {
     right.send(bytes)
     try loop.runUntilQuiet()
@@ -59,7 +59,7 @@ final class FaultRig {
     var texts: [String] = []
   }
 
-  /// What the faults reported.
+  /// The events that the faults reported.
   var reported: [String] { reports.texts }
 
   func start() {
@@ -73,7 +73,7 @@ final class FaultRig {
     return index < all.count ? all[index].count : FaultCount()
   }
 
-  /// A data packet like those of the accessory session.
+  /// A data packet as in an accessory session.
   static func packet(_ sequence: UInt8, payload: [UInt8] = [0, 1, 0x41, 0x42]) -> [UInt8] {
     PacketWriter.packet(
       PacketHeader(control: .ack, sequence: sequence, acknowledgement: 9, session: 2, payloadCount: payload.count),

@@ -25,7 +25,7 @@ import Testing
     #expect(fault.length == nil)
     #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
-    // No delay is chosen without an explanation.
+    // Every delay in the catalogue has an explanation.
     #expect(throws: SourceProblems.self) { try Fault("latency") }
   }
 
@@ -41,7 +41,7 @@ import Testing
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       if field.isRequired { continue }
-      // A default that is written out is read as the same value.
+      // A default that is written explicitly is read as the same value.
       let standard = try #require(field.standard)
       #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }

@@ -24,7 +24,7 @@ import Testing
     #expect(sequences == sequences.sorted())
     #expect((175...225).contains(sequences.count))
     #expect(rig.count() == count(hits: 250 - sequences.count, bytes: (250 - sequences.count) * 14))
-    // The random choice is made per packet, so that the same ones are lost.
+    // The random choice is made per packet, so that the same packets are lost.
     #expect(try survivors("loss,chance=20%,out").sequences == sequences)
   }
 
@@ -120,7 +120,7 @@ import Testing
 @Suite struct CorruptTests {
   let payload = (0..<50).map { UInt8($0) }
 
-  /// One packet through one fault, many times: what happened to it, byte by byte.
+  /// Sends one packet through one fault many times, and returns what happened to each of its bytes.
   func results(_ fault: String, times: Int = 200) throws -> [(changed: [Int], bits: Int, read: [UInt8], spoiled: Int)] {
     try (0..<times).map { seed in
       let rig = try FaultRig(fault, seed: UInt64(seed))
@@ -179,7 +179,7 @@ import Testing
       rig.left.send((0..<8).flatMap { FaultRig.packet(UInt8($0)) })
       try rig.loop.advance(by: .milliseconds(1))
       let sequences = FaultRig.read(rig.atRight.bytes).sequences
-      // Where the random choice selected exactly one packet, early enough for three to follow.
+      // A seed whose random choice selects exactly one packet, early enough for three to follow.
       guard rig.count().hits == 1, sequences.count == 8 else { continue }
       let late = try #require((0..<8).first { sequences[$0] != $0 })
       var expected = Array(UInt8(0)..<8)
@@ -190,7 +190,7 @@ import Testing
     #expect(places == [0, 1, 2, 3, 4])
   }
 
-  /// One packet is held until after the end; of another, only the beginning arrived before it.
+  /// One packet is held beyond the end; of another, only the beginning arrived before the end.
   @Test func aPacketThatIsCutByTheEndOfTheTimeArrivesWhole() throws {
     let rig = try FaultRig("reorder,chance=100%,by=5,wait=1s,for=1s,out")
     try rig.loop.advance(by: .milliseconds(900))

@@ -21,7 +21,7 @@ import Testing
       link(entry.socketPath, keep)
       listener.close()
       rename(keep, entry.socketPath)
-      // A process that another test starts at this moment has the descriptor until it runs its program.
+      // A process that another test is starting holds the descriptor until it runs its program.
       while entry.isAlive { sched_yield() }
     }
     return entry
