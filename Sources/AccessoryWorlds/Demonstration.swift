@@ -7,9 +7,9 @@ import AccessorySimulator
 /// What `easim demo` plays: an accessory with a wire flicker, and an app that handles it correctly.
 ///
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
-/// accessory is unplugged. The same object runs in real time for people and in virtual time for tests.
+/// accessory is unplugged. The same object runs in real time for users and in virtual time for tests.
 public final class Demonstration: AppHandler {
-  /// The world in which it plays.
+  /// The world in which the demonstration plays.
   public let world: World
   /// Whether everything was as expected; nil while it is running.
   public private(set) var passed: Bool?
@@ -21,7 +21,7 @@ public final class Demonstration: AppHandler {
   private var exchange: Exchange?
   private var appearances: [Bool] = []
 
-  /// A demonstration with `profile`, to which the flicker of `quirk`, or the default flicker, is added.
+  /// Creates a demonstration with `profile` and the flicker of `quirk` or the default flicker.
   public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
     guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
     protocolName = first.name
@@ -33,12 +33,12 @@ public final class Demonstration: AppHandler {
     app = world.device.makeApp(self)
   }
 
-  /// Plugs the accessory in; everything else follows from that.
+  /// Plugs in the accessory, which starts everything else.
   public func start() {
     do { try accessory.plugIn() } catch { finish(false, "the accessory cannot be plugged in: \(error)") }
   }
 
-  /// An accessory appeared.
+  /// An accessory connected.
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
@@ -63,14 +63,14 @@ public final class Demonstration: AppHandler {
     log(.note("the app sends \(what): \(payload.count) bytes"))
     let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
       log(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
-      // In a later turn, because this one is still inside the session.
+      // Deferred to a later turn, because the session is still in use.
       if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
     }
     self.exchange = exchange
     exchange.start(on: session)
   }
 
-  /// An accessory disappeared.
+  /// An accessory disconnected.
   public func accessoryDidDisconnect(_ shown: PublishedAccessory, _ app: AppView) {
     guard !shown.protocols.isEmpty else { return }
     let sawFlicker = appearances.first == false && appearances.last == true

@@ -41,18 +41,18 @@ public final class World {
       /// Bytes per second in each direction; nil means no limit.
       public var bytesPerSecond: Int?
 
-      /// A cable without delay or limit.
+      /// Creates the speed of a cable without delay or limit.
       public init() {}
     }
 
-    /// What authenticates.
+    /// The kind of authentication.
     public var authentication = Authentication.stub
     /// What happens to an accessory that does not authenticate.
     public var authenticationMode = AuthenticationMode.verify
     /// How fast the cables carry bytes.
     public var speed = CableSpeed()
     /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
-    /// order of the list; when a fault cuts a cable, it is pulled, so that both ends notice.
+    /// order of the list; a fault that cuts a cable unplugs it, so that both ends notice.
     public var faults: [CableFault] = []
     /// Wraps each end of each cable's main channel, outside the faults and next to the protocol machines, for
     /// observers.
@@ -68,7 +68,7 @@ public final class World {
     public var deviceFlicker: Flicker?
     /// The seed of coprocessors and their certificates.
     public var seed: UInt64 = 1
-    /// What the device tells accessories about itself, and how it answers them.
+    /// The device's data for accessories, and its answers to them.
     public var deviceProfile = DeviceProfile()
     /// The artwork of the current track; nil for none.
     public var artwork: [UInt8]?
@@ -99,9 +99,9 @@ public final class World {
   public let loop: any EventLoop
   /// The device.
   public let device: Device
-  /// Everything that happened, in order.
+  /// All events, in order.
   public var events: [TimelineEvent] { log.events }
-  /// What passed on the cables, one line per packet, if it is kept.
+  /// The packets on the cables, one per line, if the transcript is kept.
   public var transcript: [String] { log.lines }
 
   private let settings: Settings
@@ -119,9 +119,9 @@ public final class World {
     /// nil for an accessory at an address.
     let port: LoopbackPort?
     var faults: [CableFault]
-    /// Observers of the accessory's cables besides those of the world.
+    /// Observers of the accessory's cables in addition to those of the world.
     var taps: CableTaps?
-    /// The channels of the accessory's cables that have faults, and the end that each is at.
+    /// The channels of the accessory's cables that have faults, and the end of each.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
@@ -144,7 +144,7 @@ public final class World {
     }
   }
 
-  /// A world with a device and nothing plugged in.
+  /// Creates a world with a device and nothing plugged in.
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -177,8 +177,8 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// Creates an accessory of this world in a different place from its device, where other hosts can find it. Faults are
-  /// at the accessory's end.
+  /// Creates an accessory of this world in a different place from its device, reachable from other hosts. Faults are at
+  /// the accessory's end.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -194,11 +194,11 @@ public final class World {
       behavior: behavior)
   }
 
-  /// A cable in memory to this world's device, for objects that plug themselves in, such as the accessory of a
+  /// Creates an in-memory port to this world's device, for objects that plug themselves in, such as the accessory of a
   /// recording.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
-  /// A coprocessor like those of this world's accessories.
+  /// Creates a coprocessor like those of this world's accessories.
   public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
     authenticator(for: profile, settings.seed)
   }
@@ -239,8 +239,8 @@ public final class World {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
-  /// Gives an accessory other faults, for its current cable and for later ones. In a world whose
-  /// ``Settings/faultsMayChange`` is false, only for later ones.
+  /// Replaces an accessory's faults on its current and later cables; only on later ones if ``Settings/faultsMayChange``
+  /// is false.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
     guard let number = number(of: accessory), var entry = accessories[number] else { return }
     entry.faults = faults
@@ -252,7 +252,7 @@ public final class World {
     }
   }
 
-  /// Lets removable observers see the cables of an accessory that are plugged in from now on.
+  /// Lets removable observers see an accessory's later cables.
   public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
     if let number = number(of: accessory) { accessories[number]?.taps = taps }
   }
@@ -262,8 +262,8 @@ public final class World {
     log.add(event)
   }
 
-  /// Pulls an accessory's cable: bytes in transit are lost, and both ends notice at once. With `unnoticed`, the device
-  /// does not: it continues as if the accessory were there, until a request goes unanswered.
+  /// Unplugs an accessory's cable abruptly: bytes in transit are lost, and both ends notice immediately. With
+  /// `unnoticed`, the device does not notice, and continues until a request goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory can only be pulled in the world it was added to")
@@ -280,14 +280,14 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends. By then it may be plugged in again.
+    // The accessory notices the unplug only when its channel ends. By then the accessory may be plugged in again.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
     }
   }
 
-  /// What the faults have done so far, summed over all cables.
+  /// The counts of the faults so far, summed over all cables.
   public var faultCounts: [FaultTally] {
     channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }
@@ -296,7 +296,7 @@ public final class World {
     accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
   }
 
-  /// What the faults of an accessory's cables have done since each was plugged in, at the accessory's end.
+  /// Returns the counts of the faults on an accessory's cables since each was plugged in, at the accessory's end.
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
@@ -349,7 +349,7 @@ public final class World {
         made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) },
         struck: struck(end))
     }
-    // One end is enough for a transcript: it shows what the device sends and what it receives.
+    // One end is enough for a transcript: it shows the bytes that the device sends and receives.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(
         at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes
@@ -371,7 +371,7 @@ public final class World {
     return cable.with(main: settings.wrap(cable.main, end))
   }
 
-  /// Who is told of the packets that faults act on; nil where nobody looks.
+  /// Returns the observer of packets affected by faults; nil if there is none.
   private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
     let (recorder, taps) = (settings.recorder, accessories[end.accessory]?.taps)
     guard recorder?.companion != nil || taps != nil else { return nil }
@@ -381,7 +381,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``; of channels that have ended, only the counts are kept.
+  /// Keeps a channel for ``faultCounts``; for ended channels, only the counts are kept.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

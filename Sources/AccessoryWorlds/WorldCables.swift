@@ -3,14 +3,14 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on the cables of a world, and the end that it is at: `in` and `out` are as seen from that end.
+/// A fault on the cables of a world, and its end: `in` and `out` are as seen from that end.
 public struct CableFault: Equatable, Sendable {
-  /// What it does.
+  /// The fault itself.
   public var fault: Fault
   /// The end that the fault is at.
   public var end: Cable.End
 
-  /// A fault at one end of each cable; by default at the device's end.
+  /// Creates a fault at one end of each cable; by default at the device's end.
   public init(_ fault: Fault, at end: Cable.End = .device) {
     self.fault = fault
     self.end = end
@@ -40,7 +40,8 @@ final class LoopbackPort: Port {
   private var deviceNativeChannels: [SeverableChannel] = []
   private var deviceEnd: SeverableChannel?
 
-  /// `deviceEnd` receives the device's end of each cable; `wrap` puts transcripts and faults around both ends.
+  /// Creates a port; `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults at
+  /// both ends.
   init(
     on loop: any EventLoop, speed: World.Settings.CableSpeed, wrap: @escaping (Cable, Cable.End) -> Cable,
     deviceEnd: @escaping (Cable) -> Void
@@ -84,7 +85,7 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugged: closing the accessory's end ends the device's end.
+  /// Unplugs: closing the accessory's end also ends the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
@@ -92,7 +93,7 @@ final class LoopbackPort: Port {
     (deviceEnd, deviceNativeChannels) = (nil, [])
   }
 
-  /// Pulls the cable: bytes in transit are lost, and both ends are notified.
+  /// Unplugs the cable abruptly: bytes in transit are lost, and both ends are notified.
   func pull() {
     cable?.cut()
     nativeChannels?.cut()
@@ -104,7 +105,7 @@ public final class WrappedPort: Port {
   private let inner: any Port
   private let wrap: (Cable) -> Cable
 
-  /// A port around another; `wrap` is called for each cable.
+  /// Creates a port around another; `wrap` is called for each cable.
   public init(_ inner: any Port, wrap: @escaping (Cable) -> Cable) {
     self.inner = inner
     self.wrap = wrap

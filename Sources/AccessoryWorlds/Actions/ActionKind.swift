@@ -13,10 +13,10 @@ package struct ActionKind: Sendable {
     case plans
   }
 
-  /// The method of the control protocol that does exactly this to an accessory or an app; nil if there is none, or only
-  /// one with more parameters.
+  /// The control protocol's method for this action on an accessory or an app; nil if there is none, or if the method
+  /// needs more parameters.
   package let method: String?
-  /// The key in `easim run` that does it to every accessory.
+  /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
   /// The action on this accessory or app, with the defaults of its other keys.
   package let action: @Sendable (_ of: String) -> WorldAction
@@ -30,7 +30,7 @@ package struct ActionKind: Sendable {
 }
 
 extension [ActionKind] {
-  /// The same rows in another order: those with these names first, then the others.
+  /// Returns these rows with the named ones first.
   package func starting(with names: [String]) -> [ActionKind] {
     names.compactMap { name in first { $0.name == name } } + filter { !names.contains($0.name) }
   }
@@ -78,7 +78,7 @@ extension WorldAction {
     }
   }
 
-  /// The accessory or the plan's app that the action is about; nil for none.
+  /// The accessory or the plan's app that the action affects; nil for none.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -100,7 +100,7 @@ struct ActionKeys: Equatable, Sendable {
 
   init() {}
 
-  /// The values that an action has for these keys.
+  /// Creates the keys with an action's values.
   init(_ action: WorldAction) {
     of = action.subject
     switch action {
@@ -123,10 +123,10 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// `names` contains the accessories and apps that actions may be about.
+  /// Creates rows; `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
-  /// An action about an accessory, without other keys.
+  /// Creates a row for an action on an accessory without other keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], _ method: String? = nil,
     key: Character? = nil, _ make: @escaping @Sendable (String) -> WorldAction
@@ -134,7 +134,7 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// An action with these keys; `make` receives the name that it is about, and the keys.
+  /// Creates a row for an action with these keys; `make` receives the name of its subject and the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction
@@ -146,7 +146,7 @@ struct ActionRows {
     let record = Record(name, summary, ActionKeys()) {
       for key in keys { fields(key) }
     }.checked { given, object in
-      // A message that could not be read was already reported.
+      // An unreadable message has already been reported.
       if given.message.send != ActionKeys().message.send { given.message.checkParameters(object) }
       guard let subjects, only == nil, object.value("of") == nil else { return }
       let choice = subjects.isEmpty ? "there is none" : subjects.map { "'\($0)'" }.joined(separator: ", ")

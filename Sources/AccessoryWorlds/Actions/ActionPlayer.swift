@@ -1,28 +1,28 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs actions: the only place that knows what each of them does.
+/// Performs actions: the only place that implements them.
 ///
-/// The caller that plays actions defines what their names mean. A process that plays only one end of a scenario has
-/// only some of the objects; the other process acts on the rest.
+/// The caller defines what the names in actions refer to. A process that plays only one end of a scenario has only some
+/// of the objects; the other process acts on the rest.
 package struct ActionPlayer {
-  /// The accessory with a name; nil if it is in another process.
+  /// Returns the accessory with a name; nil if it is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   /// The device; nil if it is in another process.
   var device: Device?
-  /// The serial number by which the device knows an accessory.
+  /// Returns the serial number by which the device identifies an accessory.
   var serial: (String) -> String? = { _ in nil }
-  /// Pulls an accessory's cable.
+  /// Unplugs an accessory's cable.
   var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
-  /// Gives an accessory's cables other faults.
+  /// Replaces the faults of an accessory's cables.
   var change: ([CableFault], String) -> Void = { _, _ in }
   /// Performs an action on an app.
   var app: (AppAction, WorldAction.Role) -> Void = { _, _ in }
 
-  /// Of one end.
+  /// Creates a player without objects.
   init() {}
 
-  /// The player of a world. `pull` replaces the way in which its cables are pulled.
+  /// Creates the player of a world. `pull` replaces how its cables are unplugged.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,
@@ -40,7 +40,7 @@ package struct ActionPlayer {
     }
   }
 
-  /// Performs an action; a port that cannot be opened is an error.
+  /// Performs an action; throws if a port cannot be opened.
   package func perform(_ action: WorldAction, _ reason: String = "unplugged") throws {
     switch action {
     case .accessory(let action, let name): try accessory(name)?.perform(action, reason)

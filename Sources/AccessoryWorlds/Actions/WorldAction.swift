@@ -6,14 +6,15 @@ import AccessorySimulator
 /// What can happen in a world: to accessories, their cables, the device and its apps.
 ///
 /// ``kinds(_:for:)`` is the table of actions: steps of scenarios, plans of `easim soak`, methods of the control
-/// protocol and keys of `easim run` are derived from its rows. ``ActionPlayer`` performs actions, whatever requests
-/// them. A new action needs a case, a row, and the code that performs it.
+/// protocol and keys of `easim run` are derived from its rows. ``ActionPlayer`` performs actions, for all of these. A
+/// new action needs a case, a row, and the code that performs it.
 public enum WorldAction: Equatable, Sendable {
-  /// An accessory does something at its own end.
+  /// An accessory performs an action at its own end.
   case accessory(AccessoryAction, of: String)
-  /// An accessory's cable is pulled: bytes in transit are lost. If unnoticed, what the device sends from then on is lost, too.
+  /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If unnoticed, later bytes from the device
+  /// are also lost.
   case pull(String, unnoticed: Bool = false)
-  /// An accessory's cables have these faults from now on, in place of the previous ones.
+  /// Replaces the faults of an accessory's cables.
   case faults([CableFault], of: String)
   /// The device resets the link of an accessory.
   case resetLink(String)
@@ -37,15 +38,15 @@ public enum WorldAction: Equatable, Sendable {
   }
 }
 
-/// What happens to an app.
+/// An action that affects an app.
 public enum AppAction: Equatable, Sendable {
-  /// The app is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the
+  /// The app is launched: a new process without the state of an earlier one. The app runs from the start unless the
   /// first step of its life launches it.
   case launches
-  /// It quits.
+  /// The app quits.
   case quits
-  /// The app's process ends. The system closes its sessions or leaves them open; in that case the accessory believes
-  /// that the app is still there, until it is unplugged.
+  /// The app's process ends. The system closes its sessions or leaves them open; in that case the accessory does not
+  /// notice the end of the app until it is unplugged.
   case ends(Ending, leavesSessions: Bool)
   /// An object in the app's process registers for notifications.
   case registers
@@ -57,14 +58,14 @@ public enum AppAction: Equatable, Sendable {
   case opensSession(String)
   /// The app closes its session.
   case closesSession
-  /// The app checks its list of accessories, which must contain these, in the order of publication.
+  /// The app checks its list of accessories, which must contain exactly these in the order of publication.
   case looks(sees: [String])
 
-  /// How the process of an app ends without the app's doing.
+  /// How the process of an app ends involuntarily.
   public enum Ending: String, Equatable, Sendable {
     /// The system or the user ends the app.
     case kill
-    /// It crashes.
+    /// The app crashes.
     case crash
 
     /// What happened to the app.
@@ -143,7 +144,7 @@ extension WorldAction {
       ]
   }
 
-  /// What happens to apps: the same words for each of them.
+  /// The rows of actions on apps, with the same words for each app.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {

@@ -6,9 +6,8 @@ import IAP2
 
 /// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
 ///
-/// A scenario reproduces one failure from the field. It defines what happens around the app; what the app does is
-/// defined by a ``ScenarioClient``, so the same scenario can be played with an app that breaks and with one that
-/// survives.
+/// A scenario reproduces one failure from the field. It defines the app's surroundings, while a ``ScenarioClient``
+/// defines the app, so the same scenario can be played with an app that fails and with one that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -37,9 +36,9 @@ public struct Scenario: Equatable, Sendable {
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects back.
   public var payload = 2_000
-  /// How often the app exchanges its payload over an open session; nil means once.
+  /// The interval at which the app exchanges its payload over an open session; nil means once.
   public var interval: Duration?
-  /// What happens, in order.
+  /// The steps, in order.
   public var steps: [Step]
   /// How long the world continues after the last step, unless everything is quiet earlier.
   public var tail: Duration
@@ -64,7 +63,7 @@ public struct Scenario: Equatable, Sendable {
     /// How an app survives the scenario.
     public var survival = ""
 
-    /// A scenario about which nothing is known.
+    /// Creates an empty description.
     public init() {}
   }
 
@@ -75,14 +74,14 @@ public struct Scenario: Equatable, Sendable {
     /// Its profile.
     public var profile: Profile
 
-    /// A part.
+    /// Creates a part.
     public init(name: String, profile: Profile) {
       self.name = name
       self.profile = profile
     }
 
-    /// Plays another profile instead, with the scenario's quirks. It keeps the scenario's serial number, by which the
-    /// other end finds the accessory.
+    /// Replaces the profile but keeps the scenario's quirks and its serial number, by which the other end finds the
+    /// accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -96,8 +95,8 @@ public struct Scenario: Equatable, Sendable {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// The name of the accessory with a serial number. Two accessories with the same number are one accessory on two
-  /// transports, which apps cannot distinguish by it: both get the first name.
+  /// The names of accessories by serial number. Two accessories with the same number are one accessory on two
+  /// transports, which apps cannot distinguish, so both get the first name.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
@@ -106,22 +105,22 @@ public struct Scenario: Equatable, Sendable {
   public struct Step: Equatable, Sendable {
     /// The time, counted from the start.
     public var at: Duration
-    /// What.
+    /// The action.
     public var action: WorldAction
 
-    /// A step.
+    /// Creates a step.
     public init(at: Duration, _ action: WorldAction) {
       self.at = at
       self.action = action
     }
   }
 
-  /// One thing that apps must see.
+  /// An event that apps must see.
   public struct Expectation: Equatable, Sendable {
     /// The event's name, as in JSON: `connect` and `disconnect` when the app is notified, `session.open`,
     /// `session.close`.
     public var event: String
-    /// Which accessory; nil means any.
+    /// The accessory; nil means any.
     public var accessory: String?
     /// The protocols that the accessory offers; nil means any.
     public var protocols: [String]?
@@ -130,7 +129,7 @@ public struct Scenario: Equatable, Sendable {
     /// The latest time; nil means any.
     public var before: Duration?
 
-    /// An expectation.
+    /// Creates an expectation.
     public init(
       _ event: String, accessory: String? = nil, protocols: [String]? = nil, after: Duration? = nil,
       before: Duration? = nil
@@ -145,10 +144,11 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
-  /// The events that expectations are about: what an app sees.
+  /// The events that expectations can name, which an app can see.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Whether this is one of them: notifications count when the app receives them, sessions when they begin and end.
+  /// Returns true if this is one of them: notifications count when the app receives them, sessions when they begin and
+  /// end.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

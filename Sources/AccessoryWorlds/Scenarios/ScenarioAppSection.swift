@@ -53,7 +53,7 @@ struct ScenarioAppSection: Equatable {
 }
 
 extension AppRules {
-  /// As written in scenarios and in the control protocol.
+  /// The format in scenarios and in the control protocol.
   package static let format = Record(
     "rules", "how the system treats the app where systems differ or behavior is undocumented",
     AppRules()

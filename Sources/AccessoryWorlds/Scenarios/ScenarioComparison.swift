@@ -6,34 +6,35 @@ import AccessorySessions
 public struct ScenarioComparison: Equatable, Sendable {
   /// The first difference between what happened and what was expected.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
-    /// The error as a sentence.
+    /// The difference as a sentence.
     public let description: String
-    /// When it was noticed; nil if something is missing at the end.
+    /// When the difference was noticed; nil if something is missing at the end.
     public let time: Instant?
 
-    /// Expectation `index` (from 0) and what happened instead; nil if nothing more happened.
+    /// Creates a difference from expectation `index` (from 0) and the actual event, which is nil if nothing more
+    /// happened.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
       let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
       description = "\(expected), but \(happened ?? "nothing more") happened"
     }
 
-    /// The app's list was not what a step expects.
+    /// Creates a difference between the app's list and a step's expectation.
     init(list expected: String, instead seen: String, at time: Instant) {
       self.time = time
       description = "expected \(expected) in the app's list at \(time.secondsText) s, found \(seen)"
     }
   }
 
-  /// How far events may be from the times of a scenario. In virtual time, times are exact; with two processes, each
-  /// with its own clock, the tolerance allows for a busy machine.
+  /// How far events may deviate from the times of a scenario. In virtual time, times are exact; with two processes,
+  /// each with its own clock, the tolerance allows for a busy machine.
   public struct Tolerance: Equatable, Sendable {
     /// How much an event may be early.
     public var early: Duration
     /// How much an event may be late.
     public var late: Duration
 
-    /// Virtual time: exactly.
+    /// For virtual time: no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
     /// Real time. On a busy machine the device notices the cable after the accessory has plugged it in and begun to count,
     /// so that events seem early by that much.
@@ -47,7 +48,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - beginning: when the scenario's time began.
-  ///   - surprises: where the app's list differed from what steps expect.
+  ///   - surprises: differences between the app's list and the steps' expectations.
   init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference],
     tolerance: Tolerance = .none
@@ -64,7 +65,7 @@ public struct ScenarioComparison: Equatable, Sendable {
         at: event?.time)
       break
     }
-    // A missing event at the end is later than everything that was seen.
+    // A missing event at the end counts as later than all events seen.
     difference = ([found].compactMap(\.self) + surprises).min {
       ($0.time ?? .distantFuture) < ($1.time ?? .distantFuture)
     }

@@ -4,8 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 
-// The file of a scenario: read, written, and described in the schema and in docs/scenario-files.md. AccessorySoak describes
-// the file of a scenario with `apps` with the same parts.
+// The file of a scenario: read, written, and described in the schema and in docs/scenario-files.md. AccessorySoak uses
+// the same parts for scenarios with `apps`.
 
 extension Scenario {
   /// The longest duration in a scenario.
@@ -14,7 +14,7 @@ extension Scenario {
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// As written in files, with what they refer to.
+  /// The format in files, given the names that a file can refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
@@ -53,11 +53,11 @@ extension Scenario {
   }
 }
 
-/// What a file refers to by name.
+/// The names that a file can refer to.
 package struct ScenarioNames: Sendable {
   /// Where to find profiles.
   package var profiles = ProfileLibrary()
-  /// The file's names for its accessories; nil if it has none, so that no step can name a wrong one.
+  /// The file's names for its accessories; nil if they are not checked.
   package var accessories: [String]?
   /// The file's names for its apps.
   package var apps: [String]?
@@ -77,7 +77,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file; its names are known before the rest is read.
+  /// Reads the file, and its names before the rest.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -88,7 +88,7 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario that is judged by what its app sees.
+  /// Reads a scenario that is judged by the events its app sees.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -109,7 +109,7 @@ extension Scenario {
 // MARK: - Parts
 
 extension Scenario.About {
-  /// As written in files.
+  /// The format in files.
   package static let format = Record("about", "", Scenario.About()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
@@ -139,7 +139,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// The keys that every accessory has; a profile written inside the file takes the accessory's name.
+  /// The format of an accessory; a profile written inline gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -178,7 +178,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // A problem without its own place is about the reference.
+        // A problem without a position concerns the reference.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -207,7 +207,7 @@ extension Field {
     }
   }
 
-  /// What every scenario can specify about its device.
+  /// The format of a scenario's device.
   package static func device(
     _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>,
     _ order: Property<Root, HostOrder>
@@ -261,7 +261,7 @@ extension Format<[CableFault]> {
 }
 
 extension Format<[Fault]> {
-  /// A fault, or a name that stands for several.
+  /// A fault, or a name for several faults.
   fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
     do { return try LinkPreset.faults(text) } catch {
@@ -287,7 +287,7 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// The name of an accessory or an app; any name if it is not known which exist.
+  /// The name of an accessory or an app; any name if the existing names are unknown.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }

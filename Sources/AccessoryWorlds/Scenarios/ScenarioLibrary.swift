@@ -56,7 +56,7 @@ public struct ScenarioLibrary: Sendable {
     ("wedged-by-fast-opening", PackageResources.wedged_by_fast_opening_json5),
   ]
 
-  /// A library whose scenarios find their accessories in `profiles`.
+  /// Creates a library whose scenarios find their accessories in `profiles`.
   public init(profiles: ProfileLibrary = ProfileLibrary()) {
     self.profiles = profiles
   }
@@ -64,7 +64,7 @@ public struct ScenarioLibrary: Sendable {
   /// The names of the shipped scenarios.
   public var names: [String] { Self.files.map(\.name) }
 
-  /// The scenario that a reference names: a name, or a path if it contains a `/` or has an extension.
+  /// Returns the scenario that a reference names: a name, or a path if it contains a `/` or has an extension.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
     try Scenario(source(reference), profiles: profiles)
   }

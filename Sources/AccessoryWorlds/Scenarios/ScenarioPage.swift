@@ -10,9 +10,9 @@ extension Scenario {
   /// The scenario's duration in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
-  /// The commands to type: in virtual time, and in real time in two terminals.
+  /// The commands that play the scenario: in virtual time, and in real time in two terminals.
   private var commands: String {
-    // A file may have any name.
+    // The name may need quoting, because a file may have any name.
     let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
@@ -40,7 +40,7 @@ extension Scenario {
 
 extension Scenario.About {
   /// A page in Markdown: what happened, the commands that play the scenario, how an app survives it, and the client
-  /// that does not.
+  /// that fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -57,7 +57,7 @@ extension Scenario.About {
 
 /// Wraps text into lines.
 enum TextWrap {
-  /// `text` in lines of at most `width` characters, broken between words; a longer word gets its own line.
+  /// Breaks `text` between words into lines of at most `width` characters; a longer word gets its own line.
   static func lines(_ text: String, width: Int) -> String {
     var lines: [String] = []
     for word in text.split(whereSeparator: \.isWhitespace) {

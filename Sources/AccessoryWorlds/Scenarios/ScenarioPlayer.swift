@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import LinuxIO
 
-/// Plays a scenario in a world with an app, and compares what happened with what was expected.
+/// Plays a scenario in a world with an app, and compares the events with the expected ones.
 ///
 /// ```swift
 /// let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: World.Settings(), on: VirtualLoop())
@@ -21,7 +21,8 @@ public final class ScenarioPlayer {
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Disconnects the device from the cable of an accessory in another process; nil if the accessories are in this one.
+  /// Disconnects the device from the cable of an accessory in another process; nil if the accessories are in this
+  /// process.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -42,15 +43,15 @@ public final class ScenarioPlayer {
     do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
   }
 
-  /// A player that has not started. The scenario's device and cable replace those of the settings; the settings' faults
-  /// come before the scenario's.
+  /// Creates a player that has not started. The scenario's device and cable replace those of the settings; the
+  /// settings' faults come before the scenario's.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
     self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
   }
 
-  /// A player without accessories, where `sever` disconnects those in another process.
+  /// Creates a player without accessories; `sever` disconnects those in another process.
   init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
     sever: ((String) -> Void)?
@@ -81,7 +82,7 @@ public final class ScenarioPlayer {
     timeline.start()
   }
 
-  /// What happened, compared with what was expected.
+  /// The comparison of the events with the expected ones.
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
@@ -95,7 +96,7 @@ public final class ScenarioPlayer {
     world.tearDown()
   }
 
-  /// Plays nothing more, and stops the app.
+  /// Stops the steps and the app.
   func stop() {
     timeline.cancel()
     app.quit()
@@ -106,7 +107,7 @@ public final class ScenarioPlayer {
 ///
 /// If one process plays both ends, the time of a scenario begins at the start. If two processes play one end each,
 /// neither knows when the other started, so each stops its time at the first plug-in until the cable has its other end;
-/// from then on both count the same time.
+/// after that, both measure the same time.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -125,7 +126,7 @@ package final class ScenarioTimeline {
   /// How many steps are played before time stops; nil if it does not stop, or has continued.
   private var held: Int?
 
-  /// A timeline that has not started. With `holds` it stops at the first plug-in.
+  /// Creates a timeline that has not started. With `holds`, time stops at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {
@@ -137,14 +138,14 @@ package final class ScenarioTimeline {
     held = first + 1
   }
 
-  /// Begins.
+  /// Starts the timeline.
   package func start() {
     beginning = loop.now
     arm(scenario.steps.prefix(held ?? scenario.steps.count))
     if held == nil { armEnd() }
   }
 
-  /// The cable has its other end: time continues. Later cables have no effect.
+  /// Continues the time, because the cable has its other end. Later calls have no effect.
   func release() {
     guard let held else { return }
     self.held = nil
@@ -153,7 +154,7 @@ package final class ScenarioTimeline {
     armEnd()
   }
 
-  /// Plays nothing more.
+  /// Stops playing steps.
   package func cancel() {
     for timer in timers { timer.cancel() }
     timers = []
@@ -191,10 +192,10 @@ extension Scenario {
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether everything is as expected.
   public let passed: Bool
-  /// The first difference, if any, and how the app did.
+  /// The first difference, if any, and the app's result.
   public let text: String
 
-  /// The verdict on an app that has finished.
+  /// Creates the verdict on an app that has finished.
   public init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
     passed = comparison.difference == nil && report.isServing

@@ -3,8 +3,8 @@ import AccessoryRuns
 
 /// The results of several scenarios: `easim scenario run --all`, or some shards of it.
 ///
-/// Scenarios run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add
-/// up to exactly the bytes of the single run's report.
+/// Scenarios run in virtual time, so the report does not depend on the machine or the clock: the reports of all shards
+/// add up to exactly the bytes of the single run's report.
 public struct ScenarioReport: Equatable, Sendable {
   /// One scenario, played once.
   public struct Run: Equatable, Sendable {
@@ -12,18 +12,18 @@ public struct ScenarioReport: Equatable, Sendable {
     public var scenario = ""
     /// What the scenario is about.
     public var summary = ""
-    /// The app that played.
+    /// The app that was used.
     public var client = ""
     /// Whether everything was as expected.
     public var passed = false
-    /// What the app did, and how that differed from what was expected.
+    /// The app's result, and the difference from the expectations.
     public var text = ""
-    /// How long it took in the scenario's own time.
+    /// The duration in the scenario's own time.
     public var length = Duration.zero
     /// The timeline; only for failed scenarios.
     public var timeline: [String] = []
 
-    /// A scenario that was played.
+    /// Creates the result of a scenario.
     public init(
       scenario: String, summary: String, client: String, passed: Bool, text: String, length: Duration,
       timeline: [String]
@@ -35,7 +35,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// One line for people to read.
+    /// A line for readers.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 
@@ -56,7 +56,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
   init() {}
 
-  /// Nothing played yet.
+  /// Creates an empty report.
   public init(_ planned: [String], options: [String], shard: Shard = .whole, program: String) {
     (self.planned, self.options, self.program) = (planned, options, program)
     shards = ShardSet(shard)
@@ -69,7 +69,7 @@ public struct ScenarioReport: Equatable, Sendable {
       nothing: runs.isEmpty && !allowsEmpty ? count : nil)
   }
 
-  /// Why a shard is incomplete.
+  /// Why a shard is incomplete; nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     if runs.count == share, stoppedBy == nil { return nil }
@@ -96,7 +96,7 @@ public struct ScenarioReport: Equatable, Sendable {
     runs = (runs + other.runs).sorted { places[$0.scenario, default: 0] < places[$1.scenario, default: 0] }
   }
 
-  /// How many passed or failed.
+  /// The number of scenarios that passed or failed.
   private var count: String {
     let all = runs.count.counted("scenario")
     if runs.isEmpty, unfinished == nil { return "no scenario is in \(shards.text.isEmpty ? "the run" : shards.text)" }
@@ -104,15 +104,15 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line: the count, and the names of those that failed.
+  /// The last line: the count and the names of failed scenarios.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
-  /// As text: a line for each scenario, and the count.
+  /// The report as text: a line for each scenario, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// A case for each scenario, and one for what is missing.
+  /// A case for each scenario, and one for missing scenarios.
   public var suite: ReportSuite {
     let cases = runs.map { run in
       ReportCase(
@@ -152,7 +152,7 @@ public struct ScenarioReport: Equatable, Sendable {
 // MARK: - As a file
 
 extension ScenarioReport: Report {
-  /// How the report's files identify their format.
+  /// The word that identifies the format of the report's files.
   public static let kind = "scenario report"
   /// The timelines of failed scenarios have some hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)

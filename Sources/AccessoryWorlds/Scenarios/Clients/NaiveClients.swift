@@ -76,15 +76,15 @@ final class ResumesTheUpload: NaiveClient {
   override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
   private var sent = 0
 
-  // The payload counts as sent once all of it was written, whether or not it was received.
+  // The client considers the payload sent once it is written, whether or not it was received.
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) && sent < payload.count }
   override func closes(at accessory: PublishedAccessory) -> Bool { false }
   override var nextPayload: [UInt8] { Array(payload[sent...]) }
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// It misses accessories that were there before it was launched, or that are not announced, and relies on the
-/// registration of another object in its process.
+/// It misses accessories that were connected before its launch or are not announced, and relies on the registration of
+/// another object in its process.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 
@@ -148,7 +148,7 @@ final class OpensForEveryRequest: NaiveClient {
 final class FreesTheDelegateOfOpenStreams: NaiveClient {
   override class var mistake: String { "frees the delegate of streams that are still open" }
 
-  /// What the app gave to its streams.
+  /// The delegate of the app's streams.
   private final class Delegate {
     let exchange: Exchange
 
@@ -172,11 +172,11 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
   }
 
   override func exchangeVerified(_ app: AppView) {
-    // The exchange is over, but its streams still call the same object.
+    // The exchange is over, but its streams still call the same delegate.
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// A stream does not retain its delegate. Where an app's stream would access freed memory, this one notices it.
+  /// A stream does not retain its delegate. Where an app's stream would access freed memory, this one detects it.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {

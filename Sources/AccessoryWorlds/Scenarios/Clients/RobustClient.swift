@@ -13,9 +13,9 @@ import AccessorySessions
 /// - it distinguishes the end of a session from the end of a connection;
 /// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
 ///   connects;
-/// - before it sends, it waits a moment and discards bytes of an earlier session;
+/// - it waits a moment before it sends, and discards bytes of an earlier session;
 /// - it writes small amounts, and no more than the session accepts;
-/// - it numbers its requests, so that a late reply to an earlier one is not taken for the reply;
+/// - it numbers its requests, so that a late reply to an earlier request is not mistaken for the current one;
 /// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
 /// - while it needs data, it sends from time to time, and when it comes to the foreground, so that it notices a session
 ///   that died silently;
@@ -24,7 +24,7 @@ import AccessorySessions
 /// Clients that lack one of these points are in NaiveClients.swift.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of planned probes; only the newest one is carried out.
+  /// The number of planned probes; only the newest is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
@@ -35,7 +35,7 @@ public class RobustClient: ScenarioClient {
   var looksForBytes: Bool { true }
   /// Whether the client resets its failure count when an accessory connects.
   var forgetsFailures: Bool { true }
-  /// After how many failed attempts or unexpected ends the client waits for a change before it tries again.
+  /// The number of failed attempts or unexpected ends after which the client waits for a change before it tries again.
   var attemptLimit: Int { 8 }
   /// Whether the client checks from time to time that a silent session still works.
   var probesSilentSessions: Bool { true }
@@ -57,13 +57,13 @@ public class RobustClient: ScenarioClient {
     if interval != nil { probe(app) }
   }
 
-  /// An accessory appeared.
+  /// An accessory connected.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if forgetsFailures { attempts = 0 }
     serve(app)
   }
 
-  /// An accessory disappeared.
+  /// An accessory disconnected.
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
@@ -101,7 +101,7 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // The newest one: after a transport switch the older connection is about to end.
+    // Uses the newest connection: after a transport switch the older one is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }

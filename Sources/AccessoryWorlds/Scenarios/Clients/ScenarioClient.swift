@@ -9,7 +9,7 @@ import IAP2
 /// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session
 /// ends. Opening and verifying are shared and implemented here; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
-  /// What a client achieved.
+  /// The achievements of a client.
   public struct Report: Equatable, Sendable {
     /// Payloads whose echo was verified.
     public var verified = 0
@@ -18,7 +18,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// How the app did, as the end of a sentence.
+    /// The result of the app, as the end of a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -26,7 +26,7 @@ public class ScenarioClient: AppHandler {
 
   /// The bytes that are sent over each session.
   final var payload: [UInt8] = []
-  /// How often the payload is sent over an open session; nil means once.
+  /// The interval at which the payload is sent over an open session; nil means once.
   final var interval: Duration?
   /// Called when the app's process crashes, with the reason.
   final var onCrash: (String) -> Void = { _ in }
@@ -40,13 +40,13 @@ public class ScenarioClient: AppHandler {
   private var exchange: Exchange?
   private var counted = Report()
   private var lastVerified: Instant?
-  /// How many payloads it has begun to send.
+  /// How many payloads the client has begun to send.
   final private(set) var requests = 0
   private var hasEnded = false
   /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
 
-  /// A client for this protocol.
+  /// Creates a client for this protocol.
   public required init(wanting protocolName: String, on loop: any EventLoop) {
     self.protocolName = protocolName
     self.loop = loop
@@ -80,13 +80,13 @@ public class ScenarioClient: AppHandler {
   /// The app came to the foreground.
   func becameActive(_ app: AppView) {}
 
-  /// An accessory appeared.
+  /// An accessory connected.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// An accessory disappeared.
+  /// An accessory disconnected.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// The current session ended by itself, or its echo was wrong.
+  /// The current session ended unexpectedly, or its echo was wrong.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   /// An exchange over the current session was verified.
@@ -107,7 +107,7 @@ public class ScenarioClient: AppHandler {
   /// How many bytes may be sent before their echo has come back.
   var window: Int { .max }
 
-  /// How long a new session only reads, discarding what it reads.
+  /// How long a new session only reads and discards bytes.
   var quietTime: Duration { .zero }
 
   /// Starts sending.
@@ -145,13 +145,13 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Sends a payload over the current session once more, unless an exchange is already running.
+  /// Sends another payload over the current session, unless an exchange is already running.
   final func exchangeAgain(_ app: AppView) {
     guard exchange == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)
   }
 
-  /// No reply is expected now, but the end of the session is still an event.
+  /// Watches for the end of the session although no reply is expected.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
@@ -164,7 +164,7 @@ public class ScenarioClient: AppHandler {
     }
   }
 
-  /// The app resumes.
+  /// Runs the waiting work, because the app resumed.
   final func runAgain() {
     let due = overdue
     overdue = []
@@ -193,7 +193,7 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// In a later turn of the loop: a handler must not open the next session.
+  /// Deferred to a later turn of the loop, because a handler must not open the next session.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }
@@ -211,7 +211,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// The process ends: nothing in it is called any more.
+  /// Ends the process: its code is no longer called.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -219,7 +219,7 @@ public class ScenarioClient: AppHandler {
     current?.session.handler = nil
   }
 
-  /// The process crashes, in a later turn of the loop, because this is called in the middle of something.
+  /// Crashes the process in a later turn of the loop, because other code is still running.
   final func crash(_ reason: String) {
     loop.schedule(after: .zero) { [weak self] in self?.onCrash(reason) }
   }
@@ -246,7 +246,7 @@ public enum ScenarioClients {
     TakesOneReadForAReply.self, TrustsASilentSession.self,
   ]
 
-  /// What follows "unknown client": the new name of a renamed client, a similar name or all names.
+  /// Returns the hint after "unknown client": the new name of a renamed client, a similar name, or all names.
   public static func hint(forUnknown name: String) -> String {
     if name == "sound" { return ": it is now called \(robust.name)" }
     return Suggestion.hint(for: name, in: ["naive", robust.name] + naive.map(\.name))

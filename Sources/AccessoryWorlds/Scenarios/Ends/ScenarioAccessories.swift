@@ -7,8 +7,8 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// The accessories' end of a scenario in a separate process: plays what happens to accessories and cables, for the
-/// device in another process (``ScenarioDevice``).
+/// The accessories' end of a scenario in a separate process: plays the actions on accessories and cables for a device
+/// in another process (``ScenarioDevice``).
 ///
 /// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the scenario's
 /// cables, such as delay and faults.
@@ -36,7 +36,7 @@ public final class ScenarioAccessories {
     do { try actions.perform($0) } catch { failure = failure ?? error }
   }
 
-  /// Accessories that are not plugged in, each at the port with the same index.
+  /// Creates accessories that are not plugged in, each at the port with the same index.
   public init(
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
@@ -94,7 +94,7 @@ extension World.Settings.CableSpeed {
   }
 }
 
-/// A port whose cable can be pulled, and that reports when a device is on it.
+/// A port whose cable can be unplugged, and that reports when a device connects.
 private final class ScenarioPort: Port {
   var onCable: () -> Void = {}
   private let inner: any Port
@@ -119,7 +119,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // One cable at a time: the accessory turns a second device away, so that device's cable cannot be pulled.
+      // Keeps one cable at a time: the accessory refuses a second device, so that device's cable cannot be unplugged.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

@@ -6,9 +6,9 @@ import IAP2
 /// An app of a scenario, launched, suspended and killed by its steps, with a client that handles the events. The app's
 /// notifications also appear on the timeline, attributed to the app; those of the other app do not.
 package final class ScenarioApp {
-  /// The client in the running process, or in the last one that ran.
+  /// The client in the running process, or in the most recent one.
   private(set) var client: ScenarioClient
-  /// Where the app's list of accessories differed from what a step expects, in the order of the steps.
+  /// Differences between the app's list of accessories and the steps' expectations, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
@@ -19,13 +19,13 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
-  /// The other app; nil in that app itself.
+  /// The other app; nil for the other app itself.
   private var other: ScenarioApp?
   /// Ended processes whose sessions the system left open.
   private var left: [AppView] = []
   private var hasRun = false
 
-  /// An app on `device`, running unless the first step of its life launches it.
+  /// Creates an app on `device` that is running unless the first step of its life launches it.
   package convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -35,7 +35,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Another app, which opens sessions only when its user wants one. It is not running.
+  /// Creates another app, which is not running, and opens sessions only when its user wants one.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -65,7 +65,7 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Performs a step: of this app, of another SDK in its process, or of the other app.
+  /// Performs a step of this app, of another SDK in its process, or of the other app.
   package func perform(_ action: AppAction, of role: WorldAction.Role) {
     switch role {
     case .tested, .named: perform(action)
@@ -93,7 +93,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops. The app's sessions end, including those that the system left open.
+  /// Stops the app. Its sessions end, including those that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -110,7 +110,7 @@ package final class ScenarioApp {
 
   private func launch() {
     guard view == nil else { return }
-    // A new process knows nothing of the one before.
+    // A new process does not have the state of the previous one.
     if hasRun { client = Self.makeClient(type, scenario, on: device) }
     hasRun = true
     client.onCrash = { [weak self, unowned client] reason in
@@ -124,8 +124,7 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// An accessory asked the device to launch an app: this is the only one there is. Has no effect if the app is already
-  /// running.
+  /// Launches this app, the only one, at an accessory's request. Has no effect if the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -162,7 +161,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The view's handler; a separate object, because the app holds the view.
+  /// The view's handler; a separate object, because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -184,7 +183,7 @@ package final class ScenarioApp {
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // Expectations are about this app.
+    // Expectations concern only this app.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -206,7 +205,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs before the first step: it does, unless the first step of its life launches it.
+  /// Whether the app runs before the first step: true unless its first step launches it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -227,7 +226,7 @@ package final class ScenarioSDK {
   private let report: (TimelineEvent) -> Void
   private weak var session: Session?
 
-  /// An SDK without a session.
+  /// Creates an SDK without a session.
   package init(_ scenario: Scenario, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.scenario = scenario
     self.loop = loop
@@ -244,7 +243,7 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
-    // To the system it is the app, so whatever happens to the app happens to it.
+    // To the system the SDK is part of the app, so these actions affect it through the app.
     case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }

@@ -7,7 +7,7 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// The device's end of a scenario in a separate process: plays what happens to the device and the app, while another
+/// The device's end of a scenario in a separate process: plays the actions on the device and the app, while another
 /// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
 ///
 /// Time stops at the first plug-in until there is a cable.
@@ -37,7 +37,7 @@ public final class ScenarioDevice {
     var accessory: Int?
   }
 
-  /// A device without cables, with the scenario's app on it.
+  /// Creates a device without cables, with the scenario's app on it.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
     report: @escaping (TimelineEvent) -> Void
@@ -59,7 +59,7 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether everything was played and the time after it has passed.
+  /// Whether all steps were played and the time after the last one has passed.
   public var isOver: Bool { player.isOver }
   /// Whether there was a cable, which starts the time of the scenario.
   public private(set) var hasBegun = false
@@ -69,9 +69,9 @@ public final class ScenarioDevice {
   /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
-  /// Starts, and keeps the device connected with what `dial` creates for each accessory of the scenario, given its
-  /// index; nil means that an earlier dialer also finds that accessory. `dial` is called again for an accessory whose
-  /// cable was pulled unnoticed, because the old cable still counts as plugged in.
+  /// Starts, and keeps the device connected through the dialer that `dial` creates for each accessory, given its index;
+  /// nil means that an earlier dialer also finds that accessory. `dial` is called again for an accessory whose cable
+  /// was unplugged unnoticed, because the old cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     player.start()
