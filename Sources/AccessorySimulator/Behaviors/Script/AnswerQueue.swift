@@ -23,7 +23,7 @@ enum ScriptAction: Equatable {
 
 /// Answers waiting for their time, in the order of their requests.
 ///
-/// An answer is sent when its delay has passed and all earlier answers were sent, as in an accessory that works on one
+/// An answer is sent when its delay has passed and all earlier answers are sent, as in an accessory that works on one
 /// request at a time. A short delay therefore does not overtake a long one, and only the first answer needs to be
 /// checked.
 struct AnswerQueue {

@@ -85,7 +85,7 @@ public final class ScenarioAccessories {
 }
 
 extension World.Settings.CableSpeed {
-  /// The same on a channel without its own delay.
+  /// The speed as faults, for a channel without its own delay.
   var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
