@@ -51,7 +51,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts one (AE01).", [.agreed],
+      1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts an update (AE01).", [.agreed],
       fix: "Acknowledge AE01 and use the known parameters."
     ) { run in
       let identification = try run.identification()

@@ -31,7 +31,8 @@ extension CheckCase {
         }
       },
       CheckCase(
-        604, "identification-same", "The identification is the same each time it is plugged in.", [.inferred], .warning,
+        604, "identification-same", "The identification is the same each time the accessory is plugged in.",
+        [.inferred], .warning,
         fix: "Identify the accessory in the same way each time; announce changes with 1D06."
       ) { run in
         let survey = try run.survey()
@@ -113,7 +114,8 @@ extension CheckCase {
     rule(
       .blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
     rule(
-      .textWithoutEnd, 625, "Texts end with a zero byte.", [.agreed], "Add 00 to the end of the text.", .warning),
+      .textWithoutEnd, 625, "Text parameters end with a zero byte.", [.agreed], "Add 00 to the end of the text.",
+      .warning),
     rule(
       .packedLanguages, 626, "Each supported language has its own parameter 13.", [.agreed],
       "Repeat parameter 13 for each language.", .warning),

@@ -4,7 +4,8 @@ import IAP2
 extension CheckCase {
   static let loss: [CheckCase] = [
     CheckCase(
-      401, "lost-packet", "After a lost packet, later ones are delivered only once it has arrived.", [.agreed],
+      401, "lost-packet", "After a lost packet, later packets are delivered only once the lost packet has arrived.",
+      [.agreed],
       fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
     ) { run in
       try run.needAuthenticationFirst()

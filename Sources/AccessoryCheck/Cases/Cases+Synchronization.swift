@@ -184,7 +184,8 @@ extension CheckCase {
         }
       },
       CheckCase(
-        220, "reset-fresh-number", "The SYN after a reset has a different sequence number from the one before it.",
+        220, "reset-fresh-number",
+        "The SYN after a reset has a different sequence number from the SYN before the reset.",
         [.seenOnce],
         .note, fix: "Begin each link with a sequence number that was not in use when the last one ended."
       ) { run in

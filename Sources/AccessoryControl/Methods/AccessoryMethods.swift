@@ -203,7 +203,7 @@ private struct ChangingQuirks: Equatable, Sendable {
 
   static let format = Record("changing quirks", "", ChangingQuirks()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; each replaces one of the same kind")
+    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; each replaces a quirk of the same kind")
     Field("remove", \.remove, .list(of: .text), "names of quirks to remove")
   }
 }

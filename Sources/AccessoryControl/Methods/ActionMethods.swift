@@ -108,6 +108,7 @@ private struct Registrations: Equatable, Sendable {
   var count = 0
 
   static let format = Record("registrations", "", Registrations()) {
-    Field("registrations", \.count, .integer(0...Int.max), "registrations not yet undone", isRequired: true)
+    Field(
+      "registrations", \.count, .integer(0...Int.max), "number of registrations that were not undone", isRequired: true)
   }
 }

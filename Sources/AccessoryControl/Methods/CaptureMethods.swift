@@ -6,8 +6,9 @@ extension ControlMethods {
   static let captures: [ControlMethod] = [
     ControlMethod(
       "capture.start",
-      "Record the cables of a world, of an accessory, or to an address: every byte in both directions with its time. "
-        + "Present cables are recorded from now on, later ones from when they are plugged in.",
+      "Record the cables of a world, of an accessory, or to an address: every byte in both directions "
+        + "with its time. Existing cables are recorded from now on, later cables from when they are "
+        + "plugged in.",
       CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
     ) { call, params in Made(id: try start(params, call)) },
@@ -98,7 +99,7 @@ private struct CaptureBytes: Equatable, Sendable {
   var isOver = false
 
   static let format = Record("bytes of a capture", "", CaptureBytes()) {
-    Field("data", \.data, .text, "the bytes, base64", isRequired: true)
+    Field("data", \.data, .text, "the bytes in base64", isRequired: true)
     Field("next", \.next, .integer(0...Int.max), "the offset after these bytes", isRequired: true)
     Field(
       "over", \.isOver, .boolean, "whether the capture has ended and these are its last bytes", isRequired: true)

@@ -6,8 +6,8 @@ extension ControlMethods {
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
-      "Add a fault to an accessory's present and later cables. Its times count from now; on later cables, from "
-        + "the plug-in. It sits at the accessory's end: `in` is what the accessory receives.",
+      "Add a fault to an accessory's current and later cables. The fault's times count from now and, on later "
+        + "cables, from each plug-in. The fault is at the accessory's end: `in` is what the accessory receives.",
       FaultMethods.Adding.format,
       Listed<String>.format("faults", .text, "their ids; a link preset adds several faults"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
@@ -19,8 +19,8 @@ extension ControlMethods {
     ControlMethod(
       "fault.change",
       """
-      Replace a fault with another. Bytes that it has already taken are still passed on at its pace; the new one \
-      affects later bytes.
+      Replace a fault with another. Bytes that the old fault holds are passed on at its pace; the new fault affects \
+      later bytes.
       """,
       FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
@@ -41,7 +41,7 @@ extension ControlMethods {
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
     },
     ControlMethod(
-      "fault.remove", "Remove a fault. Bytes that it has already taken are still passed on at its pace.", OneID.fault,
+      "fault.remove", "Remove a fault. Bytes that the fault holds are passed on at its pace.", OneID.fault,
       Nothing.result, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, params in
       let fault = try call.server.faults.find(params.id)
@@ -96,7 +96,7 @@ enum FaultMethods {
 
     static let format = Record("changing a fault", "", Changing()) {
       Field("fault", \.fault, .text, "the id of the fault", isRequired: true)
-      Field("to", \.to, Fault.format.format, "the other fault", isRequired: true)
+      Field("to", \.to, Fault.format.format, "the new fault", isRequired: true)
     }
   }
 
@@ -108,10 +108,10 @@ enum FaultMethods {
 
     static let format = Record("fault state", "a fault and its effects so far", State()) {
       Field("fault", \.fault, .text, "its id", isRequired: true)
-      Field("text", \.text, .text, "the fault as for --fault", isRequired: true)
+      Field("text", \.text, .text, "the fault, as for --fault", isRequired: true)
       Field(
-        "hits", \.hits, .integer(0...Int.max), "how many times it took effect on the present cable", isRequired: true)
-      Field("bytes", \.bytes, .integer(0...Int.max), "how many bytes it affected", isRequired: true)
+        "hits", \.hits, .integer(0...Int.max), "number of times it took effect on the present cable", isRequired: true)
+      Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes that it affected", isRequired: true)
     }
   }
 }

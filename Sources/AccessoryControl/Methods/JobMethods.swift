@@ -80,8 +80,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.report",
-      "Get the report of a finished job. The form json is that of `--report FILE.json` for bursts and seeded worlds, "
-        + "and of `--json` for scenarios; xml is JUnit.",
+      "Get the report of a finished job. The form json has the format of `--report FILE.json` for "
+        + "bursts and seeded worlds, and of `--json` for scenarios; xml is JUnit.",
       JobReporting.format, JobReported.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
@@ -173,7 +173,7 @@ private struct ScenarioChoices: Equatable, Sendable {
 
   static let format = Record("scenario choices", "", ScenarioChoices()) {
     Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
-    Field("client", \.client, .text, "the app that runs it: `naive` for the one that it breaks, or a name")
+    Field("client", \.client, .text, "the client: `naive` for the client that the scenario breaks, or a name")
     Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed (default: the scenario's)")
   }
 }

@@ -39,7 +39,7 @@ private struct Library: Equatable, Sendable {
         + "one has a `problem`", isRequired: true)
     Field(
       "scenarios", \.scenarios, .list(of: .raw("a scenario")),
-      "each with `scenario`, `summary`, `seconds`, and the `naive` client that it breaks", isRequired: true)
+      "each with `scenario`, `summary`, `seconds`, and the `naive` client that the scenario breaks", isRequired: true)
     Field(
       "linkPresets", \.linkPresets, .list(of: .raw("a link preset")),
       "each with `linkPreset`, `summary` and its `faults`",

@@ -8,7 +8,8 @@ extension ControlMethods {
   static let packets: [ControlMethod] = [
     ControlMethod(
       "packet.record",
-      "Record every packet on a world's cables, or only the first ones on each cable, which are always kept.",
+      "Record every packet on a world's cables, or only the first packets on each cable, which are "
+        + "always kept.",
       PacketRecording.format, PacketRange.format, errors: [.unknown, .gone], example: "{\"recording\":true}"
     ) { call, params in
       let world = try call.server.world(params.world)

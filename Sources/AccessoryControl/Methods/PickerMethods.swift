@@ -14,8 +14,8 @@ extension ControlMethods {
     ) { call, params, answer in try show(params, call, answer) },
     ControlMethod(
       "app.choose",
-      "Choose an accessory in an app's Bluetooth picker, or end the picker without one. If no picker is shown, the next one "
-        + "ends this way.",
+      "Choose an accessory in an app's Bluetooth picker, or end the picker without an accessory. If no "
+        + "picker is shown, the next picker ends this way.",
       Choosing.format, Nothing.result, errors: [.unknown, .gone],
       example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
     ) { call, params in
@@ -101,7 +101,7 @@ private struct Showing: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field(
       "accessories", \.accessories, .optional(.list(of: .text)),
-      "the ids of the accessories that match the app's filter; all if omitted")
+      "the ids of the accessories that match the app's filter (default: all)")
   }
 }
 

@@ -41,8 +41,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "client.cancel",
-      "End the wait of one of this client's requests early. The request is answered with what it has so far; waits say "
-        + "`cancelled` in `stopped`.",
+      "End the wait of one of this client's requests early. The server answers that request with the "
+        + "results so far; waits have `cancelled` in `stopped`.",
       Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
       exampleResult: "{\"cancelled\":true}"
     ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
@@ -107,10 +107,11 @@ private struct ServerInfo: Equatable, Sendable {
   var clients = 0
 
   static let format = Record("server info", "", ServerInfo()) {
-    Field("version", \.version, .text, "of easim", isRequired: true)
+    Field("version", \.version, .text, "the version of easim", isRequired: true)
     Field(
       "protocol", \.revision, .integer(1...Int.max),
-      "of this protocol; a version may gain methods and keys, but never changes or loses any", isRequired: true)
+      "the version of this protocol; methods and keys may be added to a version, but never changed or removed",
+      isRequired: true)
     Field("worlds", \.worlds, .integer(0...Int.max), "number of worlds", isRequired: true)
     Field("accessories", \.accessories, .integer(0...Int.max), "number of accessories", isRequired: true)
     Field("apps", \.apps, .integer(0...Int.max), "number of apps", isRequired: true)
@@ -126,7 +127,7 @@ private struct PastNotices: Equatable, Sendable {
   static let format = Record("past notices", "", PastNotices()) {
     Field("notices", \.notices, .list(of: .raw("a notice")), "each with its `method` and `params`", isRequired: true)
     Field(
-      "dropped", \.dropped, .integer(0...Int.max), "how many older ones after `after` are no longer kept",
+      "dropped", \.dropped, .integer(0...Int.max), "number of notices after `after` that are no longer kept",
       isRequired: true)
   }
 }

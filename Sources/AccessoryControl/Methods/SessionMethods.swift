@@ -134,7 +134,7 @@ private struct Writing: Equatable, Sendable {
     Field("data", \.sent.data, .optional(.text), "the bytes in base64")
     Field("text", \.sent.text, .optional(.text), "the bytes as text, instead of data")
     Field(
-      "wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for room, on the world's clock")
+      "wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock")
   }
 }
 
@@ -143,7 +143,7 @@ private struct Written: Equatable, Sendable {
   var time = 0.0
 
   static let format = Record("written", "", Written()) {
-    Field("written", \.count, .integer(0...Int.max), "how many bytes were accepted", isRequired: true)
+    Field("written", \.count, .integer(0...Int.max), "number of bytes that were accepted", isRequired: true)
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
@@ -198,7 +198,7 @@ private struct PortPlace: Equatable, Sendable {
   static let format = Record("place for bytes", "", PortPlace()) {
     Field(
       "address", \.address, .optional(.text),
-      "where to connect: unix:PATH or tcp:HOST:PORT; absent for clients that connected to a socket or port: there")
+      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, connect to the same socket or port again")
     Field("firstLine", \.firstLine, .text, "the first line to send", isRequired: true)
   }
 }

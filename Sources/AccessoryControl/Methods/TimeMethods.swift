@@ -150,6 +150,6 @@ private struct Waited: Equatable, Sendable {
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
     Field(
       "number", \.lastNumber, .integer(0...Int.max),
-      "the number of the world's latest notice, as `after` for a wait that goes on", isRequired: true)
+      "the number of the world's latest notice; to continue waiting, pass it as `after`", isRequired: true)
   }
 }

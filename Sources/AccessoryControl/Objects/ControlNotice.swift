@@ -233,7 +233,9 @@ struct ConnectedAccessory: Equatable, Sendable {
   }
 
   static let format = Record("connected accessory", "an accessory as an app sees it", ConnectedAccessory()) {
-    Field("connectionID", \.connectionID, .integer(0...Int.max), "new at each connection", isRequired: true)
+    Field(
+      "connectionID", \.connectionID, .integer(0...Int.max),
+      "the number of this connection; each connection gets a new number", isRequired: true)
     Field("name", \.name, .text, "its name", isRequired: true)
     Field("manufacturer", \.manufacturer, .text, "its manufacturer", isRequired: true)
     Field("modelNumber", \.modelNumber, .text, "its model", isRequired: true)

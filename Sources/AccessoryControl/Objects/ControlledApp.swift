@@ -180,8 +180,9 @@ struct RemoteAppState: Equatable, Sendable {
     Field("name", \.name, .text, "its name", isRequired: true)
     Field("state", \.state, .choice, "whether it is in the foreground", isRequired: true)
     Field(
-      "registrations", \.registrations, .integer(0...Int.max), "registrations not yet undone", isRequired: true)
+      "registrations", \.registrations, .integer(0...Int.max), "number of registrations that were not undone",
+      isRequired: true)
     Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions", isRequired: true)
-    Field("misuses", \.misuses, .list(of: .text), "what it did wrong, one sentence each", isRequired: true)
+    Field("misuses", \.misuses, .list(of: .text), "the app's misuses, one sentence each", isRequired: true)
   }
 }

@@ -206,14 +206,14 @@ struct CaptureState: Equatable, Sendable {
   static let format = Record("capture state", "a capture and its state", CaptureState()) {
     Field("capture", \.capture, .text, "its id", isRequired: true)
     Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("accessory", \.accessory, .optional(.text), "the accessory, if it records only one")
-    Field("host", \.host, .optional(.text), "the address, if it records only one")
+    Field("accessory", \.accessory, .optional(.text), "the accessory, if the capture records only one")
+    Field("host", \.host, .optional(.text), "the address, if the capture records only one")
     Field("form", \.form, .choice, "its form", isRequired: true)
     Field("recording", \.isRecording, .boolean, "whether it is still recording", isRequired: true)
-    Field("bytes", \.bytes, .integer(0...Int.max), "bytes recorded", isRequired: true)
+    Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes recorded", isRequired: true)
     Field("limit", \.limit, .integer(0...Int.max), "maximum number of bytes", isRequired: true)
     Field(
-      "lost", \.lost, .integer(0...Int.max), "packets or lines dropped beyond the limit", isRequired: true)
+      "lost", \.lost, .integer(0...Int.max), "number of packets or lines dropped beyond the limit", isRequired: true)
     Field("path", \.path, .text, "its path for an HTTP `GET`", isRequired: true)
     Field("failure", \.failure, .optional(.text), "why its file in the --keep folder is incomplete")
   }

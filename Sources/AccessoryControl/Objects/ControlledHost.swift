@@ -84,7 +84,7 @@ struct HostState: Equatable, Sendable {
     Field("world", \.world, .text, "the id of its world", isRequired: true)
     Field("address", \.address, .text, "the address", isRequired: true)
     Field(
-      "lines", \.lines, .integer(0...Int.max), "accessories connected there, or being connected",
+      "lines", \.lines, .integer(0...Int.max), "the accessories at this address that are connected or connecting",
       isRequired: true)
     Field("trouble", \.trouble, .optional(.text), "why the last attempt found no accessory")
   }

@@ -137,19 +137,21 @@ struct SessionState: Equatable, Sendable {
   static let format = Record("session state", "a session and its state", SessionState()) {
     Field("session", \.session, .text, "its id", isRequired: true)
     Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("app", \.app, .optional(.text), "the app whose end it is")
-    Field("accessory", \.accessory, .optional(.text), "the accessory whose end it is")
+    Field("app", \.app, .optional(.text), "at an app's end: the app")
+    Field("accessory", \.accessory, .optional(.text), "at an accessory's end: the accessory")
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
       "at an app's end: the connection ID of the accessory it was opened with")
     Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
     Field("open", \.isOpen, .boolean, "whether it is open", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it ended")
-    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "bytes read from it at this end", isRequired: true)
-    Field("bytesWritten", \.bytesWritten, .integer(0...Int.max), "bytes written to it at this end", isRequired: true)
+    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "number of bytes that this end has read", isRequired: true)
+    Field(
+      "bytesWritten", \.bytesWritten, .integer(0...Int.max), "number of bytes that this end has written",
+      isRequired: true)
     Field(
       "unacknowledged", \.unacknowledged, .integer(0...Int.max),
-      "bytes written that the other end has not acknowledged",
+      "number of written bytes that the other end has not acknowledged",
       isRequired: true)
     Field("port", \.hasPort, .boolean, "whether a separate connection carries its bytes", isRequired: true)
   }

@@ -71,6 +71,6 @@ struct ReceivedStream: Equatable, Sendable {
     Field("t", \.began, .seconds, "when the session was opened, in seconds on the world's clock", isRequired: true)
     Field("data", \.data, .text, "the bytes in base64", isRequired: true)
     Field(
-      "dropped", \.dropped, .integer(0...Int.max), "how many bytes before them are no longer kept", isRequired: true)
+      "dropped", \.dropped, .integer(0...Int.max), "number of earlier bytes that are no longer kept", isRequired: true)
   }
 }

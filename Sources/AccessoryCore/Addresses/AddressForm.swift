@@ -59,7 +59,8 @@ public struct AddressForm: Equatable, Sendable {
       "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
     ),
     AddressForm(
-      "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "the same, through this adapter",
+      "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF",
+      host: "the Bluetooth device with this address, through this adapter",
       simulator: nil),
     AddressForm(
       "bt:ADAPTER,dial=AA:BB:CC:DD:EE:FF", "bt:hci1,dial=AA:BB:CC:DD:EE:FF", host: nil,

@@ -142,7 +142,8 @@ extension Fault {
       StruckPackets.format.fields(at: \.packets)
       Field("by", \.by, .integer(1...127), "number of later packets that overtake it")
       Field(
-        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "deliver after TIME even if fewer packets came"
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
+        "time after which the packet is delivered even if fewer packets overtook it"
       )
     }.example("reorder,chance=10%,by=3")
 

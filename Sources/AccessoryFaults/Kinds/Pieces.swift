@@ -59,8 +59,9 @@ extension Fault {
     public init() {}
 
     static let format = Record("glue", "joins chunks into large ones", Glue()) {
-      Field("size", \.size, .integer(1...65_536), "pass on after collecting N bytes")
-      Field("wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "pass on after TIME even with fewer bytes")
+      Field("size", \.size, .integer(1...65_536), "number of bytes to collect before passing them on")
+      Field(
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "time after which fewer bytes are passed on, too")
     }.example("glue,size=8192")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }

@@ -93,7 +93,7 @@ public struct BurstPlanFile: Equatable, Sendable {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
       "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50),
-      "its phases, in order; each burst has a due time")
+      "the phases, in order; each burst in a phase has a due time")
     Field(
       "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
       "without `phases`: how long to send bursts, one after the other")

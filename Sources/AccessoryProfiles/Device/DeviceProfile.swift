@@ -127,12 +127,12 @@ public struct DeviceProfile: Equatable, Sendable {
     /// A file with the artwork; nil for none.
     public var artwork: String?
 
-    static let format = Record("now playing", "what the device plays (5001)", Self()) {
+    static let format = Record("now playing", "what the device is playing (5001)", Self()) {
       Field("title", \.title, .text, "the title")
       Field("artist", \.artist, .text, "the artist")
       Field("album", \.album, .text, "the album")
       Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "its duration")
-      Field("playing", \.isPlaying, .boolean, "whether it is playing, or paused")
+      Field("playing", \.isPlaying, .boolean, "whether the device is playing; otherwise it is paused")
       Field("app", \.app, .text, "the app's name")
       Field(
         "artwork", \.artwork, .optional(.text),
@@ -199,7 +199,9 @@ extension DeviceProfile {
         + "can receive")
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "additional messages to send; one sent on the same occasion as a ready-made answer replaces it")
+      "additional messages to send; a rule replaces the built-in answer that sends the same message on the same "
+        + "occasion"
+    )
   }.checked { profile, object in
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
   }

@@ -90,7 +90,8 @@ public enum Behavior: Equatable, Sendable {
       Field("chunk", \.chunk, .integer(1...1_048_576), "bytes per write; together with the rate it sets the interval")
       Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes from the seed")
       Field(
-        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "text to send repeatedly instead")
+        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "text to send repeatedly instead of a pattern"
+      )
       Field(
         "total", \.total, .optional(.integer(1...1_000_000_000_000)),
         "total bytes; default: unlimited")

@@ -56,11 +56,10 @@ extension Profile {
         "whether the challenge is signed as the digest, or hashed first; public sources disagree")
       Field(
         "certSerial", \.certSerial, .integer(certSerialRange),
-        "number of bytes of the certificate's serial number in "
-          + "dumps",
+        "length in bytes of the certificate's serial number in dumps",
         standard: Standard("16, or 15 for the older generation") { $0.generation.certSerial })
       Field(
-        "certData", \.certData, .integer(certDataRange), "number of bytes of the certificate in dumps",
+        "certData", \.certData, .integer(certDataRange), "length in bytes of the certificate in dumps",
         standard: Standard("607, or 908 for the older generation") { $0.generation.certData })
     }
   }
@@ -231,7 +230,7 @@ extension Profile {
     public init() {}
 
     static let format = Record("usb", "the accessory's USB device descriptor", USB()) {
-      Field("vendor", \.vendor, .hex16, "vendor id; default: that of pid.codes, for tests")
+      Field("vendor", \.vendor, .hex16, "vendor id; default: the vendor id of pid.codes, for tests")
       Field("product", \.product, .hex16, "product id")
       Field(
         "manufacturerString", \.manufacturerString, .optional(.text),

@@ -269,7 +269,8 @@ public struct Flicker: Equatable, Sendable {
   ) {
     Field("maker", \.maker, .choice, "what causes it: the accessory by detaching, or the device")
     Field(
-      "cycles", \.cycles, .integer(1...10_000), "number of connects with no protocols before one with all of them")
+      "cycles", \.cycles, .integer(1...10_000),
+      "number of connects with no protocols before the connect with all of them")
     Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long it stays connected with no protocols")
     Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long it then stays disconnected")
     Field(

@@ -33,7 +33,8 @@ public struct BusyAfterCancel: Equatable, Sendable {
     Field("busy", \.busy, .ofSessions, "how long it ignores requests, counted from the cancelled one")
     Field(
       "reply", \.reply, .choice,
-      "late: then sends the reply to the cancelled request, in the open or next session; none: that reply is lost"
+      "late: it then sends the reply to the cancelled request, in the open or next session; none: it never sends "
+        + "that reply"
     )
   }.example("busy-after-cancel,touch=5s")
 }
@@ -126,7 +127,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
     "obeys-first-settings-only", "obeys the first settings command of each session and ignores the others",
     FirstSettingsOnly()
   ) {
-    Field("prefix", \.prefix, .text, "prefix of a settings command; if empty, every command is one")
+    Field("prefix", \.prefix, .text, "prefix of settings commands; if empty, every command is a settings command")
     Field("end", \.end, .choice, "what ends a command: a pause, a line feed or a carriage return")
     Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "length of a pause that ends a command")
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
@@ -159,7 +160,7 @@ public struct FailingTransactions: Equatable, Sendable {
     FailingTransactions()
   ) {
     Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions served")
-    Field("answer", \.answer, .choice, "how later ones fail: silence: no reply; close: the session ends")
+    Field("answer", \.answer, .choice, "how later transactions fail: silence: no reply; close: the session ends")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
       "a request after this pause, or in another session, begins a new transaction")

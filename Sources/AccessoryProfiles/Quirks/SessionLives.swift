@@ -79,7 +79,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "the open at which it wedges; this one and everything later get no answer")
+      "which open wedges it; from then on, no session gets an answer")
     Field("within", \.within, .ofSessions, "the window in which opens are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")

@@ -49,7 +49,9 @@ public struct Script: Equatable, Sendable {
     Field(
       "framing", \.framing, .framing,
       "how requests are separated; with 'any', a request is complete as soon as it matches a rule")
-    Field("rules", \.rules, .list(of: .object(Rule.format)), "the first matching rule answers", isRequired: true)
+    Field(
+      "rules", \.rules, .list(of: .object(Rule.format)), "the rules, of which the first that matches answers",
+      isRequired: true)
     Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; default: none")
     Field(
       "wrongChecksum", \.wrongChecksum, .answers,

@@ -50,10 +50,12 @@ extension Script {
 
     static let format = Record("rule", "a request and its answer", Rule()) {
       Field("request", \.request, .optional(.bytes), "the whole request, without the delimiter")
-      Field("prefix", \.prefix, .optional(.bytes), "instead: the start of the request; the rest is `${1}`")
+      Field("prefix", \.prefix, .optional(.bytes), "instead of `request`: the start of the request; the rest is `${1}`")
       Field(
         "regex", \.regex, .optional(.bytePattern),
-        "instead: a regular expression that the whole request matches; its groups are `${1}`, `${2}`, … or `${name}`")
+        "instead of `request`: a regular expression that the whole request matches; its groups are `${1}`, "
+          + "`${2}`, … or `${name}`"
+      )
       Field(
         "in", \.states, .stateNames, "the state or states in which the rule applies; default: all")
       Field(

@@ -72,7 +72,8 @@ public struct ScenarioWithApps: Equatable, Sendable {
       Scenario.About.format.fields(at: \.about)
       Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
       Field(
-        "accessories", \.plan.accessories, .accessories(names.profiles), "the accessories, by the name that steps use",
+        "accessories", \.plan.accessories, .accessories(names.profiles),
+        "the accessories, under the names that steps use",
         isRequired: true)
       Field.cable(\.plan.speed, \.plan.faults)
       Field(group: "device", named: "device with apps", "the Apple device") {
@@ -83,7 +84,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
           "firstSession", \.plan.firstSession, .integer(1...65_535), "the number of its first session on each cable")
         Field("link", \.plan.deviceLink, SoakLinkChoices.format)
       }
-      Field("apps", \.plan.apps, .apps, "the apps, by the name that steps use", isRequired: true)
+      Field("apps", \.plan.apps, .apps, "the apps, under the names that steps use", isRequired: true)
       Field(
         "steps", \.plan.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
         "what happens, in chronological order", isRequired: true)
@@ -224,14 +225,14 @@ extension SoakStreamPlan {
       Field("think", \.think, .duration(.zero...Scenario.longest), "pause between writes")
       Field(
         "readBytes", \.readBytes, .optional(.integer(1...amounts.upperBound)),
-        "a slow reader: this many bytes at a time")
+        "for a slow reader: number of bytes per read")
       Field(
         "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...Scenario.longest)),
-        "a slow reader's pause between reads")
-      Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "a reader that stops after this many bytes")
+        "for a slow reader: the pause between reads")
+      Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "number of bytes after which it stops reading")
       Field(
         "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
-        "when a stopped reader continues; default: at the end")
+        "when it continues reading after it has stopped; default: at the end")
       Field(
         "closes", \.closing, .closing,
         "when it closes the session: afterWriting, or after a time; default: never")

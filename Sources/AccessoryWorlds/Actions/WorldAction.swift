@@ -172,7 +172,9 @@ extension WorldAction {
         "register", "Register for notifications; balance each call with `app.unregister`.", .registers,
         by: method("register")),
       plain(
-        "unregister", "Undo one registration. Undoing one too many is a misuse, which `app.list` shows.", .unregisters,
+        "unregister",
+        "Undo one registration. Undoing more registrations than were made is a misuse, which `app.list` "
+          + "shows.", .unregisters,
         by: method("unregister")),
       plain("foreground", "Bring an app to the foreground.", .moves(.foreground), by: method("foreground")),
       plain(

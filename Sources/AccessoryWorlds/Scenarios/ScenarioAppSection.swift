@@ -64,18 +64,18 @@ extension AppRules {
     Field(
       "undeclaredSessions", \.undeclaredSessions,
       .choice,
-      "what happens to a session for an undeclared protocol")
+      "what happens if an app opens a session for an undeclared protocol")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
-      "whether the background mode has an effect, as since iOS 5")
+      "whether the background mode has an effect, as it does since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .choice,
-      "what happens to a second session for the same protocol of an accessory")
+      "what happens if an app opens a second session for the same protocol of an accessory")
     Field(
       "otherApps", \.otherApps,
       .choice,
-      "what happens to a session for a protocol that another app has open")
+      "what happens if an app opens a session for a protocol that another app has open")
     Field(
       "reattachment", \.reattachment,
       .choice,

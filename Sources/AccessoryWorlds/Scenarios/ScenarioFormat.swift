@@ -22,11 +22,11 @@ extension Scenario {
       About.format.fields(at: \.about)
       Field(
         "naive", \.naiveClient, .optional(.words(ScenarioClients.naive.map { ($0.name, $0.name) })),
-        "the client that it breaks")
+        "the naive client that the scenario breaks")
       Field("seed", \.seed, .optional(.seed), "the random seed; default: the command's")
       Field(
         "accessories", \.accessories, .accessories(names.profiles),
-        "the accessories, by the name that steps use", isRequired: true)
+        "the accessories, under the names that steps use", isRequired: true)
       Field.cable(\.speed, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker, \.order)
@@ -113,10 +113,11 @@ extension Scenario.About {
   package static let format = Record("about", "", Scenario.About()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
-    Field("description", \.summary, .text, "one sentence: what it reproduces", isRequired: true)
+    Field("description", \.summary, .text, "one sentence: what the scenario reproduces", isRequired: true)
     Field(
-      "reproduces", \.reproduces, .list(of: .text), "the numbers of the behaviors and failures that it reproduces")
-    Field("source", \.source, .text, "where this was reported")
+      "reproduces", \.reproduces, .list(of: .text),
+      "the numbers of the behaviors and failures that the scenario reproduces")
+    Field("source", \.source, .text, "where the failure was reported")
     Field("story", \.story, .text, "what happened, and to which product")
     Field("survival", \.survival, .text, "how an app can survive it")
   }
