@@ -149,7 +149,7 @@ struct AppChoices: Equatable, Sendable {
       "UISupportedExternalAccessoryProtocols (default: every protocol counts as declared)")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
-      "UIBackgroundModes; with external-accessory it keeps its accessories in the background")
+      "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background")
     Field("registered", \.isRegistered, .boolean, "whether it registers for notifications at launch")
     Field("rules", \.rules, AppRules.format)
   }

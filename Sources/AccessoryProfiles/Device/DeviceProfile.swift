@@ -195,8 +195,8 @@ extension DeviceProfile {
     Field("order", \.order, .choice, "what it requests from an accessory first, as for --order")
     Field(
       "answers", \.answers, .boolean,
-      "whether it automatically answers messages it understands, and sends information that accessories declare they "
-        + "can receive")
+      "whether it automatically answers known messages, and sends the information that an accessory "
+        + "declares it can receive")
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
       "additional messages to send; a rule replaces the built-in answer that sends the same message on the same "

@@ -163,6 +163,6 @@ public struct FailingTransactions: Equatable, Sendable {
     Field("answer", \.answer, .choice, "how later transactions fail: silence: no reply; close: the session ends")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
-      "a request after this pause, or in another session, begins a new transaction")
+      "a request begins a new transaction if it comes after this pause or in another session")
   }.example("fails-after-first-transaction,close")
 }

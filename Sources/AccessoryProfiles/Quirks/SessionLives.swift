@@ -14,7 +14,7 @@ extension Format<Duration> {
 
 enum QuirkText {
   static let seed = "random seed of these times; 0 means the run's seed"
-  static let rest = "how long it must stay unplugged for a power cycle, which resets it"
+  static let rest = "how long the accessory must stay unplugged for a power cycle, which resets it"
 }
 
 /// Ends sessions unprompted, in episodes (field failure W23).

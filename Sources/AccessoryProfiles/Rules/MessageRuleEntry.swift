@@ -56,7 +56,8 @@ public struct MessageRuleEntry: Equatable, Sendable {
         + "subscriptions")
     Field(
       "undeclared", \.ignoresDeclaration, .boolean,
-      "in a device's rules: whether to send it also to accessories that do not declare they can receive it")
+      "in a device's rules: whether to send the message also to accessories that do not declare it as "
+        + "received")
   }.checked { entry, object in
     entry.check(object)
     if object.value("on") == nil {

@@ -182,7 +182,8 @@ extension SoakPlan.App {
     Field(
       "patience", \.patience, .duration(.zero...Scenario.longest),
       "pause after an accessory appears, and after each session, before it opens the next")
-    Field("rude", \.isRude, .boolean, "whether it also tries to open sessions with accessories that have no protocols")
+    Field(
+      "rude", \.isRude, .boolean, "whether the app also tries to open sessions with accessories that have no protocols")
   }
 }
 

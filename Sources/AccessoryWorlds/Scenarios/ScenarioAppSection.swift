@@ -18,17 +18,17 @@ struct ScenarioAppSection: Equatable {
       "UISupportedExternalAccessoryProtocols; default: every protocol counts as declared")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
-      "UIBackgroundModes; with external-accessory it keeps its accessories in the background"
+      "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background"
     )
     Field(
       "registered", \.startsRegistered, .boolean,
-      "whether an object in its process registers for notifications at launch")
+      "whether an object in the app's process registers for notifications at launch")
     Field(
       "payload", \.payload, .integer(1...1_000_000),
-      "bytes it sends over each session and expects back")
+      "number of bytes that the app sends over each session and expects back")
     Field(
       "every", \.interval, .optional(.duration(.seconds(1)...Scenario.longest)),
-      "the interval at which it repeats this while a session is open; default: once")
+      "the interval at which the app sends them again while a session is open; default: it sends once")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -60,7 +60,7 @@ extension AppRules {
   ) {
     Field(
       "visibility", \.visibility, .choice,
-      "which accessories it sees")
+      "which accessories the app sees")
     Field(
       "undeclaredSessions", \.undeclaredSessions,
       .choice,
@@ -79,14 +79,15 @@ extension AppRules {
     Field(
       "reattachment", \.reattachment,
       .choice,
-      "which notifications it gets for an accessory that left and came back while the app was suspended")
+      "which notifications the app gets if an accessory disconnects and reconnects while the app is "
+        + "suspended")
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
       "how long after connecting an accessory refuses sessions")
-    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake it from suspension")
+    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake the app from suspension")
     Field(
       "wakeTime", \.wakeTime, .duration(.zero...Scenario.longest),
-      "how long it runs after bytes wake it")
+      "how long the app runs after bytes wake it")
     Field(
       "lostConnects", \.lostConnects,
       .choice,
