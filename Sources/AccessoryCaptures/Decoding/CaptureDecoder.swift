@@ -119,7 +119,7 @@ public final class CaptureDecoder {
       emitRuns(isEnd: true, emit)
     case .log:
       cutter.finish { readLog($0, emit) }
-      if logNames.isEmpty { throw CaptureError(1, 1, "no line of this log has bytes in hex") }
+      if logNames.isEmpty, log.skippedCount > 0 { throw CaptureError(1, 1, "no line of this log has bytes in hex") }
     case .transcript:
       cutter.finish { read($0, emit) }
       if summary.entries == 0, let first = foreignLines?.first {
