@@ -19,7 +19,7 @@ class Stream:
 
 
 class Received:
-    """What was looked for, and whether it came: true if it came, or if it came as often as was said.
+    """What was looked for, and whether it arrived: true if it did, as often as was asked for.
 
     >>> streams = [Stream("com.example.echo", 0.5, b"VERSION?" + bytes([10]) + b"VERSON?" + bytes([10]))]
     >>> bool(Received(streams, b"VERSION?")), bool(Received(streams, b"VERSION?", times=2))
@@ -27,7 +27,7 @@ class Received:
     >>> Received(streams, b"VERSION?", times=2)
     <received b'VERSION?' 1 times, not 2>
     >>> Received(streams, b"VERSOIN?")
-    <never received b'VERSOIN?'; nearest on com.example.echo: b'VERSION?', where byte 5 is 49 ('I') and not 4f ('O')>
+    <never received b'VERSOIN?'; nearest on com.example.echo: b'VERSON?\\n', where byte 5 is 4e ('N') and not 49 ('I')>
     """
 
     def __init__(self, streams: list[Stream], wanted: bytes, times: Optional[int] = None) -> None:
