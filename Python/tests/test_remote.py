@@ -169,6 +169,14 @@ def test_a_ticket_is_taken_once(server: Server) -> None:
             assert made.recv(10, socket.MSG_WAITALL) == b"still here"
 
 
+def test_wrong_tickets_are_one_warning() -> None:
+    made = Server()
+    for number in range(20):
+        with made.dial(f"session {number}\n".encode()) as refused:
+            assert refused.recv(1) == b""
+    assert made.close().count("its ticket belongs to no session") == 1
+
+
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
     # Controls that end their input, and sessions whose client sends no more bytes.
     with easim.Server(remote=server.line) as client, client.world() as world:

@@ -43,7 +43,7 @@ public struct WorldClock: Clock {
   /// Nothing is rounded.
   public var minimumResolution: Duration { .zero }
 
-  /// Returns when the world's time has come so far, or at once when the world ends; throws when the task is cancelled.
+  /// Returns when the world's time reaches `deadline`, or when the world ends; throws if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let sleeper = Sleepers.Sleeper()

@@ -1,7 +1,7 @@
 import ExternalAccessory
 import Foundation
 
-/// Logs what an accessory's delegate is told.
+/// Logs the calls to an accessory's delegate.
 final class Delegate: NSObject, EAAccessoryDelegate {
   func accessoryDidDisconnect(_ accessory: EAAccessory) { log("delegate: accessoryDidDisconnect \(line(accessory))") }
 }
@@ -27,7 +27,7 @@ func probeNotifications() {
   manager.registerForLocalNotifications()
 }
 
-/// F1, F2, F4 to F7, F10, F11: connects and disconnects nobody asked for. Plug in ten times; lock the device for a minute.
+/// F1, F2, F4 to F7, F10, F11: unexpected connects and disconnects. Plug in ten times; lock the device for a minute.
 func probeFlicker() {
   observe()
   manager.registerForLocalNotifications()

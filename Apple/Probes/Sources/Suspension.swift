@@ -1,8 +1,8 @@
 import ExternalAccessory
 import Foundation
 
-/// S1 to S9: what a suspended app is told, and when. Open a session, go to the home screen for half a minute, pull or plug
-/// in meanwhile, and return. Once with UIBackgroundModes = external-accessory, once without.
+/// S1 to S9: which notifications a suspended app gets, and when. Open a session, go to the home screen for half a
+/// minute, unplug or plug in during that time, and return. Once with UIBackgroundModes = external-accessory, once without.
 func probeSuspension() {
   observe()
   manager.registerForLocalNotifications()

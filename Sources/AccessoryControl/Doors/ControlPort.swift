@@ -123,7 +123,8 @@ public final class ControlPort {
     case .session(let ticket):
       // There is no answer, because a session's bytes follow on this connection.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
-        return warnOnce("refused \(newcomer.peer): its ticket belongs to no session or was already used")
+        let reason = "its ticket belongs to no session or was already used"
+        return warnOnce(reason, "refused \(newcomer.peer): \(reason)")
       }
       port.begin(newcomer.release(), newcomer.rest)
     case .requests: serve(newcomer)

@@ -34,13 +34,13 @@ final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
+    // Only `streams` owns the stream, so that one that was dropped keeps nothing.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }
   }
 
   private func add(_ bytes: RawSpan, to stream: Stream) {
-    guard streams.contains(where: { $0 === stream }) else { return }
     stream.bytes.append(bytes)
     count += bytes.byteCount
     while count > Self.most, let oldest = streams.first(where: { $0.bytes.count > 0 }) {

@@ -20,7 +20,8 @@ struct TraceData {
 
   /// The whole object. `<` is escaped, so that no text can end the element that it is in.
   mutating func json() -> String {
-    let packets = packets()
+    let all = recorder.log.packets(after: 0, atMost: .max)
+    let packets = fitting(all)
     var object = JSONObject()
     object.add("easim", "trace")
     object.add("version", 1)
@@ -33,9 +34,8 @@ struct TraceData {
     object.add("gone", recorder.lostEvents)
     object.add("faults", recorder.faults)
     object.add("events", raw: "[\(recorder.allEvents.joined(separator: ",\n"))]")
-    let log = recorder.log
     var cables: [Int: String] = [:]
-    for packet in log.packets(after: 0, atMost: .max) { cables[packet.cable] = packet.accessory }
+    for packet in all { cables[packet.cable] = packet.accessory }
     let names = cables.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\(JSONObject.quoted($0.value))" }
     object.add("cables", raw: "{\(names.joined(separator: ","))}")
     object.add("first", droppedCount + 1)
@@ -44,8 +44,7 @@ struct TraceData {
   }
 
   /// The newest packets that fit.
-  private mutating func packets() -> [String] {
-    let all = recorder.log.packets(after: 0, atMost: .max)
+  private mutating func fitting(_ all: [LoggedPacket]) -> [String] {
     let gone = recorder.log.firstNumber - 1
     var lines = all.map { Self.line($0, atMost: .max) }
     var size = lines.reduce(0) { $0 + $1.utf8.count }

@@ -30,8 +30,8 @@ public final class TraceRecorder {
   /// Events as the params of the notification `event`, and how many older ones are gone.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
-  /// The names of owners of cables, so that two with one name are told apart.
   private var cableCount = 0
+  /// The newest cable with each name; a later cable of that name has a number of its own.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
   /// Whether plugs and sessions are read from the packets, because no device or accessory reports them here.

@@ -51,7 +51,7 @@ extension USBChannel {
 
   private func judgeReader(_ transfer: USBTransfer) {
     transfer.keepReceived()
-    note(transfer.outcome, \.incoming, "it stalls reading")
+    noteOutcome(of: transfer)
     // Bytes received before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
@@ -60,7 +60,7 @@ extension USBChannel {
     let before = transfer.bytes.count
     transfer.advance()
     let left = transfer.bytes.count
-    note(transfer.outcome, \.outgoing, "it stalls writing")
+    noteOutcome(of: transfer)
     let isOver = if case .over = state { true } else { false }
     if left == 0 || isOver || end != nil {
       lost += left
@@ -71,15 +71,17 @@ extension USBChannel {
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 
-  private func note(
-    _ outcome: USBTransfer.Outcome, _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, _ stall: String
-  ) {
-    switch outcome {
-    case .done: self[keyPath: direction].failures = 0
+  private func noteOutcome(of transfer: USBTransfer) {
+    switch transfer.outcome {
+    // Every transfer of a healthy channel comes here: without key paths.
+    case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
     case .gone: fail(Self.unplugged)
     case .cancelled: break
-    case .stalled: note(direction, .clearHalt, stall)
-    case .failed(let reason): note(direction, .pause, reason)
+    case .stalled:
+      note(
+        transfer.isIncoming ? \.incoming : \.outgoing, .clearHalt,
+        "it stalls \(transfer.isIncoming ? "reading" : "writing")")
+    case .failed(let reason): note(transfer.isIncoming ? \.incoming : \.outgoing, .pause, reason)
     }
   }
 

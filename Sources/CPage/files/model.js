@@ -118,6 +118,7 @@ export class LaneModel {
 
   takeRequest({ request, params, result, t }) {
     if (request === "app.launch" && result) this.lane(`app ${result.app}`, "app", params?.name).launched = t;
+    if (request === "app.open" && result) this.takeSession({ event: "opened", protocol: params.protocol, ...result });
     if (request === "fault.add") for (const fault of result?.faults ?? []) this.beginFault(fault, params.fault, t);
     if (request === "fault.remove") this.endFault(params.fault, t);
     if (request === "fault.change") {
@@ -353,7 +354,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // Gives the sessions that no app is known of to one app.
+  // Shows the sessions whose app is unknown in a lane of one app.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];
