@@ -28,8 +28,6 @@ public struct LocalEntry: Hashable, Sendable {
   static let longestName = letterCount + 1 + mostDigits
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
-  /// A socket that is younger than this and has no card yet may be just about to be listened on.
-  private static let youth: Int = 2
 
   /// The entry with this name; nil if it cannot be an entry's name.
   public init?(_ name: String, in directory: LocalDirectory) {
@@ -79,12 +77,6 @@ public struct LocalEntry: Hashable, Sendable {
   }
 
   static func isSuffix(_ suffix: Substring) -> Bool { suffixes.contains { $0 == suffix } }
-
-  static func isYoung(_ path: String) -> Bool {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return false }
-    return time(nil) - status.st_ctim.tv_sec < Self.youth
-  }
 }
 
 extension LocalDirectory {
@@ -103,12 +95,16 @@ extension LocalDirectory {
       guard LocalEntry.isSuffix(suffix) else { continue }
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
-    sweepCaptures()
+    let captures = capturingProcesses
+    // Asked after the files were listed, and before anybody is looked for behind them: if no socket is being created
+    // now, each that was listed either has its listener by now or will never have one.
+    let isSocketBeingCreated = isSocketBeingCreated
+    if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
       guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
       // A process listens on the socket before it creates anything else, so an entry that has another file but no
       // listener is certainly dead.
-      guard found != ["sock"] || !LocalEntry.isYoung(entry.socketPath) else { return nil }
+      guard found != ["sock"] || !isSocketBeingCreated else { return nil }
       entry.remove()
       return entry
     }.sorted { $0.name < $1.name }
@@ -125,13 +121,8 @@ extension LocalDirectory {
     }.sorted()
   }
 
-  private func sweepCaptures() {
-    for process in capturingProcesses {
-      let socket = captureSocket(of: process)
-      // The process exists between creating the socket and listening on it; in its own namespace it has another number.
-      let isGone = kill(process, 0) != 0 && errno == ESRCH
-      if !UnixListener.isListened(at: socket), isGone || !LocalEntry.isYoung(socket) { unlink(socket) }
-    }
+  private func sweep(capturesOf processes: [Int32]) {
+    for socket in processes.map(captureSocket) where !UnixListener.isListened(at: socket) { unlink(socket) }
   }
 
   func fileNames() -> [String] { Folder.names(in: path) ?? [] }

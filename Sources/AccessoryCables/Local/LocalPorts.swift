@@ -105,12 +105,12 @@ public final class LocalPort: Port {
         // No name in a local directory is used twice, so nothing is replaced.
         var options = TransportOptions()
         options.locksUnixPath = false
-        return (
-          entry,
+        let listener = try directory.creatingSocket {
           try Transports.listen(at: .unix(path: entry.socketPath), on: loop, options: options) {
             onEvent(PortEvent($0))
           }
-        )
+        }
+        return (entry, listener)
       } catch TransportError.inUse {
         letters = LocalEntry.freshAccessoryName()
       }

@@ -49,9 +49,11 @@ final class CaptureDoor {
     local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
-    listener = try Transports.listen(
-      at: .unix(path: local.captureSocket(of: getpid())), on: loop, options: options
-    ) { [weak self] event in self?.handle(event) }
+    listener = try local.creatingSocket {
+      try Transports.listen(at: .unix(path: local.captureSocket(of: getpid())), on: loop, options: options) {
+        [weak self] event in self?.handle(event)
+      }
+    }
   }
 
   private func handle(_ event: ListenerEvent) {

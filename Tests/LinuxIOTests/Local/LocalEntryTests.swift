@@ -13,18 +13,19 @@ import Testing
   func leaveBehind(_ name: String, _ suffixes: [String]) throws -> LocalEntry {
     let entry = try #require(LocalEntry(name, in: local))
     for suffix in suffixes where suffix != "sock" { touch("\(temporary.path)/\(name).\(suffix)") }
-    if suffixes.contains("sock") {
-      // A listener that is closed abruptly leaves the same files as a killed process.
-      let keep = entry.socketPath + ".kept"
-      let loop = try EpollLoop()
-      let listener = try Transports.listen(at: .unix(path: entry.socketPath), on: loop) { _ in }
-      link(entry.socketPath, keep)
-      listener.close()
-      rename(keep, entry.socketPath)
-      // A process that another test is starting holds the descriptor until it runs its program.
-      while entry.isAlive { sched_yield() }
-    }
+    if suffixes.contains("sock") { try leaveSocket(entry.socketPath) }
     return entry
+  }
+
+  /// A socket on which nothing listens any more.
+  func leaveSocket(_ path: String) throws {
+    // A listener that is closed abruptly leaves the same files as a killed process.
+    let listener = try Transports.listen(at: .unix(path: path), on: EpollLoop()) { _ in }
+    link(path, path + ".kept")
+    listener.close()
+    rename(path + ".kept", path)
+    // A process that another test is starting holds the descriptor until it runs its program.
+    while UnixListener.isListened(at: path) { sched_yield() }
   }
 
   func touch(_ path: String) { close(open(path, O_CREAT | O_WRONLY, 0o600)) }
@@ -49,7 +50,9 @@ import Testing
     for _ in 0..<100 { #expect(LocalEntry(LocalEntry.freshAccessoryName() + "-1", in: local) != nil) }
   }
 
-  @Test(arguments: [["sock", "lock", "json"], ["sock", "lock", "json", "tmp"], ["lock", "json"], ["json"], ["tmp"]])
+  @Test(arguments: [
+    ["sock"], ["sock", "lock", "json"], ["sock", "lock", "json", "tmp"], ["lock", "json"], ["json"], ["tmp"],
+  ])
   func whatADeadProcessLeftIsSwept(suffixes: [String]) throws {
     let entry = try leaveBehind("k3x9qa-2", suffixes)
     #expect(!entry.isAlive)
@@ -72,10 +75,24 @@ import Testing
     #expect(temporary.names == [])
   }
 
-  @Test func aSocketThatWasJustMadeMayBeAboutToBeListenedOn() throws {
+  @Test func aSocketIsLeftAloneWhileOneIsBeingCreated() throws {
     let entry = try leaveBehind("k3x9qa-2", ["sock"])
-    #expect(local.sweep() == [])
+    #expect(local.creatingSocket { local.sweep() } == [])
     #expect(temporary.names == [entry.socketFile])
+    #expect(local.sweep() == [entry])
+  }
+
+  @Test func theSocketOfACaptureIsSweptWithItsProcess() throws {
+    let socket = local.captureSocket(of: getpid())
+    let listener = try local.creatingSocket {
+      try Transports.listen(at: .unix(path: socket), on: EpollLoop()) { _ in }
+    }
+    local.sweep()
+    #expect(temporary.names.contains("capture-\(getpid()).sock"))
+    listener.close()
+    try leaveSocket(socket)
+    local.sweep()
+    #expect(temporary.names == [])
   }
 
   @Test func filesOfOtherNamesAreLeftAlone() {

@@ -1,0 +1,41 @@
+import Glibc
+import LinuxIO
+
+extension LocalDirectory {
+  /// Runs `body`, which creates a socket in this directory, while the directory is marked as one in which a socket is
+  /// being created.
+  ///
+  /// A socket's file exists for a moment before the process can be reached through it. The mark keeps ``sweep()`` from
+  /// removing the file in that moment; a file without the mark was left by a process that has ended. The kernel removes
+  /// the mark when the process ends for any reason.
+  public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if folder >= 0 { close(folder) } }
+    var mark = flock(F_RDLCK)
+    // A file system without locks has no marks; there, a sweep leaves all sockets without a card alone.
+    if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
+    return try body()
+  }
+
+  /// Whether a process is creating a socket in this directory; true if that cannot be determined.
+  var isSocketBeingCreated: Bool {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { return true }
+    defer { close(folder) }
+    var conflict = flock(F_WRLCK)
+    return fcntl(folder, Self.conflictWithOpenFile, &conflict) != 0 || conflict.l_type != Int16(F_UNLCK)
+  }
+
+  /// `F_OFD_GETLK` and `F_OFD_SETLK` of Linux: locks that belong to an open file, not to the process, so that two
+  /// simulators in one process do not share a mark.
+  private static let conflictWithOpenFile: Int32 = 36
+  private static let lockOfOpenFile: Int32 = 37
+}
+
+extension flock {
+  fileprivate init(_ type: Int32) {
+    self.init()
+    l_type = Int16(type)
+    l_whence = Int16(SEEK_SET)
+  }
+}
