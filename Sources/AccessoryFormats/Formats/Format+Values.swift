@@ -4,7 +4,7 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A string; its rules are also in the schema. They are checked together with other rules; see
+  /// A string; its rules also appear in the schema. They are checked together with the record's other rules; see
   /// ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
@@ -28,7 +28,7 @@ extension Format where Value: FixedWidthInteger {
   /// A whole number within a range.
   public static func integer(_ range: ClosedRange<Value>) -> Format { integer(range) { .number(Int(clamping: $0)) } }
 
-  /// A 16-bit number written in hex, like ids of messages and of USB.
+  /// A 16-bit number written in hex, such as a message id or a USB id.
   public static var hex16: Format {
     integer(0...Value(clamping: 0xFFFF)) { .hex(UInt16(truncatingIfNeeded: $0)) }
   }
@@ -106,7 +106,7 @@ extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue ==
 }
 
 extension Format {
-  /// One of a few words, each of which stands for a value.
+  /// One of a few words, each standing for a value.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -123,7 +123,7 @@ extension Format {
     }
   }
 
-  /// A string with its own parser: `expected` describes valid text.
+  /// A string with its own parser. `expected` describes valid text.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -139,7 +139,7 @@ extension Format {
     }
   }
 
-  /// A value that may be omitted; nil is not written.
+  /// A value that may be omitted. nil is not written.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -147,7 +147,7 @@ extension Format {
     }
   }
 
-  /// A value that may be `null`, which is also written.
+  /// A value that may be `null`. nil is written as `null`.
   public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     let optional = Format.optional(format)
     return Format(
@@ -159,11 +159,11 @@ extension Format {
     }
   }
 
-  /// A list. Elements that cannot be read are omitted; see ``ProblemCollector/paths(of:count:)``.
+  /// A list. Elements that cannot be read are left out; see ``ProblemCollector/paths(of:count:)``.
   ///
   /// - Parameters:
   ///   - count: the allowed number of elements.
-  ///   - base: the defaults of an element, by its index in the list.
+  ///   - base: returns an element's defaults, given its index in the list.
   public static func list<Element>(
     of format: Format<Element>, count: ClosedRange<Int> = 0...Int.max,
     base: (@Sendable (Int) -> Element)? = nil
@@ -185,13 +185,13 @@ extension Format {
     }
   }
 
-  /// An object whose keys are chosen by the user; their order is kept.
+  /// An object whose keys the user chooses. Their order is preserved.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     named(atLeast: least) { _ in format }
   }
 
-  /// The same for values whose name decides how they are read; the shape is the same for every name.
+  /// Like ``named(of:atLeast:)``, but the name decides how its value is read. The shape is the same for every name.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -220,12 +220,12 @@ extension Format {
 }
 
 extension ClosedRange<Duration> {
-  /// `0ms to 1h`.
+  /// The range as text: `0ms to 1h`.
   var text: String { "\(DurationText.format(lowerBound)) to \(DurationText.format(upperBound))" }
 }
 
 extension ClosedRange<Int> {
-  /// For "expected …": the number of elements in a list.
+  /// The allowed number of elements, for messages: "expected a list of at least 2 elements".
   fileprivate var elementsText: String {
     if upperBound == .max { return "a list of at least \(lowerBound.counted("element"))" }
     if lowerBound == 0 { return "a list of at most \(upperBound.counted("element"))" }
@@ -234,10 +234,10 @@ extension ClosedRange<Int> {
 }
 
 extension Format<[UInt8]> {
-  /// Bytes: a string, which stands for its UTF-8, or `{ hex: "0a 0b" }`.
+  /// Bytes, written as a string (its UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// Bytes; the schema requires at least this many. `name` is the name of the object `{ hex: … }`.
+  /// Bytes. The schema requires at least `least` of them. `name` names the object `{ hex: … }` in the documentation.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

@@ -1,12 +1,12 @@
 // Instants, hex and byte queues are part of this module's public interface.
 @_exported import WireBasics
 
-/// How a value is written in files and on the command line, described once.
+/// How a value is written in files and on the command line, defined in one place.
 ///
-/// A format is a value beside the type it describes. Reading (all mistakes at once, each with its place and the nearest
-/// valid word), writing (what differs from the defaults), the JSON Schema, the tables in the documents, help,
-/// completion and the text `name,key=value` are all derived from it. A complete new format consists of its type and its
-/// ``Record``:
+/// A format describes a type from outside it. Everything else is derived from the format: reading (which reports all
+/// mistakes at once, each with its position and the nearest valid word), writing (only what differs from the defaults),
+/// the JSON Schema, the tables in the documentation, help, completion, and the text `name,key=value`. To add a format,
+/// write the type and its ``Record``:
 ///
 /// ```swift
 /// struct Lamp: Equatable {
@@ -18,7 +18,7 @@
 ///   static let format = Record("lamp", "a lamp at the door", Lamp()) {
 ///     Field("color", \.color, .choice, "its color")
 ///     Field("brightness", \.brightness, .integer(0...100), "in per cent")
-///     Field("fading", \.fading, .optional(.duration(.zero ... .seconds(10))), "how long a change takes; at once when left out")
+///     Field("fading", \.fading, .optional(.duration(.zero ... .seconds(10))), "how long a change takes")
 ///   }
 /// }
 ///
@@ -28,15 +28,16 @@
 /// Lamp.format.shape.table                 // Markdown: key, value, default, meaning
 /// ```
 ///
-/// A default is written once: as the default value of the type's property. Rules that involve several keys are code:
-/// ``Record/checked(_:)``. A type with several kinds, each with its own keys, is an enum described by a ``OneOf``.
+/// A default is written once, as the default value of the type's property. Rules that involve several keys are code:
+/// see ``Record/checked(_:)``. A type that comes in several kinds, each with its own keys, is an enum described by a
+/// ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. If only parts are given, it starts from the existing value. Returns nil, after reporting a
-  /// problem, if the value is invalid.
+  /// Reads a value. If an existing value is given, keys that are missing keep its values. Returns nil, after reporting
+  /// a problem, if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
-  /// Writes a value; nil if it equals the default. A value without a default is always written.
+  /// Writes a value; returns nil if it equals the default. Without a default, the value is always written.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
 
   init(
@@ -48,7 +49,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// A format with its own code. `read` reports mistakes and returns nil.
+  /// A format with custom code. `read` must report any mistake and return nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value
@@ -61,7 +62,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word on the command line. The error describes the mistake; the caller adds which word it was.
+  /// Reads a word from the command line. The error describes the mistake; the caller adds which word it was.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))
@@ -69,13 +70,13 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// Writes a value as a word for the command line; nil if it is omitted there.
+  /// The value as a word for the command line; nil if the command line omits it.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
-  /// Writes one value, whatever it is.
+  /// Writes one value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// The same format of another type, when every value can be converted.
+  /// The same format for another type, if every value can be converted.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {
@@ -84,8 +85,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The same format for another type, where not every value can be converted; `complaint` is the message for those
-  /// that cannot.
+  /// The same format for another type, if some values cannot be converted; `complaint` is the message for those.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value
@@ -117,11 +117,11 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// Where a value is being read: its path, for messages, and where to report its problems.
+/// Where a value is being read: its path, used in messages, and the collector for its problems.
 public struct Place {
   /// The path of the value; empty for the document.
   public let path: String
-  /// Where problems go.
+  /// Collects the problems.
   public let problems: ProblemCollector
 
   /// A place.
@@ -130,7 +130,7 @@ public struct Place {
     self.problems = problems
   }
 
-  /// The document.
+  /// The place of the whole document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
   /// The place of a key of the object at this place.
@@ -139,12 +139,12 @@ public struct Place {
   /// The place of an element of the list at this place.
   public func element(_ index: Int) -> Place { Place("\(path)[\(index)]", problems) }
 
-  /// Reports what is wrong with the value at this place.
+  /// Reports an error about the value at this place.
   public func error(_ value: JSON5Value, _ message: String) {
     problems.error(at: value.position, path: path, message)
   }
 
-  /// Warns that the value at this place probably does not mean what was intended.
+  /// Warns that the value at this place probably does not mean what the user intended.
   public func warning(_ value: JSON5Value, _ message: String) {
     problems.add(SourceProblem(.warning, at: value.position, path: path, message))
   }

@@ -1,7 +1,7 @@
-/// Tables for documents and for help.
+/// Tables for the documentation and for help.
 extension RecordShape {
-  /// A Markdown table of the keys: the allowed values of each, its default and its meaning. Nested objects have their
-  /// own tables; see ``tables(heading:elsewhere:)``.
+  /// A Markdown table with each key's allowed values, default and meaning. Nested objects have their own tables; see
+  /// ``tables(heading:elsewhere:)``.
   public var table: String { table([:]) }
 
   private func table(_ elsewhere: [String: String]) -> String {
@@ -12,8 +12,8 @@ extension RecordShape {
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// The table of this object, and below it the tables of nested objects, each once under a heading with its name.
-  /// `elsewhere` contains names that another document explains, with links to them.
+  /// This object's table, followed by the tables of nested objects, each once under a heading with its name.
+  /// `elsewhere` maps the names of objects explained in other documents to links.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)
@@ -42,7 +42,8 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// A section for each kind: its heading, its summary, and the table of its keys; `note` adds more text.
+  /// A section for each kind: its heading, its summary, and the table of its keys. `note` returns text to add to a
+  /// section.
   public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in
       let parts = ["\(heading) \(kind.name)\n", "\(kind.summary.sentence)\n", note(kind), kind.table]
@@ -52,7 +53,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds the sections of named shapes in it that were not explained yet.
+  /// Adds a section for each named shape inside this one that has not been explained yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {

@@ -1,6 +1,7 @@
 extension RecordShape {
-  /// The JSON Schema of documents of this shape. The schema lacks what only the reader can check, such as rules between
-  /// several keys. A document with the key `extending` is applied on top of another, so it may omit required keys.
+  /// The JSON Schema for documents of this shape. It leaves out rules that only the reader can check, such as those
+  /// between several keys. A document with the key `extending` is applied on top of another, so it may omit required
+  /// keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]
@@ -13,7 +14,7 @@ extension RecordShape {
     return definitions.document(id, members)
   }
 
-  /// The JSON Schema of documents that have one of several shapes.
+  /// The JSON Schema for documents that have one of several shapes.
   public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
     var definitions = SchemaDefinitions()
     let either = definitions.schema(of: .either(shapes.map(Shape.record)))
@@ -21,7 +22,7 @@ extension RecordShape {
     return definitions.document(id, [.init("title", .text(title))] + members)
   }
 
-  /// The same schema with nothing required except constants, here and in nested objects.
+  /// The same shape with nothing required except constants, here and in nested objects.
   fileprivate var partial: RecordShape {
     let fields = fields.map { field in
       var shape = field.shape
@@ -39,7 +40,7 @@ extension RecordShape {
     return RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
   }
 
-  /// What ``partial`` omits, as members of a schema.
+  /// The requirements that ``partial`` drops, as members of a schema.
   private var requiredMembers: [JSON5Member] {
     let inner = fields.compactMap { field -> JSON5Member? in
       guard case .record(let record) = field.shape else { return nil }
@@ -54,12 +55,12 @@ extension RecordShape {
   private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
 }
 
-/// Schemas in one document that share what they refer to, as the `components` of OpenRPC. Objects may have further keys,
+/// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have extra keys,
 /// because later versions may add some.
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// None yet. Objects that another document describes are found by their names in `documents`.
+  /// Starts without schemas. `documents` contains, by name, the objects that other documents describe.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -68,10 +69,10 @@ public struct SharedSchemas {
   /// The schema of a value.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The schema of an object, written out here.
+  /// The schema of an object, written in place instead of as a reference.
   public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
 
-  /// What the schemas so far refer to, by name.
+  /// All definitions that the schemas so far refer to, by name.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -81,11 +82,11 @@ extension Shape {
 
 /// The schemas of the named shapes, each once.
 private struct SchemaDefinitions {
-  /// Where references lead.
+  /// The prefix of references.
   var place = "#/$defs/"
-  /// Whether objects may have keys that the schema does not name, as those of later versions.
+  /// Whether objects may have keys that the schema does not name, such as those added by later versions.
   var isOpen = false
-  /// What ``Shape/document(_:)`` stands for, by its name.
+  /// The shapes that ``Shape/document(_:)`` refers to, by name.
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 
@@ -99,12 +100,12 @@ private struct SchemaDefinitions {
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
     var name = name.replacing(" ", with: "-")
-    // In one document several types may have the same name.
+    // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
     { name += "-other" }
     if !all.contains(where: { $0.key == name }) {
-      // The place in the list is reserved first, so that the order is that of the document.
+      // The place in the list is reserved first, to keep the order of the document.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
@@ -124,7 +125,7 @@ private struct SchemaDefinitions {
       if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
       if let standard = field.standard { property.append(.init("default", standard)) }
       if case .object(let schema) = schema(of: field.shape).content { property += schema }
-      // An object's own description is written where the object is defined.
+      // An object's own description is written at its definition.
       properties.append(.init(field.key, .object(property)))
     }
     members += [.init("type", .text("object")), .init("properties", .object(properties))]

@@ -1,12 +1,12 @@
-/// The values of one object by key, and where to report its mistakes.
+/// The values of one object by key, together with the place to report its mistakes.
 ///
-/// The initialiser reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
-/// that occur twice. ``Record`` and ``OneOf`` use it to read, and rules that involve several keys use it to report what
-/// is wrong (``Record/checked(schema:_:)``).
+/// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
+/// that occur twice. ``Record`` and ``OneOf`` read objects with it, and rules that involve several keys report problems
+/// through it (``Record/checked(schema:_:)``).
 public struct ObjectReader {
   /// The place of the object, and where to report problems.
   public let place: Place
-  /// Where problems go.
+  /// Collects the problems.
   public var problems: ProblemCollector { place.problems }
   /// The object as it was read.
   public let tree: JSON5Value
@@ -14,8 +14,8 @@ public struct ObjectReader {
   private let keys: [String]
   private let members: [String: JSON5Value]
 
-  /// Reads `value` as an object with these keys; if it is something else, reports a problem and returns nil. Messages
-  /// call it `name`. `advice` explains an unknown key; nil if there is nothing to add.
+  /// Reads `value` as an object with these keys. If it is not an object, reports a problem and returns nil. `name` is
+  /// the object's name in messages. `advice` returns an explanation for an unknown key, or nil if there is none.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }
@@ -28,7 +28,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // The parameters in a string in a file all have the string's own place.
+        // All parameters inside a string in a file have the position of the whole string.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue
@@ -50,7 +50,7 @@ public struct ObjectReader {
     return members[key]
   }
 
-  /// Reports a required key that is missing; returns whether it is there.
+  /// Reports an error if a required key is missing. Returns whether it is present.
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }

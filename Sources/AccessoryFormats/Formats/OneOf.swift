@@ -1,7 +1,7 @@
-/// A value of one of several kinds, each with its own keys: an enum with payloads. One key contains the kind.
+/// A value of one of several kinds, each with its own keys: an enum with payloads. One of the keys holds the kind.
 ///
-/// In a file it is an object, or a string `kind,key=value,…`; on the command line it is such a string. In a string, a
-/// bare word is the value of the key that lists this word among its choices, and a bare key means `true`:
+/// In a file, such a value is an object or a string `kind,key=value,…`; on the command line it is always a string. In a
+/// string, a key may be omitted if its value is one of its named choices, and a key without a value means `true`:
 /// `session,refuse,times=1`.
 ///
 /// ```swift
@@ -18,7 +18,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// What messages call such a value, such as "quirk".
+  /// The name of such a value in messages, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -30,8 +30,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   public struct Shorthand: Sendable {
     /// The regular expression that such strings match, for the schema.
     let pattern: String
-    /// The members of the object that a string stands for; nil for a string in the usual form. An error says what to
-    /// write instead.
+    /// The members of the object that a string stands for; nil if the string has the usual form. An error explains what
+    /// to write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// A shorthand.
@@ -44,9 +44,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// A value of one of these kinds.
   ///
   /// - Parameters:
-  ///   - key: the key that contains the kind.
-  ///   - example: a valid text, for messages.
-  ///   - isWrittenAsText: whether files use the text form where possible.
+  ///   - key: the key that holds the kind.
+  ///   - example: a valid string, for messages.
+  ///   - isWrittenAsText: whether files use the string form where possible.
   public init(
     _ name: String, key: String, example: String, isWrittenAsText: Bool = false, shorthand: Shorthand? = nil,
     @KindList<Root> _ kinds: () -> [Kind<Root>]
@@ -62,14 +62,14 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// The names of the kinds.
   public var names: [String] { kinds.map(\.name) }
 
-  /// How it looks.
+  /// The shape of such a value.
   public var shape: OneOfShape {
     let texts = kinds.filter { kind in kind.fields.allSatisfy { $0.shape.isWord && !$0.isRequired } }.map(\.name)
     return OneOfShape(
       name: name, key: key, kinds: kinds.map { $0.shape(of: name) }, textKinds: texts, textPattern: shorthand?.pattern)
   }
 
-  /// As the value of a key or an element of a list.
+  /// The format for a key's value or a list's element.
   public var format: Format<Root> {
     Format(.oneOf(shape)) { value, _, place in
       read(value, at: place)
@@ -81,30 +81,30 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// The name of a value's kind.
   public func name(of root: Root) -> String { kind(of: root).name }
 
-  /// Whether two values are of the same kind.
+  /// Whether two values have the same kind.
   public func areOfOneKind(_ one: Root, _ other: Root) -> Bool { name(of: one) == name(of: other) }
 
   // MARK: Writing
 
-  /// The value as a tree: only the name if there is nothing to add, otherwise an object or a string.
+  /// The value as a tree: just the name if all keys have their defaults, otherwise an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// The value as an object: the key with its kind, and everything that differs from the defaults.
+  /// The value as an object: the key with its kind, and every key that differs from its default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// The form `kind,key=value,…` with everything that differs from the defaults.
+  /// The form `kind,key=value,…` with every key that differs from its default.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
   }
 
-  /// The keys that differ from the defaults, each with its value.
+  /// The keys that differ from their defaults, each with its value.
   public func members(_ root: Root) -> [JSON5Member] { written(root).members }
 
   private func written(_ root: Root) -> (kind: Kind<Root>, members: [JSON5Member]) {
@@ -121,8 +121,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a string from the command line; the error names every mistake with its column. `others` are suggested in
-  /// addition to the names of the kinds.
+  /// Reads a string from the command line; the error lists every mistake with its column. Suggestions for a misspelled
+  /// kind include `others` as well as the names of the kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
@@ -137,7 +137,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Creates a value of a kind from some of its keys; nil if they do not fit.
+  /// Creates a value of a kind from some of its keys; nil if the members are not valid for it.
   public func value(_ kind: String, _ members: [JSON5Member]) -> Root? {
     let problems = ProblemCollector()
     let root = read(.object([JSON5Member(key, .text(kind))] + members), at: Place(problems))
@@ -208,15 +208,15 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   let read: @Sendable (ObjectReader) -> Root?
   /// Whether a value belongs to this kind.
   let holds: @Sendable (Root) -> Bool
-  /// The keys of a value of this kind that differ from the defaults.
+  /// Returns the keys that differ from their defaults.
   let write: @Sendable (Root) -> [JSON5Member]
 
   /// A kind whose payload is described by a record.
   ///
   /// - Parameters:
   ///   - shared: keys that are not part of the payload, such as those that several kinds share.
-  ///   - make: the enum's case.
-  ///   - payload: the payload of a case; nil for other cases.
+  ///   - make: wraps a payload in its enum case.
+  ///   - payload: returns the payload if the value is that case, otherwise nil.
   public init<Payload>(
     _ record: Record<Payload>, shared: [Field<Root>] = [], _ make: @escaping @Sendable (Payload) -> Root,
     payload: @escaping @Sendable (Root) -> Payload?
@@ -262,25 +262,25 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
-/// One of the keys that can contain the kind in ``OneOf/format(in:at:sides:complaint:)``.
+/// One of the keys that can hold the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
   /// The key.
   public let key: String
   let summary: String
 
-  /// A key, and what its words describe.
+  /// A key and what its choices describe.
   public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
 }
 
 extension OneOf {
-  /// As part of an object in which one of several keys contains the kind: for the kind `app.look`, the key `app` has
-  /// the value `look`. The keys of the kind are next to it, as are those of `record`.
+  /// The format for an object in which one of several keys holds the kind: for the kind `app.look`, the key `app` has
+  /// the value `look`. The kind's own keys and those of `record` are at the same level.
   ///
   /// - Parameters:
   ///   - path: where the object stores the value.
-  ///   - sides: the keys that can contain the kind; an object has exactly one of them.
-  ///   - complaint: what is wrong with a key that the given kind does not have; nil means the message lists the kinds
-  ///     that have it.
+  ///   - sides: the keys that can hold the kind; an object has exactly one of them.
+  ///   - complaint: the message for a key that the given kind does not have; nil means the message lists the kinds that
+  ///     have it.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
@@ -308,7 +308,7 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // "step with apps" is a name for documents.
+      // Only the first word: a name such as "step with apps" is meant for the documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
       return nil

@@ -13,7 +13,7 @@ public struct OptionText: Equatable, Sendable {
     public let name: String
     /// The text after the first `=`; nil for a word without one.
     public let value: String?
-    /// Where the name begins, in characters from 1.
+    /// The column where the name begins, from 1.
     public let column: Int
   }
 
@@ -40,7 +40,7 @@ public struct OptionText: Equatable, Sendable {
     parameters = Array(parts.dropFirst())
   }
 
-  /// A string without white space at its ends.
+  /// The string without leading and trailing white space.
   public static func trimmed(_ text: some StringProtocol) -> String {
     var rest = text[...]
     while rest.first?.isWhitespace == true { rest = rest.dropFirst() }
@@ -48,7 +48,7 @@ public struct OptionText: Equatable, Sendable {
     return String(rest)
   }
 
-  /// The parameters as members of an object of this shape; words that belong to no key are reported.
+  /// The parameters as members of an object of this shape. Words that match no key are reported.
   func members(_ shape: RecordShape, _ position: SourcePosition, _ place: Place) -> [JSON5Member] {
     parameters.compactMap { part in
       let position = position.column(part.column)
@@ -85,12 +85,12 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// Why a string cannot be read; the description is a sentence fragment that quotes it.
+/// Why a string cannot be read. The description is a sentence fragment that quotes the string.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, and a valid form.
+  /// What is wrong, with an example of a valid form.
   public let description: String
 
-  /// An error with this sentence.
+  /// An error with this description.
   public init(_ description: String) {
     self.description = description
   }

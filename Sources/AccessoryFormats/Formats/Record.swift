@@ -1,10 +1,10 @@
-/// An object with keys, and the type whose properties they are. See ``Format`` for a complete example.
+/// An object with keys, mapped to the properties of a type. See ``Format`` for a complete example.
 ///
-/// A property is given by its key path; its default is the one in `base`.
+/// A property is given by its key path; `base` holds its default.
 public struct Record<Root: Equatable & Sendable>: Sendable {
-  /// The name used in messages, in the schema and in documents.
+  /// The object's name in messages, in the schema and in the documentation.
   public let name: String
-  /// What the object is, in a sentence for documents and help.
+  /// A sentence for the documentation and help that describes the object.
   public let summary: String
   /// The defaults.
   public let base: Root
@@ -13,7 +13,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   private let rules: [JSON5Member]
   private var example: String?
 
-  /// An object whose keys are `fields`, with the defaults of `base`.
+  /// An object with the keys `fields` and the defaults from `base`.
   public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
     self.init(name, summary, base, fields(), rules: []) { _, _ in }
   }
@@ -26,8 +26,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// The same with rules that involve several keys. `check` receives the value and the given keys, and reports
-  /// mistakes; `schema` expresses as much of the rules as a JSON Schema can.
+  /// The same record with rules that involve several keys. `check` receives the value and the given keys, and reports
+  /// mistakes; `schema` states the rules as far as a JSON Schema can express them.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -36,20 +36,20 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same with a string `name,key=value,…` as an example for the documents.
+  /// The same record with a string `name,key=value,…` as an example for the documentation.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
     return shown
   }
 
-  /// How it looks.
+  /// The shape of the object.
   public var shape: RecordShape {
     RecordShape(
       name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
   }
 
-  /// As the value of a key or an element of a list.
+  /// The format for a key's value or a list's element.
   public var format: Format<Root> {
     Format(.record(shape)) { value, now, place in
       read(value, onto: now ?? base, at: place)
@@ -58,7 +58,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// As an object, or as the value of one key with defaults for everything else: a protocol is its name or an object.
+  /// The format for a value written either as an object or as just the value of `key`, with defaults for everything
+  /// else. For example, a protocol is a name or an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -79,7 +80,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The keys as keys of another type that has this one as a property, for a group that contains more than this.
+  /// These keys, for an outer type that stores this type in a property. Used for objects that add further keys.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -100,30 +101,30 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object over `root`; nil if it is not an object or lacks a required key. Other mistakes are reported and
-  /// leave the default.
+  /// Reads an object on top of `root`; returns nil if it is not an object or lacks a required key. Other mistakes are
+  /// reported, and the affected keys keep their defaults.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
     return fill(&root, from: object) ? root : nil
   }
 
-  /// Takes every key from `object`; false if a required key is missing.
+  /// Reads every key from `object`; returns false if a required key is missing.
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // Derived values are only worth comparing if the keys they derive from could be read.
+    // A derived value is compared only if the keys it is derived from could be read.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
-  /// A file over the one it extends: objects with known keys are merged key by key, everything else is replaced whole.
-  /// Positions stay those of the file that a value comes from.
+  /// A file merged with the one it extends: objects with known keys are merged key by key, and everything else is
+  /// replaced as a whole. Each value keeps its position in the file it came from.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
 
-  /// The value as a tree, with everything that differs from the defaults.
+  /// The value as a tree, with every key that differs from its default.
   public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
 
   func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
@@ -138,19 +139,19 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root; false if it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// The property's value if the key is missing, when that depends on others.
+  /// Sets the property if its key is missing and its default depends on other properties.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// Compares a derived key with the value derived from the other keys, after all of them were read.
+  /// Compares a derived key with the value derived from the other keys. Called after all keys have been read.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
-  /// A property represented by a key.
+  /// A key for a property.
   ///
   /// - Parameters:
   ///   - isRequired: whether the key is required.
   ///   - isAlwaysWritten: whether it is written even with its default value.
   ///   - standard: the default, if it depends on earlier keys.
-  ///   - standardText: the default as documents describe it, if it differs from the type's.
+  ///   - standardText: the default as the documentation describes it, if that differs from the type's default.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
     isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
@@ -179,7 +180,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A key of a type that is a property of this one.
+  /// A key of an inner type that is a property of this type.
   init<Inner>(_ field: Field<Inner>, at path: Property<Root, Inner>) {
     key = field.key
     isRequired = field.isRequired
@@ -190,15 +191,15 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     confirm = { field.confirm($0[keyPath: path], $1) }
   }
 
-  /// A property that is an object.
+  /// A key for a property that is itself an object.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ record: Record<Value>, isRequired: Bool = false
   ) {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// An object in the file whose keys are properties of the enclosing type; `name` is its name in documents if other
-  /// objects have the same key.
+  /// An object in the file whose keys are properties of the enclosing type. If other objects have the same key, `name`
+  /// is this object's name in the documentation.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
     @FieldList<Root> _ fields: () -> [Field<Root>]
@@ -224,7 +225,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Keys that belong to other objects, named by `only`.
+  /// Keys that are rejected here because they belong to another object; `only` names that object in the message.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -255,7 +256,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// A derived key: written for readers of the file, ignored when read.
+  /// A derived key: written for people who read the file, ignored when the file is read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -267,7 +268,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// A derived key that is checked when read: a file with another value is refused.
+  /// A derived key that is checked: a file with a different value is rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -280,7 +281,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A key that does not affect the value, such as `$schema`: it is checked and ignored.
+  /// A key that does not affect the value, such as `$schema`: it is validated and then ignored.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key
     isRequired = false
@@ -291,12 +292,12 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   }
 }
 
-/// How a property is reached.
+/// A key path to a property.
 public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Sendable
 
 /// A default that depends on other properties.
 public struct Standard<Root, Value>: Sendable {
-  /// A description for documents: "the identity's name".
+  /// The default as the documentation describes it: "the identity's name".
   public let text: String
   let value: @Sendable (Root) -> Value
 
@@ -333,7 +334,7 @@ extension Array {
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
   /// Fields that several records share.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
-  /// The fields of a list of groups.
+  /// Fields generated by a loop.
   public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }
   /// Fields that only some of the records have.
   public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }

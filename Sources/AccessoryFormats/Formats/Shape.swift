@@ -1,4 +1,4 @@
-/// The shape of a ``Format``'s values, for the schema, documents, help and completion.
+/// The shape of a ``Format``'s values, used for the schema, the documentation, help and completion.
 public indirect enum Shape: Sendable {
   /// A string.
   case text(TextShape)
@@ -22,9 +22,9 @@ public indirect enum Shape: Sendable {
   case list(Shape, count: ClosedRange<Int>)
   /// An object with known keys.
   case record(RecordShape)
-  /// An object whose keys are chosen by the user, with a minimum number of them.
+  /// An object whose keys the user chooses, with a minimum number of keys.
   case named(Shape, atLeast: Int)
-  /// An object that another document describes, and its name.
+  /// An object that another document describes, by its name.
   case document(String)
   /// One of several kinds.
   case oneOf(OneOfShape)
@@ -34,7 +34,7 @@ public indirect enum Shape: Sendable {
 
 /// The rules of a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
-  /// Its name where it is explained: "a protocol's name"; nil for any text.
+  /// The name under which the documentation explains it, for example "a protocol's name"; nil for any text.
   public var name: String?
   /// The regular expression that the text must match.
   public var pattern: String?
@@ -51,15 +51,15 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// The object's name.
   public let name: String
-  /// The format of which this is one kind, such as "quirk"; nil for an ordinary object.
+  /// The format that this object is a kind of, for example "quirk"; nil for an ordinary object.
   public var owner: String?
-  /// What the object is, in a sentence; may be empty.
+  /// A sentence that describes the object; may be empty.
   public let summary: String
   /// The object's keys, in the order in which they are written.
   public let fields: [FieldShape]
   /// A string `name,key=value,…` that shows a typical use; nil if there is none.
   public var example: String?
-  /// Additional members of the object's schema.
+  /// Additional members for the object's schema.
   let rules: [JSON5Member]
 
   /// The shape of an object with these keys.
@@ -90,7 +90,7 @@ extension RecordShape {
 public struct FieldShape: Sendable {
   /// The key.
   public let key: String
-  /// What it means.
+  /// What the key means.
   public let summary: String
   /// The allowed values.
   public let shape: Shape
@@ -98,28 +98,28 @@ public struct FieldShape: Sendable {
   public let isRequired: Bool
   /// The default; nil if there is none, or if it depends on other keys.
   public var standard: JSON5Value?
-  /// What the default depends on: "the accessory's name".
+  /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
 }
 
 /// The shape of a value of one of several kinds.
 public struct OneOfShape: Sendable {
-  /// The name of such values.
+  /// The name of such a value.
   public let name: String
-  /// The key that contains the kind.
+  /// The key that holds the kind.
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
-  /// The kinds that can be written as text.
+  /// The kinds that can be written as a single word.
   let textKinds: [String]
-  /// What else a string may contain.
+  /// The pattern of other valid strings; nil if there are none.
   let textPattern: String?
 }
 
 // MARK: - Words
 
 extension Shape {
-  /// The words to choose from; empty if anything is allowed.
+  /// The words to choose from; empty if other values are allowed.
   public var choices: [String] {
     switch self {
     case .words(let words): words
@@ -148,7 +148,7 @@ extension Shape {
     }
   }
 
-  /// The allowed values, in words: `20ms to 65.535s`.
+  /// A description of the allowed values: `20ms to 65.535s`.
   public var range: String {
     switch self {
     case .text(let text): text.name ?? "text"
@@ -178,7 +178,7 @@ extension Shape {
     }
   }
 
-  /// The value that a word stands for; a word that fits no shape becomes a string, so that the reader can report it.
+  /// The value that a word stands for. A word that matches no shape becomes a string, and the reader reports it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:
@@ -200,7 +200,7 @@ extension Shape {
 }
 
 extension JSON5Value {
-  /// The value as one word, for a string `name,key=value`; lists and objects as JSON5.
+  /// The value as one word for a string `name,key=value`. Lists and objects are written as JSON5.
   public var word: String {
     switch content {
     case .null: "null"

@@ -1,9 +1,9 @@
 /// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
 /// hexadecimal numbers, and everything else in JSON.
 ///
-/// easim has its own reader because every value must have its line and column. Its input is untrusted, so it is
-/// bounded: size and depth are limited, memory is proportional to the size, and a wrong byte is an error, never a trap.
-/// It stops at the first error; mistakes in a well-formed file are collected later, by ``ObjectReader``.
+/// easim has its own reader because it needs the line and column of every value. The input is untrusted, so size and
+/// depth are limited, memory use is proportional to the size, and an invalid byte is an error, never a trap. The reader
+/// stops at the first syntax error; ``ObjectReader`` later collects the mistakes in a well-formed file.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")
@@ -14,7 +14,7 @@ public enum JSON5 {
   public enum Grammar: Equatable, Sendable {
     /// JSON5, for files that people write.
     case json5
-    /// JSON as in RFC 8259, without repeated keys in an object: for programs.
+    /// JSON as in RFC 8259, without duplicate keys in an object, for input from programs.
     case json
   }
 

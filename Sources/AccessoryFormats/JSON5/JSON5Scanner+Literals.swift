@@ -32,7 +32,7 @@ extension JSON5Scanner {
     peek == UInt8(ascii: "'") ? "single quote" : "double quote"
   }
 
-  /// Reads what follows a backslash; nil if it only joins two lines.
+  /// Reads the rest of an escape after its backslash; returns nil for an escaped line break, which adds no character.
   private mutating func escape() throws(SourceProblem) -> Unicode.Scalar? {
     let here = self
     advance()
@@ -110,8 +110,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number: everything up to the next blank or punctuation must belong to it, so that `12px` and `1-2` are
-  /// errors.
+  /// Reads a number. It extends to the next blank or punctuation mark, so `12px` and `1-2` are errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {
@@ -145,7 +144,7 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// Whether a number of JSON5 is one of JSON, which has digits on both sides of a point, and no plus sign.
+  /// Whether a JSON5 number is also valid JSON: digits on both sides of a decimal point, and no plus sign.
   private static func isJSON(_ spelling: String) -> Bool {
     let digits = spelling.hasPrefix("-") ? spelling.dropFirst() : spelling[...]
     guard let first = digits.utf8.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
@@ -179,7 +178,7 @@ extension JSON5Scanner {
     return rest.isEmpty
   }
 
-  /// The same number with digits on both sides of its point, as Swift requires.
+  /// The same number with digits on both sides of its decimal point, as Swift requires.
   private static func completed(_ digits: Substring) -> String {
     var text = digits.hasPrefix(".") ? "0" + digits : String(digits)
     if let point = text.firstIndex(of: ".") {

@@ -1,8 +1,8 @@
-/// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and the current position.
+/// The bytes of a JSON5 document and the current position in them. Reads blanks, comments and identifiers.
 ///
 /// Invariant: after ``checkEncoding()`` the bytes are valid UTF-8, and the index is at the first byte of a scalar or at
-/// the end; `line` and `column` belong to the index and move with it, because computing them would take quadratic time
-/// in one long line.
+/// the end. `line` and `column` are updated together with the index; computing them afterwards would take quadratic
+/// time in one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -18,7 +18,7 @@ struct JSON5Scanner {
     self.isStrict = isStrict
   }
 
-  /// Throws an error with the place if the bytes are not UTF-8.
+  /// Throws an error with its position if the bytes are not UTF-8.
   mutating func checkEncoding() throws(SourceProblem) {
     do {
       _ = try UTF8Span(validating: bytes.span)
@@ -51,7 +51,7 @@ struct JSON5Scanner {
     return (value, UTF8.width(value))
   }
 
-  /// Steps over one scalar and counts lines: LF, CR and CR LF each end one.
+  /// Advances past one scalar and counts lines: LF, CR and CR LF each end one.
   mutating func advance() {
     guard let scalar else { return }
     let isLineFeed = scalar.value == "\n"
@@ -78,7 +78,7 @@ struct JSON5Scanner {
 
   // MARK: Blanks and comments
 
-  /// Steps over white space and comments.
+  /// Skips white space and comments.
   mutating func skipBlanks() throws(SourceProblem) {
     while let (value, _) = scalar {
       if value == "/" {
@@ -124,7 +124,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a key without quotes, or a word; nil if none begins here.
+  /// Reads a key without quotes, or a word; returns nil if none starts here.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {
@@ -170,7 +170,7 @@ struct JSON5Scanner {
     SourceProblem(at: position, message)
   }
 
-  /// "expected ..., found ..." with the text at the index.
+  /// The error "expected ..., found ...", which quotes the text at the index.
   func expected(_ what: String) -> SourceProblem {
     problem("expected \(what), found \(found)")
   }

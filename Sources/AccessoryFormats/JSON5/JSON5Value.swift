@@ -1,6 +1,6 @@
 /// A JSON5 document as a tree in which every value and every key has its position.
 ///
-/// It keeps everything that an error message could need: the order and the duplicates of members, and the spelling of
+/// It keeps everything that an error message might need: the order of members, duplicate members, and the spelling of
 /// numbers.
 public struct JSON5Value: Equatable, Sendable {
   /// The content of the value.
@@ -24,13 +24,13 @@ public struct JSON5Value: Equatable, Sendable {
     case object([JSON5Member])
   }
 
-  /// A value; without a position, it was created rather than read.
+  /// A value. Without a position, it was created in code rather than read from a file.
   public init(_ content: Content, at position: SourcePosition = .made) {
     self.content = content
     self.position = position
   }
 
-  /// The first member with that name, if this is an object that has one.
+  /// The first member with this name; nil if there is none, or if this is not an object.
   public subscript(key: String) -> JSON5Value? {
     guard case .object(let members) = content else { return nil }
     return members.first { $0.key == key }?.value
@@ -87,7 +87,7 @@ public struct JSON5Member: Equatable, Sendable {
   /// The value.
   public var value: JSON5Value
 
-  /// A member; without a position, it was created rather than read.
+  /// A member. Without a position, it was created in code rather than read from a file.
   public init(_ key: String, _ value: JSON5Value, at keyPosition: SourcePosition = .made) {
     self.key = key
     self.keyPosition = keyPosition
@@ -97,14 +97,14 @@ public struct JSON5Member: Equatable, Sendable {
 
 /// A number, with its spelling in the file.
 public struct JSON5Number: Equatable, Sendable {
-  /// As written: `0x1209`, `1e3`, `+5`.
+  /// The number as written: `0x1209`, `1e3`, `+5`.
   public var spelling: String
   /// The value, as precisely as a double can represent it.
   public var value: Double
-  /// The value, if it is whole and fits; `5.0` and `1e3` count as whole, as they do in JSON Schema.
+  /// The value if it is a whole number that fits. `5.0` and `1e3` count as whole, as they do in JSON Schema.
   public var integer: Int64?
 
-  /// A number read from its spelling.
+  /// A number that was read from a file.
   public init(spelling: String, value: Double, integer: Int64?) {
     self.spelling = spelling
     self.value = value
@@ -135,7 +135,7 @@ extension JSON5Value {
   /// A duration as text.
   public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
 
-  /// A 16-bit number in hex, as ids of messages and of USB are written.
+  /// A 16-bit number in hex, such as a message id or a USB id.
   public static func hex(_ number: UInt16) -> JSON5Value {
     let spelling = "0x" + Hex.number(number)
     return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))

@@ -2,16 +2,17 @@
 ///
 /// ```swift
 /// JSON5Writer.write(tree)                  // keys without quotes, trailing commas
-/// JSON5Writer.write(tree, as: .json)       // for programs that read nothing else
+/// JSON5Writer.write(tree, as: .json)       // for programs that read only JSON
 /// ```
 public struct JSON5Writer {
   /// The two dialects.
   public enum Style: Sendable {
-    /// Keys without quotes where possible, numbers as they were spelled, and a comma after the last of several lines.
+    /// Keys without quotes where possible, numbers as originally spelled, and a trailing comma in multi-line lists and
+    /// objects.
     case json5
-    /// Plain JSON; NaN and Infinity, which JSON lacks, become null, as it does in JavaScript.
+    /// Plain JSON. NaN and Infinity, which JSON does not have, become null, as in JavaScript.
     case json
-    /// Plain JSON on one line, for streams of lines.
+    /// Plain JSON on one line, for line-delimited streams.
     case jsonLine
   }
 
@@ -29,7 +30,7 @@ public struct JSON5Writer {
     return writer.text + "\n"
   }
 
-  /// A document below a comment, which plain JSON cannot have.
+  /// Writes a document with a comment above it. Plain JSON has no comments, so the comment is dropped there.
   public static func write(_ value: JSON5Value, under comment: String, as style: Style = .json5) -> String {
     let lines = style == .json5 ? comment.split(separator: "\n", omittingEmptySubsequences: false) : []
     let shown = comment.isEmpty ? [] : lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }
@@ -81,7 +82,7 @@ public struct JSON5Writer {
     text += close
   }
 
-  /// The value on one line if it is flat; nil if it contains lists or objects that are not empty.
+  /// The value on one line if it is flat; nil if it contains a list or object that is not empty.
   private func onOneLine(_ value: JSON5Value) -> String? {
     switch value.content {
     case .array(let values):

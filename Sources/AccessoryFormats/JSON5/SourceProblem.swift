@@ -1,4 +1,4 @@
-/// A position in a file, as editors count: lines and columns from 1, a column per Unicode scalar.
+/// A position in a file, counted as editors do: lines and columns start at 1, with one column per Unicode scalar.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
@@ -17,10 +17,10 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The position of values that were created, not read.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
-  /// The beginning of an argument of the command line, which has no lines: "quirk 'flicker,cycles=0'".
+  /// The start of a command-line argument, which has no lines: "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// A place in an argument; for a string in a file, the string's place.
+  /// A column within an argument. For a string in a file, the position of the whole string.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
@@ -31,11 +31,11 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     return column > 0 ? "\(file), column \(column)" : file
   }
 
-  /// The same without the file.
+  /// The description without the file.
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
-/// One problem in a file: where it is, under which key, what is wrong, and what to do about it.
+/// One problem in a file: its position, its key, what is wrong, and how to fix it.
 ///
 /// The description is the one line that a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -43,15 +43,15 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public enum Severity: String, Sendable {
     /// The file cannot be used.
     case error
-    /// The file can be used, but probably does not mean what its author wants.
+    /// The file can be used, but probably does not mean what its author intended.
     case warning
   }
 
   /// Whether the problem prevents using the file.
   public var severity: Severity
-  /// The position of the problem; nil for sources other than files, such as an argument of the command line.
+  /// The position of the problem; nil if the source is not a file, for example a command-line argument.
   public var position: SourcePosition?
-  /// The path of the key: `protocols[1].name`; empty for the document itself.
+  /// The path of the key, such as `protocols[1].name`; empty for the document itself.
   public var path: String
   /// What is wrong.
   public var message: String
@@ -72,7 +72,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// All problems in a file, in the order of the file; never empty.
+/// All problems in a file, in file order; never empty.
 public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problems.
   public let problems: [SourceProblem]
@@ -91,7 +91,8 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Collects the problems in one file, so that a user can fix all of them at once.
 public final class ProblemCollector {
-  /// Beyond this many of either severity, problems are only counted: a file with a thousand mistakes has one cause.
+  /// The maximum number of errors and of warnings that are kept. Further ones are only counted: a file with a thousand
+  /// mistakes usually has one cause.
   public static let most = 50
 
   private var errors: [SourceProblem] = []
@@ -100,7 +101,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is read. Messages do not quote it, because its reader does.
+  /// Whether a single word is being read. Messages then do not quote the word, because the caller does.
   let isOfOneWord: Bool
 
   /// A collector without problems.
@@ -123,10 +124,11 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// An element of a list could not be read, and is omitted from the list.
+  /// Records that a list element could not be read and was left out of the list.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
-  /// The paths of the elements of a list that were read; some may be missing from it.
+  /// The paths of the elements that could be read, for a list of `count` such elements. Unreadable elements are
+  /// skipped.
   public func paths(of list: String, count: Int) -> [String] {
     Array((0...).lazy.map { "\(list)[\($0)]" }.filter { [unreadable] in !unreadable.contains($0) }.prefix(count))
   }
@@ -134,7 +136,7 @@ public final class ProblemCollector {
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in the order of the file, followed by the number of those that were not kept.
+  /// The problems in file order, followed by the number of problems that were not kept.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in
@@ -148,7 +150,7 @@ public final class ProblemCollector {
     return all
   }
 
-  /// Throws the errors, in the order of the file, if there are any.
+  /// Throws all errors, in file order, if there are any.
   public func throwErrors() throws(SourceProblems) {
     if errorCount > 0 { throw SourceProblems(problems.filter { $0.severity == .error }) }
   }

@@ -1,8 +1,8 @@
 /// A regular expression over bytes, with captures: the only kind of regular expression in easim.
 ///
-/// Matching never takes longer than the number of instructions times the number of bytes, whatever the pattern and the
-/// bytes are: all alternatives advance together, byte by byte, and nothing is tried twice (Thompson's construction with
-/// Pike's captures). The number of instructions is limited, so bytes from the other end cannot make it hang.
+/// The time to match is bounded by the number of instructions times the number of bytes, for any pattern and any bytes:
+/// all alternatives advance together, byte by byte, without backtracking (Thompson's construction with Pike's
+/// captures). The number of instructions is limited, so bytes from the other end cannot cause a hang.
 ///
 /// ```swift
 /// let pattern = try BytePattern("SET (\\w+)=(?<value>\\d+)")
@@ -10,12 +10,12 @@
 /// pattern.names                                // ["value": 2]
 /// ```
 ///
-/// It supports `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \f \v \a \e \0`, `^ $ \A \z \b
-/// \B`, groups `( )`, `(?: )`, `(?<name> )`, `|`, `* + ? {m,n}` and their lazy forms `*? +? ??`, and the flags `(?i)`
-/// for either case of ASCII letters and `(?m)` for `^` and `$` at lines. A letter that is not ASCII stands for its
-/// UTF-8.
+/// Supported: `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \f \v \a \e \0`, `^ $ \A \z \b
+/// \B`, groups `( )`, `(?: )`, `(?<name> )`, `|`, `* + ? {m,n}` and their lazy forms `*? +? ??`, and two flags: `(?i)`
+/// ignores the case of ASCII letters, and `(?m)` makes `^` and `$` match at line breaks. A character outside ASCII
+/// matches its UTF-8 bytes.
 public struct BytePattern: Equatable, Sendable {
-  /// A longer input never matches as a whole.
+  /// The longest input that ``match(_:)`` accepts. A longer input never matches.
   public static let longestInput = 4_096
   static let mostInstructions = 500
   static let mostGroups = 16
@@ -23,13 +23,13 @@ public struct BytePattern: Equatable, Sendable {
 
   /// The pattern as written.
   public let text: String
-  /// How many groups the pattern captures.
+  /// The number of capture groups.
   public let groupCount: Int
-  /// The named groups, by number.
+  /// The group numbers by name.
   public let names: [String: Int]
   let program: [PatternInstruction]
 
-  /// Reads a pattern. The error names the wrong character.
+  /// Parses a pattern. The error points at the invalid character.
   public init(_ text: String) throws(OptionError) {
     self.text = text
     var parser = PatternParser(text)
@@ -41,11 +41,11 @@ public struct BytePattern: Equatable, Sendable {
     program = compiler.program
   }
 
-  /// Two patterns are equal if they are written the same way.
+  /// Two patterns are equal if their texts are equal.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
-  /// Where the whole input and each group matched; a group that took no part is nil. Returns nil if the input does not
-  /// match as a whole, or is longer than ``longestInput``.
+  /// The ranges of the whole match and of each group; a group that did not participate is nil. Returns nil if the
+  /// pattern does not match the entire input, or if the input is longer than ``longestInput``.
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
     var run = PatternRun(program, groups: groupCount + 1)
@@ -80,7 +80,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// Including both cases of each ASCII letter in it.
+  /// The set with both cases of each ASCII letter in it.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

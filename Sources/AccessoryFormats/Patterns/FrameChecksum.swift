@@ -1,6 +1,6 @@
 /// A named checksum, as used at the end of frames in serial protocols.
 ///
-/// CRCs have the names of the "Catalogue of parametrised CRC algorithms", because a plain "CRC-16" means something
+/// CRCs are named as in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone means something
 /// different in every data sheet.
 ///
 /// ```swift
@@ -83,7 +83,7 @@ public struct FrameChecksum: Equatable, Sendable {
 
   private var mask: UInt32 { UInt32.max >> (32 - width * 8) }
 
-  /// The bits of this width in the opposite order.
+  /// The lowest `width` bytes of the value with their bits in reverse order.
   private func reflected(_ value: UInt32) -> UInt32 {
     (0..<width * 8).reduce(UInt32(0)) { $0 << 1 | (value >> UInt32($1)) & 1 }
   }

@@ -77,7 +77,7 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Digits; nil if there are none. A number has at most four digits, so it stays small.
+  /// Reads a decimal number; nil if there are no digits. It has at most four digits, so it stays small.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {
@@ -119,7 +119,7 @@ struct PatternParser {
     } else if takeNameSign() {
       number = try named(begun)
     } else if !take(":"), try takeFlags(begun) {
-      // The flags apply to what follows in the enclosing group.
+      // The flags apply to the rest of the enclosing group.
       return .sequence([])
     }
     let node = try choice()
@@ -128,7 +128,7 @@ struct PatternParser {
     return number.map { .group(node, number: $0) } ?? node
   }
 
-  /// `<` before a group's name, or `P<` as in Python.
+  /// Reads `<` before a group's name, or `P<` as in Python.
   private mutating func takeNameSign() -> Bool {
     let begun = place
     _ = take("P")
@@ -137,7 +137,7 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags; returns whether they apply to the rest of the enclosing group, and not to a group of their own.
+  /// Reads flags. Returns whether they apply to the rest of the enclosing group rather than to a group of their own.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)

@@ -7,7 +7,7 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Whether the condition holds between these bytes; nil before the first and after the last one.
+  /// Whether the condition holds between these two bytes; nil means the start or the end of the input.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil
@@ -25,14 +25,14 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// Continues at both places; the first is preferred.
+  /// Continues at both places; the first one takes precedence.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
   case match
 }
 
-/// All threads of a pattern, which advance over the input together.
+/// All threads of a pattern. They advance over the input together.
 struct PatternRun: Equatable, Sendable {
   private struct Thread: Equatable {
     var place: Int
@@ -41,7 +41,7 @@ struct PatternRun: Equatable, Sendable {
 
   private let program: [PatternInstruction]
   private let groups: Int
-  /// Where the threads are before the next byte, in order of preference.
+  /// The positions of the threads before the next byte, in order of precedence.
   private var threads: [Thread] = []
   private var next: [Thread] = []
   private var waiting: [Thread] = []
@@ -49,20 +49,20 @@ struct PatternRun: Equatable, Sendable {
   private var index = 0
   private var previous: UInt8?
 
-  /// A run without threads. Without groups nothing is captured.
+  /// A run without threads. If there are no groups, nothing is captured.
   init(_ program: [PatternInstruction], groups: Int) {
     (self.program, self.groups) = (program, groups)
     seen = [Int](repeating: -1, count: program.count)
   }
 
-  /// Whether nothing can match any more.
+  /// Whether no further match is possible.
   var isOver: Bool { threads.isEmpty }
 
-  /// Starts a thread, so that a match may begin here.
+  /// Starts a thread, so that a match may begin at the current byte.
   mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
 
-  /// Moves all threads over a byte, or to the end of the input. Returns what the preferred match that ends before it
-  /// captured, or nil if no match ends there.
+  /// Moves all threads past a byte; nil means the end of the input. Returns the captures of the preferred match that
+  /// ends before that byte, or nil if no match ends there.
   mutating func advance(over byte: UInt8?) -> [Int]? {
     var found: [Int]?
     next.removeAll(keepingCapacity: true)
@@ -76,7 +76,8 @@ struct PatternRun: Equatable, Sendable {
     return found
   }
 
-  /// Follows one step that consumes no byte, and visits no place twice before the same byte.
+  /// Follows a thread through the instructions that consume no byte. Before each byte, every instruction is visited at
+  /// most once.
   private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
     guard seen[thread.place] != index else { return }
     seen[thread.place] = index
@@ -109,7 +110,7 @@ struct PatternRun: Equatable, Sendable {
 /// ```swift
 /// var search = PatternSearch(try BytePattern("OK\\d$"))
 /// search.take(bytes)
-/// search.isFound    // whether there is a match, if nothing more comes
+/// search.isFound    // whether there is a match if the input ends here
 /// ```
 public struct PatternSearch: Equatable, Sendable {
   private var run: PatternRun
@@ -128,7 +129,7 @@ public struct PatternSearch: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a match if nothing more arrives.
+  /// Whether there is a match if the input ends here.
   public var isFound: Bool {
     if isCertain { return true }
     var end = run
@@ -140,7 +141,7 @@ public struct PatternSearch: Equatable, Sendable {
 /// Generates the instructions of a pattern.
 struct PatternCompiler {
   private(set) var program: [PatternInstruction] = []
-  /// The most recently begun repetition.
+  /// The position in the pattern of the most recently started repetition, for error messages.
   private var place = 0
 
   mutating func emit(_ node: PatternNode) throws(OptionError) {
@@ -168,7 +169,7 @@ struct PatternCompiler {
       let begun = program.count
       for _ in 0..<least {
         try emit(inner)
-        // Nothing, however often.
+        // An empty expression: repeating it adds nothing.
         if program.count == begun { break }
       }
       guard let most else { return try loop(inner, isLazy) }
@@ -192,7 +193,8 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Returns the place of the instruction; `.match` reserves a place for a jump whose target is known later.
+  /// Returns the index of the new instruction. `.match` serves as a placeholder for a jump whose target is not known
+  /// yet.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

@@ -1,4 +1,4 @@
-/// Durations as users write them: `250ms`, `1.5s`, `2m`. One grammar for profiles, scenarios and the command line.
+/// Durations as users write them: `250ms`, `1.5s`, `2m`. Profiles, scenarios and the command line share this syntax.
 ///
 /// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is
 /// required, because some users would take `--timeout 10` for seconds and others for milliseconds.
@@ -13,8 +13,8 @@ public enum DurationText {
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]
 
-  /// The longest accepted duration: a year. Longer ones are typing mistakes, and even a year is far below what 64 bits
-  /// of nanoseconds can hold.
+  /// The longest accepted duration: one year. Anything longer is a typing mistake, and a year of nanoseconds is far
+  /// from overflowing 64 bits.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
   /// Reads a duration; the error describes the mistake and shows a valid form.
@@ -37,8 +37,8 @@ public enum DurationText {
     return try digits.times(nanoseconds, in: text)
   }
 
-  /// Writes a duration so that ``parse(_:)`` restores it to the nanosecond: in whole hours or minutes if it is a
-  /// multiple of them, otherwise in seconds, milliseconds or microseconds with as many decimals as needed.
+  /// Writes a duration so that ``parse(_:)`` restores it to the nanosecond: in whole hours or minutes if possible,
+  /// otherwise in seconds, milliseconds or microseconds with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }
@@ -62,7 +62,7 @@ public enum DurationText {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
-  /// A number as written: its digits, and how many of them are decimal places.
+  /// The digits of a number as written, and the number of decimal places.
   private struct Digits {
     var all: String
     var decimals: Int

@@ -1,4 +1,4 @@
-/// Writes one JSON object on one line, with keys in the order in which they are added.
+/// Writes one JSON object on one line. Keys keep the order in which they are added.
 ///
 /// ```swift
 /// var object = JSONObject()
@@ -31,12 +31,12 @@ public struct JSONObject: Equatable, Sendable {
     add(key, raw: String(value))
   }
 
-  /// Adds a number; one that is not finite cannot be written in JSON and becomes null.
+  /// Adds a number. JSON cannot represent NaN or infinity, so these become null.
   public mutating func add(_ key: String, _ value: Double) {
     add(key, raw: value.isFinite ? "\(value)" : "null")
   }
 
-  /// Adds a truth value.
+  /// Adds a Boolean.
   public mutating func add(_ key: String, _ value: Bool) {
     add(key, raw: value ? "true" : "false")
   }

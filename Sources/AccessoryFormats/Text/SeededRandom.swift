@@ -1,7 +1,7 @@
-/// The random numbers for everything that must be repeatable: splitmix64, which gives the same numbers for the same
-/// seed.
+/// The random numbers for everything that must be repeatable. The generator is splitmix64, which returns the same
+/// numbers for the same seed.
 ///
-/// Not for secrets. Numbers that must be unpredictable (challenges to real accessories) come from libcrypto.
+/// Do not use it for secrets. Unpredictable numbers, such as challenges for real accessories, come from libcrypto.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -36,14 +36,14 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// A hash (FNV-1a) that is the same in every process, unlike Swift's own. Inlined, because unspecialised it costs a
-  /// call per byte, which adds up during a flicker.
+  /// An FNV-1a hash that is the same in every process, unlike Swift's own. It is inlinable because an unspecialized
+  /// version costs a call per byte, which adds up during a flicker.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
-/// A probability in whole millionths, so that it is read back exactly as it was written.
+/// A probability in whole millionths, which makes reading and writing it exact.
 ///
 /// ```swift
 /// let chance = try Chance("2.5%")
@@ -62,7 +62,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// A probability from a percentage.
   public static func percent(_ percent: Int) -> Chance { Chance(millionths: percent * 10_000) }
 
-  /// Reads `2.5%`, or the same as a fraction, `0.025`.
+  /// Reads a percentage such as `2.5%`, or the same as a fraction, `0.025`.
   public init(_ text: String) throws(OptionError) {
     let isPercent = text.hasSuffix("%")
     let digits = (isPercent ? text.dropLast() : text[...]).split(separator: ".", omittingEmptySubsequences: false)
@@ -80,13 +80,13 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     self.millionths = millionths
   }
 
-  /// Draws whether it happens.
+  /// Decides at random whether the event happens.
   public func happens(using random: inout SeededRandom) -> Bool {
     if millionths == 0 { return false }
     return random.next(upperBound: 1_000_000 as UInt64) < UInt64(millionths)
   }
 
-  /// In percent: `2.5%`.
+  /// The percentage: `2.5%`.
   public var description: String {
     let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 10_000)
     let decimals = String(10_000 + rest).dropFirst().dropping("0")
@@ -95,7 +95,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Substring {
-  /// The text without this character at its end.
+  /// The text without trailing occurrences of this character.
   fileprivate func dropping(_ character: Character) -> Substring {
     var rest = self
     while rest.last == character { rest = rest.dropLast() }

@@ -1,27 +1,27 @@
-// Untrusted text, such as the name of an accessory, for a terminal: on one line, without control sequences, and in the
-// order in which it was written. JSON and apps receive it unchanged.
+// Prepares untrusted text, such as an accessory's name, for a terminal: on one line, without control sequences, and in
+// the order in which it was written. JSON and apps receive such text unchanged.
 
 extension StringProtocol {
-  /// The text with U+FFFD for each unprintable character; see ``Unicode/Scalar/isUnprintable``.
+  /// The text with each unprintable character replaced by U+FFFD; see ``Unicode/Scalar/isUnprintable``.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// The same, except for characters that may stay.
+  /// The same, but `kept` characters stay as they are.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with each unprintable character escaped, for users who may need to know which it was.
+  /// The text with each unprintable character escaped, for users who need to know which one it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// The same, except for characters that may stay.
+  /// The same, but `kept` characters stay as they are.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
   /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner after this character is meaningful: after Latin letters it would merely be invisible.
+  /// Whether a joiner may follow this character. After a Latin letter, for example, it would only be invisible.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
       || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark
@@ -54,7 +54,7 @@ extension Unicode.Scalar {
 
 /// Shortens quoted text in messages, so that no file or argument can fill the screen.
 public enum Excerpt {
-  /// The maximum number of characters that are shown.
+  /// The maximum number of characters to show.
   public static let longest = 40
 
   /// The text on one line, cut after 40 characters.
@@ -76,8 +76,8 @@ public enum Excerpt {
   /// The longest line of a message.
   public static let longestLine = 1_000
 
-  /// A message in which each line of more than 1,000 characters loses its middle: the beginning says what is wrong and
-  /// the end says what to do, whatever the message quotes.
+  /// The message with the middle of each line over 1,000 characters cut out. The beginning says what is wrong and the
+  /// end says what to do, even if the message quotes a long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -91,7 +91,7 @@ public enum Excerpt {
 
 /// Text escaped for XML and HTML.
 package enum MarkupText {
-  /// Escapes markup, and replaces characters that XML does not allow or a page would not show.
+  /// Escapes markup, and replaces characters that are invalid in XML or invisible on a page.
   package static func escaped(_ text: some StringProtocol) -> String {
     var out = ""
     for scalar in text.printable(keeping: ["\t", "\n", "\r"]).unicodeScalars {
@@ -109,15 +109,15 @@ package enum MarkupText {
   }
 }
 
-// Printed commands are pasted into shells, and some contain untrusted paths or names. Each of these must remain one
-// literal word.
+// Users paste printed commands into shells, and some commands contain untrusted paths or names. Each of these must
+// remain one literal word.
 
 extension StringProtocol {
-  /// The text as one shell word: unchanged if nothing in it is special to the shell, otherwise quoted.
+  /// The text as one shell word: unchanged if it contains nothing special to the shell, otherwise quoted.
   ///
-  /// Control characters, and those that change the direction of a line, become escapes in `$'…'`, which bash, zsh and
-  /// ksh support, so that the word stays on one line and looks the way it will run. Everything else is in plain quotes,
-  /// which every shell supports.
+  /// Control characters and characters that change the text direction become escapes in `$'…'`, which bash, zsh and ksh
+  /// support. The word then stays on one line and looks the way it will run. All other text is in plain quotes, which
+  /// every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local
@@ -139,7 +139,7 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Three octal digits for each byte, so that no following digit can belong to them, in any locale.
+      // Three octal digits for each byte: in any locale, a digit that follows cannot become part of the escape.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)
@@ -161,7 +161,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// A count in words: one thing, or several.
+  /// A count with its noun, singular or plural.
   ///
   /// ```swift
   /// 1.counted("byte")                            // "1 byte"

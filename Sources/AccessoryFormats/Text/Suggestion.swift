@@ -1,4 +1,4 @@
-/// Finds the name that was probably meant: the nearest existing one, or nil if none is near.
+/// Finds the existing name that the user probably meant: the nearest one, or nil if none is near.
 ///
 /// All messages "unknown ..., did you mean ...?" use it.
 ///
@@ -7,12 +7,12 @@
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// Longer words are not compared, because it would take too long and they are not typing mistakes.
+  /// The longest word that is compared. Longer ones would take too long, and they are not typing mistakes.
   private static let longestWord = 64
 
   /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
-  /// ignoring case; the first if several are equally near. nil if even the nearest needs more than a third of its
-  /// letters changed.
+  /// ignoring case; the first one if several are equally near. If even the nearest would need more than a third of its
+  /// letters changed, returns the only candidate that begins with `word`, or nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -27,18 +27,19 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// What follows a complaint: `, did you mean 'x'?`, or nothing if no candidate is near.
+  /// The text to append to an error: `, did you mean 'x'?`, or nothing if no candidate is near.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
-  /// What follows "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
+  /// The text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
   public static func hint(for word: String, in names: [String]) -> String {
     let near = nearHint(for: word, in: names)
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with a word of three letters or more, for unfinished words.
+  /// The only candidate that begins with these letters, for words typed only in part. They must have at least three
+  /// letters.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }
