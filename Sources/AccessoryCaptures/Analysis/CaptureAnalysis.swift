@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links of a capture: the bytes of each session in order, rates and round trips, and rules that an end
-/// broke.
+/// Follows the links in a capture. It reports the bytes of each session in order, rates and round-trip times, and each
+/// rule that an end violated.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()
@@ -12,13 +12,13 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded: at most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
+/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
 public struct CaptureAnalysis {
-  /// The meaning of a capture's entry.
+  /// What an entry of the capture means.
   public enum Event: Equatable, Sendable {
-    /// Bytes of an External Accessory session, each byte once and in order.
+    /// Bytes of an External Accessory session. Each byte is reported once, in order.
     case session(SessionBytes)
-    /// A rule that an end broke, as a sentence.
+    /// A rule that an end violated, as a sentence.
     case finding(String)
   }
 
@@ -28,7 +28,7 @@ public struct CaptureAnalysis {
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
-    /// The sender, as the capture names it.
+    /// The sender, by its name in the capture.
     public var from: String
     /// The bytes.
     public var bytes: [UInt8]
@@ -37,10 +37,10 @@ public struct CaptureAnalysis {
   private static let mostLinks = 256
   private var links: [Int: LinkAnalysis] = [:]
 
-  /// An analysis that has not seen anything yet.
+  /// An analysis of a capture that has not begun.
   public init() {}
 
-  /// Continues with an entry.
+  /// Processes the next entry.
   public mutating func add(_ entry: CaptureEntry) -> [Event] {
     var (cable, now) = (1, Instant.origin)
     if case .packet(_, let time, let number, _) = entry.place { (cable, now) = (max(1, number), time) }
@@ -48,26 +48,26 @@ public struct CaptureAnalysis {
     return links[cable, default: LinkAnalysis(cable)].add(entry, at: now)
   }
 
-  /// Called at the end of the capture.
+  /// Processes the end of the capture.
   public mutating func finish() -> [Event] {
     links.keys.sorted().flatMap { links[$0]?.finish() ?? [] }
   }
 
-  /// The figures of each cable and direction, in the order of the cables.
+  /// The figures for each cable and direction, ordered by cable.
   public var statistics: [LinkStatistics] {
     links.keys.sorted().flatMap { links[$0]?.statistics ?? [] }
   }
 }
 
-/// The figures of one direction of a cable.
+/// The figures for one direction of a cable.
 public struct LinkStatistics: Equatable, Sendable {
   /// The number of the cable, from 1.
   public var cable: Int
-  /// The sender, as the capture names it.
+  /// The sender, by its name in the capture.
   public var from: String
   /// Packets of every kind.
   public var packets = 0
-  /// All bytes, including those that belong to no packet.
+  /// All bytes, including those outside packets.
   public var bytes = 0
   /// Bytes of External Accessory sessions, each counted once.
   public var sessionBytes = 0
@@ -75,17 +75,17 @@ public struct LinkStatistics: Equatable, Sendable {
   public var retransmissions = 0
   /// Packets with a wrong checksum.
   public var spoiled = 0
-  /// Bytes that belong to no packet.
+  /// Bytes outside packets.
   public var skipped = 0
-  /// Packets whose number never appears.
+  /// Packets whose sequence numbers never appear.
   public var missing = 0
-  /// The first and the last entry.
+  /// The time of the first entry.
   public var begin: Instant?
-  /// The first and the last entry.
+  /// The time of the last entry.
   public var end: Instant?
-  /// The longest time without a packet.
+  /// The longest time between two packets.
   public var longestGap = Duration.zero
-  /// Times from a packet to its acknowledgement: their count, sum and maximum.
+  /// The times from a packet to its acknowledgement: their count, sum and maximum.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
   /// Whether all figures are equal.
@@ -123,12 +123,12 @@ public struct LinkStatistics: Equatable, Sendable {
 
   private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }
 
-  /// In whole microseconds, like the times of packets.
+  /// Rounded down to whole microseconds, like the times of packets.
   private static func text(_ time: Duration) -> String {
     DurationText.format(.microseconds(time.wholeNanoseconds / 1_000))
   }
 
-  /// One line.
+  /// The figures as one line of text.
   public var line: String {
     var parts = [
       packets.counted("packet"), bytes.counted("byte"), "\(sessionBytes.groupedDigits) bytes of sessions",

@@ -1,20 +1,20 @@
 import AccessoryCore
 import IAP2
 
-/// What one end of a link sent, as far as a capture shows it.
+/// Everything that a capture shows about one end of a link.
 struct CapturedEnd {
-  /// The maximum number of packets that wait for a missing one. A window has at most 127.
+  /// The maximum number of packets that wait for a missing one. A window is limited to 127 packets.
   static let mostHeld = 127
 
   var statistics: LinkStatistics
-  /// The sender, as the capture names it.
+  /// The sender, by its name in the capture.
   var name: String { statistics.from }
   var parameters: LinkParameters?
-  /// The number of this end's next packet; nil before the first.
+  /// The sequence number of this end's next packet; nil before the first.
   var expected: UInt8?
-  /// Packets that follow a missing one.
+  /// Packets received after a missing one, by sequence number.
   var held: [UInt8: [UInt8]] = [:]
-  /// When each unacknowledged packet was sent, and whether it was sent more than once.
+  /// For each unacknowledged packet, when it was sent and whether it was sent more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -150,7 +150,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Delivers the packets that are now in order.
+  /// Delivers the packets that have become consecutive.
   private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {
@@ -160,7 +160,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Gives up on the packets missing before those that are held.
+  /// Stops waiting for the missing packets before the held ones.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -191,7 +191,7 @@ struct LinkAnalysis {
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
-        // The acknowledgement of a repeated packet may refer to either.
+        // The acknowledgement of a retransmitted packet could be for either transmission.
         if state.isRepeated { continue }
         let time = now - state.time
         ends[other].statistics.roundTrips.count += 1
@@ -219,7 +219,7 @@ struct LinkAnalysis {
     return events + [.session(found)]
   }
 
-  /// A session that was open is remembered, because bytes may still be in transit after its end.
+  /// Remembers every session that was opened, because bytes may still be in transit after it closes.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
       var rest = message.body[...]

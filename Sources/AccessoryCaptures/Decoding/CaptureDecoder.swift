@@ -1,7 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture of any size packet by packet while its bytes arrive: the lines that `easim decode` prints.
+/// Decodes a capture of any size packet by packet as its bytes arrive. The entries are the lines that `easim decode`
+/// prints.
 ///
 /// ```swift
 /// let decoder = CaptureDecoder()
@@ -9,15 +10,15 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: memory is bounded for any input: a packet and ``PacketCapture/longestSkip`` bytes for each direction, a
-/// line, and the bytes from which the format is detected.
+/// Invariant: memory is bounded for any input. It is limited to a packet and ``PacketCapture/longestSkip`` bytes for
+/// each direction, one line, and the bytes needed to detect the format.
 public final class CaptureDecoder {
   /// The capture's format; nil until it is known.
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// Lines of a transcript that were skipped because they are not transcript lines: the number of the first, from 1,
-  /// and their count.
+  /// Skipped lines of a transcript that have some other format: the number of the first one, from 1, and how many there
+  /// are.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -31,21 +32,22 @@ public final class CaptureDecoder {
   // Sessions belong to the link, so one narrator reads both directions.
   private var narrator = PacketNarrator()
 
-  /// Creates a decoder. Without `form`, the format is detected.
+  /// Creates a decoder. If `form` is nil, the format is detected.
   public init(as form: CaptureForm? = nil) {
     self.form = form
   }
 
-  /// Whether the capture is a file of packets, or a log, which have times and cables.
+  /// Whether the capture is a log or a file of packets. Both have times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// Lines of a log that have no bytes and were skipped: the first ranges of them, from 1, and how many there are.
+  /// Lines of a log that were skipped because they have no bytes: their first ranges, counted from 1, and the total
+  /// count.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
-  /// Continues with `bytes`, and reports everything that is now complete.
+  /// Processes `bytes` and reports every entry that is now complete.
   ///
-  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before that place has been
-  /// reported.
+  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before the invalid place has
+  ///   been reported.
   public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
     case .unknown(let held):
@@ -60,7 +62,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One byte may expand to a thousand, so few are unpacked at once.
+      // One byte may expand to a thousand, so the input is unpacked in small pieces.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -94,7 +96,7 @@ public final class CaptureDecoder {
     if let form { try decode(bytes, as: form, emit) }
   }
 
-  /// The end of the capture: reports incomplete entries.
+  /// Processes the end of the capture and reports incomplete entries.
   public func finish(_ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
     case .unknown(let held): try appendPlain(held, emit)
@@ -151,14 +153,14 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// How many repeated bytes of a dump are read at once.
+  /// How many repeated bytes of a dump are decoded at once.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many at once, because a `*` may stand for millions of one-byte lines.
+      // Many lines at once, because a `*` may stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
@@ -172,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // The line with its last byte, and all directions as one cable.
+      // An entry has the line of its last byte. All directions count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }
@@ -182,7 +184,7 @@ public final class CaptureDecoder {
 
   // MARK: Logs
 
-  /// The most channels of a log; a text may have any names.
+  /// The maximum number of named channels in a log. The names may be arbitrary text.
   private static let mostLogNames = 16
 
   private func readLog(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
@@ -204,7 +206,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // The rest of a line that is too long for a transcript or for display.
+    // The rest of a line that is too long to be part of a transcript, or to be shown.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)
@@ -220,11 +222,11 @@ public struct CaptureSummary: Equatable, Sendable {
   public private(set) var entries = 0
   private var counts: [CaptureEntry.Event: Int] = [:]
   private var unsound = 0
-  /// The count does not include what a file says about itself.
+  /// The number of entries, apart from those that describe the file itself.
   private var contents = 0
   private var skipped = 0
 
-  /// Whether there is at least one packet, and every byte belongs to a complete one.
+  /// Whether there is at least one packet, and every byte belongs to an intact one.
   public var isSound: Bool { contents > 0 && unsound == 0 }
 
   mutating func add(_ entry: CaptureEntry) {
@@ -232,7 +234,7 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // A transcript may contain any number.
+    // The number in a transcript may be arbitrarily large.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 

@@ -4,31 +4,32 @@ import IAP2
 
 /// One entry of a capture: a packet, a message, or bytes that belong to no packet.
 public struct CaptureEntry: Equatable, Sendable {
-  /// What it is.
+  /// The kind of an entry.
   public enum Event: String, Sendable {
     /// An intact packet.
     case packet
     /// A packet with a wrong payload checksum.
     case spoiled
-    /// A packet whose end is missing.
+    /// A packet that is cut off before its end.
     case unfinished
     /// The detection sequence.
     case detection
-    /// Another frame of iAP1.
+    /// Any other iAP1 frame.
     case iap1
-    /// A control message without a packet around it.
+    /// A control message outside a packet.
     case message
-    /// Bytes that belong to no packet.
+    /// Bytes outside any packet.
     case skipped
-    /// A line of a transcript that is not a packet, for example when an end was closed. In a capture file, a comment.
+    /// In a transcript, a line about something other than a packet, for example that an end was closed. In a capture
+    /// file, a comment.
     case note
     /// A transfer on a native channel.
     case transfer
-    /// A cable of a capture file, before its first packet.
+    /// A cable in a capture file, reported before its first packet.
     case cable
-    /// What a capture file contains besides iAP2.
+    /// A summary of everything in a capture file that is not iAP2.
     case others
-    /// Something in a capture file is damaged or missing.
+    /// A damaged or missing part of a capture file.
     case problem
 
     var isSound: Bool {
@@ -39,46 +40,46 @@ public struct CaptureEntry: Equatable, Sendable {
     }
   }
 
-  /// Where it is.
+  /// The position of an entry.
   public enum Place: Equatable, Sendable {
     /// The offset of a byte in its stream.
     case offset(Int)
     /// A line of a transcript, with the time as written there.
     case line(Int, time: String)
-    /// In a capture file: the file's packet that contains the last byte, the time since the first packet, the cable
-    /// from 1, and the offset in the cable's direction.
+    /// In a capture file: the number of the packet that contains the last byte, the time since the first packet, the
+    /// cable's number, from 1, and the offset in this direction of the cable.
     case packet(Int, time: Instant, cable: Int, offset: Int)
     /// The offset of a byte in a capture file.
     case file(Int)
   }
 
-  /// A native channel of a capture file, which is a separate interface.
+  /// A native channel in a capture file, where it has an interface of its own.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
     /// The name of the cable that the channel belongs to.
     public let cable: String
-    /// Its protocol.
+    /// The name of the channel's protocol.
     public let protocolName: String
   }
 
-  /// What it is.
+  /// The kind of the entry.
   public let event: Event
-  /// Where it is.
+  /// The position of the entry.
   public let place: Place
-  /// The sender, if the capture shows it.
+  /// The sender; empty if the capture does not show it.
   public let from: String
   /// The contents of the entry, as text.
   public let text: String
   /// The packet's header, if there is one.
   public let header: PacketHeader?
-  /// All bytes of the entry; empty for a transcript, which does not contain them.
+  /// All bytes of the entry; empty for a transcript, which does not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]
-  /// The native channel of a transfer, or of a note about one.
+  /// The native channel of a transfer, or of a note about a channel.
   public let channel: NativeChannel?
-  /// How many bytes the entry skips.
+  /// The number of bytes that were skipped.
   let skippedCount: Int
 
   /// An entry without bytes.
@@ -157,7 +158,7 @@ public struct CaptureEntry: Equatable, Sendable {
 // MARK: - Text
 
 extension CaptureEntry {
-  /// One line: position, sender, contents.
+  /// One line with position, sender and contents.
   public var line: String {
     let who = from.isEmpty ? "" : "\(from) "
     switch place {
@@ -170,7 +171,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The lines below the entry in verbose output: every parameter of its messages, and every byte.
+  /// The extra lines of verbose output: every parameter of the messages, and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {
@@ -196,7 +197,7 @@ extension CaptureEntry {
 // MARK: - JSON
 
 extension CaptureEntry {
-  /// The entry as one JSON object, with every byte of a packet if `isVerbose` is set.
+  /// The entry as one JSON object. If `isVerbose` is set, it contains every byte of the packet.
   public func json(isVerbose: Bool) -> String {
     var object = JSONObject()
     object.add("v", 1)

@@ -1,22 +1,22 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes the items of a capture file: sorts frames into connections, finds those that are iAP2, and describes their
-/// packets.
+/// Decodes the items of a capture file: sorts frames into connections, detects which connections carry iAP2, and
+/// describes their packets.
 ///
-/// Invariant: memory is bounded: ``mostCables`` cables with what ``PacketCapture`` keeps for each direction, and a few
-/// bytes for each of ``mostStreams`` other streams.
+/// Invariant: memory is bounded. It is limited to ``mostCables`` cables, with the data that ``PacketCapture`` keeps for
+/// each direction, and a few bytes for each of ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// 73 years: the difference between two such times still fits.
+  /// About 73 years. The difference between two times within this limit cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
   /// A connection that carries iAP2.
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// The direction from the accessory (the USB device, or the other end on Bluetooth), and the direction to it.
+    /// The direction from the accessory (the USB device, or the other end on Bluetooth) and the direction to it.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -138,7 +138,7 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// The native channel that an interface represents: easim names the interface after the cable and the protocol.
+  /// The native channel of an interface. easim names such an interface after the cable and the protocol.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -160,7 +160,7 @@ final class CaptureFileDecoder {
     case .bytes(let stream, let bytes): take(bytes, of: stream, medium, emit)
     case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
-      // Data other than iAP2 may be damaged in any way.
+      // Problems on connections that do not carry iAP2 are ignored.
       let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
       if concerns { emit(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
     }
@@ -181,7 +181,7 @@ final class CaptureFileDecoder {
         streams[stream] = .searching(sign)
         return
       }
-      // The endpoints of a USB device are one cable, whatever their numbers are.
+      // All endpoints of a USB device count as one cable, whatever their numbers.
       let key = medium == .usb ? stream.connection.with(channel: 0) : stream.connection
       streams[stream] = .found(key)
       let cable = cable(key, medium, Self.name(of: key, medium), emit)
@@ -254,7 +254,7 @@ final class CaptureFileDecoder {
   }
 }
 
-/// A one-line summary of what a capture file contains besides iAP2.
+/// Builds a one-line summary of everything in a capture file that is not iAP2.
 private struct OtherContents {
   private var streams = 0
   private var transfers = 0
@@ -268,7 +268,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // A file has no more link types than interfaces; the rest count as one.
+    // Real files have few link types. Beyond 16, all others are counted as one.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

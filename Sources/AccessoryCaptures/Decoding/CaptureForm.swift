@@ -1,36 +1,35 @@
 /// The format of a capture.
 public enum CaptureForm: String, CaseIterable, Sendable {
-  /// The bytes themselves.
+  /// The raw bytes of the link.
   case raw
-  /// Bytes in hex, in any form that tools print.
+  /// Bytes in hex, in any layout that tools print.
   case hex
-  /// One line per packet, as `--transcript` writes them.
+  /// One line per packet, as written by `--transcript`.
   case transcript
-  /// The log of another program, with bytes in hex somewhere in its lines.
+  /// Another program's log, with bytes in hex somewhere in its lines.
   case log
-  /// Files of tcpdump and Wireshark in the old format.
+  /// tcpdump's and Wireshark's old file format.
   case pcap
-  /// Files of Wireshark and of `--capture`.
+  /// The file format of Wireshark and of `--capture`.
   case pcapng
-  /// Bluetooth, as Android and BlueZ record it.
+  /// Bluetooth as recorded by Android and BlueZ.
   case btsnoop
-  /// Bluetooth, as Apple's PacketLogger records it.
+  /// Bluetooth as recorded by Apple's PacketLogger.
   case packetlogger
 
-  /// The format of `input`: text with a line of a transcript is a transcript, text with a line of a log that is not one
-  /// of a hex dump is a log, other text is hex, and anything that is not text is raw bytes. Each kind of file begins
-  /// with its own number. An iAP2 stream is never text, because text has no byte FF.
+  /// Detects the format of `input`. A file of packets is recognized by its first bytes. Text is a transcript if it
+  /// contains a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise
+  /// hex. Anything that is not text is raw bytes: an iAP2 stream is never text, because it contains the byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  /// After this many bytes without a sign of their format, the input is taken for hex.
+  /// The number of bytes after which an input of unknown format is assumed to be hex.
   static let undecidedLimit = 1 << 16
 
   /// The format of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// The beginning is examined even before the first line is complete, so that the first chunk of a file, or the first
-  /// line from a pipe, is enough.
+  /// Incomplete lines are examined too, so the first chunk of a file or the first line from a pipe is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -54,7 +53,8 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return false
   }
 
-  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` if it is no such file.
+  /// The kind of file that begins with `input`: nil while that is undecided, and `.some(nil)` if it is not a file of
+  /// packets.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {
@@ -72,7 +72,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return mayBe ? nil : .some(nil)
   }
 
-  /// The reader for files of this format; nil for bytes and text.
+  /// The reader for files in this format; nil for raw bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript, .log: nil
@@ -110,13 +110,13 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a string is not a capture, and where the problem is.
+/// Why a text is not a capture, with the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The number of the line, from 1.
   public let line: Int
-  /// The number of the column, from 1, in bytes.
+  /// The number of the column in bytes, from 1.
   public let column: Int
-  /// What is wrong and how to fix it, as a fragment of a sentence.
+  /// What is wrong and how to fix it, as a sentence fragment.
   public let message: String
 
   init(_ line: Int, _ column: Int, _ message: String) {

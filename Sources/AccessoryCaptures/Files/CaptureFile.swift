@@ -1,35 +1,35 @@
 import AccessoryCore
 
-/// What a capture file consists of, in the order of the file.
+/// The items of a capture file, in file order.
 public enum CaptureFileItem: Sendable {
   /// An interface; frames refer to it by number.
   case interface(CaptureInterface)
   /// A recorded packet or transfer.
   case frame(CaptureFrame)
-  /// A problem in the file: something is wrong or missing.
+  /// A damaged or missing part of the file.
   case problem(CaptureProblem)
 }
 
-/// What a file's frames contain, by the numbers in tcpdump's list of link types.
+/// The contents of a file's frames, numbered as in tcpdump's list of link types.
 public enum CaptureLinkType: Hashable, Sendable {
-  /// 147, USER0: bytes of iAP2, as easim records them.
+  /// 147, USER0: iAP2 bytes as recorded by easim.
   case iap2
-  /// 148, USER1: transfers of a native channel, as easim records them.
+  /// 148, USER1: transfers of a native channel as recorded by easim.
   case nativeTransport
   /// 189 and 220: Linux's usbmon, with a header of 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// 187 and 201: Bluetooth's HCI with a type byte, without and with a direction before it.
+  /// 187 and 201: Bluetooth HCI with a type byte. In 201, a direction precedes it.
   case bluetoothH4(hasDirection: Bool)
-  /// HCI without a type byte; the type is in the record's flags. btsnoop only.
+  /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
   case bluetoothH1
-  /// 254, and btsnoop 2001: Linux's monitor, with the type as an opcode.
+  /// 254, and 2001 in btsnoop: Linux's Bluetooth monitor, whose opcodes give the type.
   case bluetoothMonitor(hasHeader: Bool)
   /// Apple's PacketLogger.
   case packetLogger
-  /// Any other type, which is not decoded.
+  /// Any other link type; its frames are not decoded.
   case other(Int)
 
-  /// The type with this number in pcap and pcapng.
+  /// The link type with this number in pcap and pcapng.
   init(pcap number: Int) {
     self =
       switch number {
@@ -47,23 +47,23 @@ public enum CaptureLinkType: Hashable, Sendable {
 
 /// An interface of a capture file.
 public struct CaptureInterface: Equatable, Sendable {
-  /// The interface's number, from 0, in the whole file.
+  /// The interface's number, from 0. It is unique in the file.
   public var number: Int
   /// What the interface's frames contain.
   public var linkType: CaptureLinkType
   /// The interface's name; empty if the file does not name it.
   public var name = ""
-  /// What the file says about the interface.
+  /// The file's description of the interface.
   public var description = ""
 }
 
-/// The direction of a frame, as the capturing side sees it.
+/// The direction of a frame, from the point of view of the recorder.
 public enum CaptureDirection: Sendable {
   /// The file does not show the direction.
   case unknown
-  /// Towards the capturing side.
+  /// Received by the recorder.
   case received
-  /// The packet was sent by the capturing side.
+  /// Sent by the recorder.
   case sent
 }
 
@@ -71,65 +71,65 @@ public enum CaptureDirection: Sendable {
 public struct CaptureFrame: Sendable {
   /// The frame's number in the file, from 1.
   public var number = 0
-  /// Where the frame's record begins in the file.
+  /// The offset of the frame's record in the file.
   public var offset: Int
   /// The number of the frame's interface.
   public var interface: Int
-  /// Nanoseconds since 1970, or since whatever the file counts from.
+  /// Nanoseconds since 1970, or since another origin if the file uses one.
   public var time: Int64
   /// The direction of the frame.
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// The original length, before the recorder cut the frame.
+  /// The length of the frame before the recorder truncated it.
   public var originalCount: Int
-  /// The frame's bytes. They stay in memory as long as they are held, so do not hold them while reading a large file.
+  /// The frame's bytes. This slice keeps its whole buffer in memory, so do not hold it while you read a large file.
   public var bytes: ArraySlice<UInt8>
-  /// What the file says about the frame.
+  /// The file's comments on the frame.
   public var comments: [String] = []
 }
 
-/// Something in a capture file that is wrong or missing.
+/// A damaged or missing part of a capture file.
 public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The offset in the file, in bytes.
+  /// The offset in the file.
   public var offset: Int
-  /// What is wrong, as a fragment of a sentence.
+  /// What is wrong, as a sentence fragment.
   public var message: String
-  /// Whether the rest of the file cannot be read.
+  /// Whether the rest of the file is unreadable.
   public var isFinal = false
 
   /// "byte 24: the file ends in the middle of a record".
   public var description: String { "byte \(offset): \(message)" }
 }
 
-/// Reads one kind of capture file, which arrives in chunks.
+/// Reads one kind of capture file, chunk by chunk.
 protocol CaptureFileReader {
-  /// Continues with `bytes`, and emits what is now complete.
+  /// Processes `bytes` and emits the items that are now complete.
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
-  /// The end of the file: emits what is missing.
+  /// Processes the end of the file and emits a problem if something is missing.
   mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
-/// The sizes that readers accept, so that a damaged file cannot exhaust memory.
+/// Size limits for readers, so that a damaged file cannot exhaust memory.
 enum CaptureLimits {
-  /// The longest record. Records of usbmon and Bluetooth are much shorter.
+  /// The longest record in bytes. Records of usbmon and Bluetooth are much shorter.
   static let record = 8 << 20
   /// The maximum number of interfaces in one file.
   static let interfaces = 65_536
-  /// The longest name or comment that is kept.
+  /// The maximum length of a name or comment. The rest is dropped.
   static let text = 4_096
 }
 
-/// What all readers keep: the bytes not used yet, and the number of frames so far.
+/// The state that all readers need: the unprocessed bytes, and the number of frames so far.
 struct CaptureFileState {
   var window = ByteWindow()
   private(set) var isOver = false
   private(set) var frames = 0
-  /// The time of the last frame; the smallest number before the first.
+  /// The time of the latest frame; `Int64.min` before the first.
   private(set) var latest = Int64.min
   private var isBehind = false
 
-  /// Nothing more can be read from the file.
+  /// Reports a problem after which nothing more can be read from the file.
   mutating func stop(_ message: String, at offset: Int? = nil, _ emit: (CaptureFileItem) -> Void) {
     guard !isOver else { return }
     isOver = true
@@ -137,7 +137,7 @@ struct CaptureFileState {
     window.clear()
   }
 
-  /// Numbers a frame and emits it; the first frame that is older than the one before it is reported as a problem.
+  /// Numbers a frame and emits it. The first frame that is older than its predecessor is reported as a problem.
   mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
     var frame = frame
     frames += 1
@@ -152,14 +152,14 @@ struct CaptureFileState {
   }
 }
 
-/// The byte order of a number.
+/// The byte order of an integer.
 enum ByteOrder {
   case little
   case big
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// The number of `count` bytes at `position`, counted from the first byte. The bytes must exist.
+  /// The integer of `count` bytes at `position`, counted from the first byte. The bytes must exist.
   func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
@@ -174,11 +174,11 @@ extension RandomAccessCollection<UInt8> where Index == Int {
   func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }
 
-/// The bytes of a file that have arrived and are not used yet, with their offset in the file.
+/// The bytes of a file that have arrived but were not processed yet, with their offset in the file.
 struct ByteWindow {
   private var bytes: [UInt8] = []
   private var start = 0
-  /// The offset in the file of the window's first byte.
+  /// The file offset of the window's first byte.
   private(set) var offset = 0
 
   var count: Int { bytes.count - start }
@@ -190,7 +190,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // Less than one record is left, so moving it costs little.
+    // Less than one record remains, so moving it is cheap.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0
@@ -211,7 +211,7 @@ struct ByteWindow {
     return bytes[start..<start + count]
   }
 
-  /// Drops everything.
+  /// Drops all bytes.
   mutating func clear() {
     offset += count
     (bytes, start) = ([], 0)

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// A function of CLinux, declared by hand instead of imported, so that apps need none of its headers; CLinux.h describes
-// it.
+// Functions of CLinux, declared by hand instead of imported, so that apps do not need its headers. CLinux.h documents
+// them.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,
@@ -10,19 +10,19 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Unpacks gzip that arrives in chunks, with any number of members. It uses zlib, which is loaded when there is
-/// something to unpack.
+/// Unpacks gzip data that arrives in chunks and has any number of members. It uses zlib, which is loaded only if there
+/// is something to unpack.
 final class Gunzip {
   /// The first bytes of a gzip file.
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
-  /// How much is unpacked at once.
+  /// The maximum number of bytes unpacked at once.
   private static let room = 1 << 16
 
   private enum State {
     case member
-    /// The bytes after a member, which may begin another one.
+    /// A member has ended. The bytes after it may begin another one.
     case between([UInt8])
-    /// Whatever follows the last member is padding.
+    /// The last member has ended. The rest is padding.
     case over
   }
 
@@ -32,13 +32,13 @@ final class Gunzip {
 
   deinit { if let zlib { clinux_gunzip_end(zlib) } }
 
-  /// Continues with `bytes`, and emits what is unpacked.
+  /// Processes `bytes` and emits the unpacked bytes.
   func append(_ bytes: [UInt8], _ emit: ([UInt8]) -> Void) throws(CaptureProblem) {
     var rest = bytes[...]
     while !rest.isEmpty {
       switch state {
       case .member:
-        // If the output filled the room, there may be more.
+        // If the output buffer was filled, there may be more.
         while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest
@@ -57,7 +57,7 @@ final class Gunzip {
     }
   }
 
-  /// Called at the end of the file.
+  /// Processes the end of the file.
   func finish() throws(CaptureProblem) {
     switch state {
     case .over: return
@@ -66,7 +66,7 @@ final class Gunzip {
     }
   }
 
-  /// Unpacks as much as there is room for, and returns the number of bytes.
+  /// Fills the output buffer as far as possible and returns the number of bytes.
   private func unpack(
     _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {

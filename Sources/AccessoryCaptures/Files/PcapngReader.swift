@@ -2,11 +2,11 @@ import AccessoryCore
 
 /// Reads pcapng files written by easim or other programs, with several sections and interfaces, in both byte orders.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that begins a section; the same in both byte orders.
+  /// The type of the block that starts a section. It reads the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
-    /// The interface's number in the whole file.
+    /// The interface's number. It is unique in the file.
     var number: Int
     var snapLength: Int
     var clock = PcapngClock()
@@ -80,7 +80,7 @@ struct PcapngReader: CaptureFileReader {
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
-      // A simple packet has no time.
+      // A simple packet block has no time.
       file.add(
         CaptureFrame(
           offset: offset, interface: interface.number, time: max(file.latest, 0), originalCount: original,
@@ -95,7 +95,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Blocks with names, keys or comments from other programs.
+    // Other blocks contain names, keys or another program's data.
     default: return
     }
   }
@@ -164,7 +164,8 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// As in the file: a power of ten below one second, or, if the highest bit is set, a power of two.
+  /// The resolution as stored: a power of ten, or, if the highest bit is set, a power of two. Both are negative
+  /// exponents of a second.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 

@@ -1,4 +1,4 @@
-/// Writes pcapng, block by block. Each result consists of complete blocks, so a file is readable up to the last write.
+/// Writes pcapng block by block. Every call returns complete blocks, so the file is readable up to the last write.
 ///
 /// ```swift
 /// var writer = PcapngWriter(program: "easim 0.1.0")
@@ -8,24 +8,25 @@
 /// write(writer.packet(bytes, on: cable, at: nanoseconds, .received))
 /// ```
 ///
-/// Times are in nanoseconds. Directions are the device's: what the accessory sends is received.
+/// Times are in nanoseconds. Directions are from the device's point of view: whatever the accessory sends counts as
+/// received.
 public struct PcapngWriter: Sendable {
   private let program: String
-  /// The number of the interface that ``interface(named:description:_:)`` describes next.
+  /// The number of the interface that the next ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
-  /// A writer for one file; `program` is written into it.
+  /// A writer for one file. `program` is recorded in it as the program that wrote it.
   public init(program: String) {
     self.program = program
   }
 
-  /// The beginning of the file.
+  /// Returns the beginning of the file.
   public func begin(comments: [String] = []) -> [UInt8] {
     Self.block(0x0A0D_0D0A) { body in
       Self.put(0x1A2B_3C4D, 4, &body)
       Self.put(1, 2, &body)
       Self.put(0, 2, &body)
-      // The length of the section is not known.
+      // The length of the section is unknown.
       Self.put(.max, 8, &body)
       for comment in comments { Self.option(1, comment.utf8, &body) }
       Self.option(4, program.utf8, &body)
@@ -33,7 +34,7 @@ public struct PcapngWriter: Sendable {
     }
   }
 
-  /// Describes an interface.
+  /// Returns a block that describes an interface.
   public mutating func interface(named name: String, description: String, _ kind: Kind) -> [UInt8] {
     nextInterface += 1
     return Self.block(1) { body in
@@ -42,13 +43,13 @@ public struct PcapngWriter: Sendable {
       Self.put(0, 4, &body)
       Self.option(2, name.utf8, &body)
       if !description.isEmpty { Self.option(3, description.utf8, &body) }
-      // Ticks of 10 to the power of -9 seconds.
+      // The time resolution is 10 to the power of -9 seconds.
       Self.option(9, [9], &body)
       Self.put(0, 4, &body)
     }
   }
 
-  /// A packet; without bytes, it carries comments.
+  /// Returns a packet. A packet without bytes can carry comments.
   public func packet(
     _ bytes: RawSpan, on interface: Int, at nanoseconds: Int64, _ direction: CaptureDirection = .unknown,
     comments: [String] = []
@@ -79,7 +80,7 @@ public struct PcapngWriter: Sendable {
     }
   }
 
-  /// What an interface of one of easim's files carries.
+  /// The contents of an interface in one of easim's files.
   public enum Kind: Sendable {
     /// The bytes of a cable.
     case iap2

@@ -1,22 +1,22 @@
 import AccessoryCore
 
-/// A file format that consists of records, each after a header with its length: pcap, btsnoop, PacketLogger.
+/// A file format that consists of records, each preceded by a header with its length: pcap, btsnoop, PacketLogger.
 protocol RecordFormat {
   init()
 
-  /// How many bytes are needed before reading can begin, and how many of them are not part of a record.
+  /// How many bytes are needed before reading can begin, and how many of these precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// What is wrong with a file that is shorter; the length follows.
+  /// The problem with a file that is too short; its length is appended.
   static var shortFile: String { get }
 
-  /// Why a file that begins like this is not in this format; nil while it may be.
+  /// Why a file with this beginning cannot have this format; nil if it can.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   /// Reads the beginning of the file.
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
 
-  /// Reads a record's header; nil if it is impossible.
+  /// Reads a record's header; nil if the header is invalid.
   mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader?
 }
 
@@ -26,7 +26,7 @@ struct RecordHeader {
   var time: Int64
   var direction = CaptureDirection.unknown
   var flags = 0
-  /// How many packets the recorder lost before this one.
+  /// The number of packets that the recorder lost before this one.
   var lost = 0
 }
 
@@ -47,7 +47,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // Stored only when the record is complete, because otherwise its header is read again.
+      // The changed format is stored only when the record is complete, because until then the header is read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -78,7 +78,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
   }
 }
 
-/// pcap, in both byte orders, with microseconds or nanoseconds.
+/// pcap files, in both byte orders, with times in microseconds or nanoseconds.
 struct PcapFormat: RecordFormat {
   /// The first bytes of each variant.
   static let magics: [[UInt8]] = [
@@ -111,18 +111,18 @@ struct PcapFormat: RecordFormat {
   }
 }
 
-/// btsnoop files, as Android and BlueZ write them.
+/// btsnoop files, as written by Android and BlueZ.
 struct BtsnoopFormat: RecordFormat {
   /// The first bytes of a btsnoop file.
   static let magic = Array("btsnoop\0".utf8)
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
   static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
-  /// Microseconds between the year 0, from which the format counts, and 1970.
+  /// Microseconds from the format's epoch, the year 0, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
   private var isMonitor = false
-  /// How many packets the recorder had lost at the last record.
+  /// The total number of packets that the recorder had lost at the last record.
   private var drops = 0
 
   static func problem(of bytes: ArraySlice<UInt8>) -> String? {
@@ -163,7 +163,7 @@ struct PacketLoggerFormat: RecordFormat {
 
   private var order = ByteOrder.big
 
-  /// Whether a file that begins with `bytes` is one; nil while too little is known.
+  /// Whether a file that begins with `bytes` is a PacketLogger file; nil while that is undecided.
   static func recognizes(_ bytes: some Collection<UInt8>) -> Bool? {
     let bytes = Array(bytes.prefix(13))
     guard let first = bytes.first else { return nil }
@@ -174,7 +174,7 @@ struct PacketLoggerFormat: RecordFormat {
   private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
     let type = bytes[bytes.startIndex + 12]
     return [ByteOrder.big, .little].first { order in
-      // A record's header after the length has 9 bytes; a fraction of a second is below a million.
+      // After the length, a record's header has 9 bytes. The fraction of a second is below a million.
       (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
         && (type <= 0x0D || type >= 0xF7)
     }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// What happened on the cables of a capture, as far as an app could tell: attachments, identities, sessions and their
+/// Everything that an app could observe on the cables of a capture: attachments, identifications, sessions and their
 /// bytes.
 ///
 /// ```swift
@@ -17,13 +17,13 @@ public struct Recording: Equatable, Sendable {
     case device
   }
 
-  /// Session bytes that were sent together, each byte once and in order.
+  /// Session bytes that were sent together. Each byte appears once, in order.
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When the bytes were complete, counted from the first packet of the capture.
+    /// When the last of these bytes appeared, counted from the first packet of the capture.
     public var time: Instant
-    /// The packet of the capture that completed them.
+    /// The number of the packet that contained the last byte.
     public var packet: Int
     /// The bytes.
     public var bytes: [UInt8]
@@ -52,11 +52,12 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The packet of the capture that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel, which shows neither when it was opened nor what came before.
+    /// Whether the session used a native channel. A capture does not show when such a session was opened, or anything
+    /// before its first transfer.
     public var isNative = false
-    /// Its bytes.
+    /// The session's bytes.
     public var steps: [Step] = []
-    /// How it ended.
+    /// How the session ended.
     public var ending = Ending.open
 
     /// A session without bytes.
@@ -64,7 +65,7 @@ public struct Recording: Equatable, Sendable {
       (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
     }
 
-    /// All bytes that one end sent.
+    /// All bytes sent by one end.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
   }
 
@@ -72,9 +73,9 @@ public struct Recording: Equatable, Sendable {
   public struct Attachment: Equatable, Sendable {
     /// The number of the cable in the capture, from 1.
     public var cable: Int
-    /// The first and the last packet of the attachment.
+    /// The time of the attachment's first packet.
     public var begin: Instant
-    /// The last packet, or the moment at which the cable was closed if the capture contains it.
+    /// The time of its last packet, or of the cable's end if the capture contains that.
     public var end: Instant
     /// The accessory's identification; nil if the capture does not contain it.
     public var identification: Identification?
@@ -86,22 +87,21 @@ public struct Recording: Equatable, Sendable {
 
   /// The attachments, in order.
   public var attachments: [Attachment] = []
-  /// Sentences about what could not be used.
+  /// What could not be used, as sentences.
   public var problems: [String] = []
 
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// The accessory's identification with its protocols; if it never offered any, its last identification.
+  /// The accessory's last identification that contains protocols; if there is none, its last identification.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification
   }
 
-  /// The recording in the bytes of a capture, in any format that ``CaptureDecoder`` reads.
+  /// Reads the recording from the bytes of a capture, in any format that ``CaptureDecoder`` supports.
   ///
-  /// - Throws: ``CaptureError`` if the bytes are not a capture, and ``RecordingError`` if it contains nothing that can
-  ///   be played.
+  /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if nothing in it can be played.
   public init(capture bytes: [UInt8]) throws {
     var decoder = RecordingDecoder()
     try decoder.append(bytes)
@@ -115,12 +115,12 @@ public struct Recording: Equatable, Sendable {
 public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The capture is a transcript, which contains only the first bytes of each packet.
   case transcript
-  /// No accessory identifies itself.
+  /// The capture contains no identification.
   case noIdentification
-  /// The sessions have more bytes than a recording may have.
+  /// The sessions have more bytes than a recording may contain.
   case tooLarge
 
-  /// A sentence that says what to do.
+  /// A sentence that explains what to do.
   public var description: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record a capture instead"

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Collects a capture's ``Recording``, entry by entry.
+/// Builds the ``Recording`` of a capture, entry by entry.
 ///
 /// ```swift
 /// var reader = RecordingReader()
@@ -25,7 +25,7 @@ public struct RecordingReader {
   private var names: [Int: String] = [:]
   private var channels: [Int: NativeSession] = [:]
 
-  /// The place of a native channel's session in the recording.
+  /// Where a native channel's session is stored in the recording.
   private struct NativeSession {
     var attachment: Int
     var session: Int
@@ -33,16 +33,16 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// Whether the sender with this mark is the accessory, once a message has shown it.
+    /// The end that each mark stands for, once a message has revealed it.
     var marks: [String: Recording.End] = [:]
-    /// The open sessions by identifier, as indices in the attachment.
+    /// The open sessions by identifier, as indices into the attachment's sessions.
     var open: [UInt16: Int] = [:]
   }
 
-  /// A reader that has not seen anything yet.
+  /// A reader for a capture that has not begun.
   public init() {}
 
-  /// Continues with an entry.
+  /// Processes the next entry.
   public mutating func add(_ entry: CaptureEntry) throws(RecordingError) {
     let (number, now, packet): (Int, Instant, Int)
     switch entry.place {
@@ -71,7 +71,7 @@ public struct RecordingReader {
     for event in analysis.add(entry) { try take(event, at: now, packet) }
   }
 
-  /// The recording.
+  /// Returns the recording.
   public mutating func finish() throws(RecordingError) -> Recording {
     for event in analysis.finish() { try take(event, at: recording.attachments.last?.end ?? .origin, 0) }
     recording.attachments.removeAll { $0.identification == nil && $0.sessions.isEmpty }
@@ -93,7 +93,7 @@ public struct RecordingReader {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
-  /// A cable starts a new attachment with its first packet, and when a link starts again on it after an identification.
+  /// Starts a new attachment at a cable's first packet, and whenever its link starts again after an identification.
   private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
     if let cable = cables[number] {
       guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
@@ -142,7 +142,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// The values of the first parameters, each one or two bytes long.
+  /// The values of the first `count` parameters, each of which has one or two bytes.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []
@@ -153,7 +153,7 @@ public struct RecordingReader {
     return values
   }
 
-  /// Bluetooth captures show which end recorded, but not which end is the accessory.
+  /// Learns from the first message which end is the accessory. Bluetooth captures show only which end recorded.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -179,7 +179,7 @@ public struct RecordingReader {
 
   // MARK: Native channels
 
-  /// A session begins with the first transfer on its channel.
+  /// The first transfer on a channel begins a session.
   private mutating func takeTransfer(
     _ entry: CaptureEntry, at now: Instant, _ packet: Int
   ) throws(RecordingError) {
@@ -204,7 +204,7 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// "D closed SIDE …" is written by the end that closes, "A sees SIDE … that …" by one that sees it.
+  /// The closing end writes "D closed SIDE …". The other end writes "A sees SIDE … that …".
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open
@@ -218,7 +218,7 @@ public struct RecordingReader {
     }
   }
 
-  /// The newest attachment of the cable with this name.
+  /// The latest attachment of the cable with this name.
   private func attachment(of name: String) -> Int? {
     let numbers = names.filter {
       $0.value.hasSuffix(": \(name.printable)") || $0.value.contains(": \(name.printable), ")
@@ -227,7 +227,7 @@ public struct RecordingReader {
   }
 }
 
-/// Collects the ``Recording`` in the bytes of a capture, chunk by chunk.
+/// Builds the ``Recording`` from the bytes of a capture, chunk by chunk.
 ///
 /// ```swift
 /// var decoder = RecordingDecoder()
@@ -239,20 +239,20 @@ public struct RecordingDecoder {
   private var reader = RecordingReader()
   private var failure: RecordingError?
 
-  /// A decoder that has not seen anything yet.
+  /// A decoder for a capture that has not begun.
   public init() {}
 
-  /// Continues with more bytes.
+  /// Processes more bytes.
   ///
-  /// - Throws: ``CaptureError`` if the bytes are not a capture, and ``RecordingError`` if they cannot be played.
+  /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if the capture cannot be played.
   public mutating func append(_ bytes: [UInt8]) throws {
     try decoder.append(bytes) { take($0) }
     if let failure { throw failure }
   }
 
-  /// Returns the recording, after the last bytes.
+  /// Processes the end of the capture and returns the recording.
   ///
-  /// - Throws: the same errors as ``append(_:)``.
+  /// - Throws: The same errors as ``append(_:)``.
   public mutating func finish() throws -> Recording {
     try decoder.finish { take($0) }
     if let failure { throw failure }

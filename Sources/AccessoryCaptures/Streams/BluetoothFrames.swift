@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-/// Reads frames of Bluetooth's host controller interface, and extracts the bytes of RFCOMM channels.
+/// Reads frames of Bluetooth's host controller interface (HCI) and extracts the bytes of RFCOMM channels.
 ///
-/// A capture may begin in the middle. An L2CAP channel whose setup is not in the capture is taken for RFCOMM when a
-/// frame has RFCOMM's form and checksum.
+/// A capture may begin in the middle of a connection. If it does not contain the setup of an L2CAP channel, the channel
+/// is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
 ///
-/// Invariant: at most ``longestPayload`` bytes are kept for each connection and direction, and at most ``mostConnections``
-/// connections.
+/// Invariant: at most ``mostConnections`` connections are tracked, and at most ``longestPayload`` bytes are kept for
+/// each connection and direction.
 struct BluetoothFrames {
   /// The longest L2CAP payload, including its header.
   static let longestPayload = 65_539
@@ -20,16 +20,16 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The length of the payload being assembled, including its header; 0 while it is unknown.
+    /// Whether a payload is being assembled from fragments.
     var isOpen = false
     var hasBegun = false
-    /// What L2CAP channels carry, by the receiver's channel number.
+    /// The contents of each L2CAP channel, by the channel number at the receiver.
     var contents: [Int: Content] = [:]
   }
 
   private struct Connection {
     var halves = [Half(), Half()]
-    /// Requested channels, by the request's identifier: whether for RFCOMM, and the requester's number.
+    /// Pending channel requests by identifier: whether each is for RFCOMM, and the requester's channel number.
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
 
@@ -71,7 +71,7 @@ struct BluetoothFrames {
       bytes = bytes.dropFirst()
       switch first {
       case 2 where frame.direction == .unknown && !hasDirection:
-        // A fragment from the controller begins with 10, one from the host with 00.
+        // A fragment from the controller is marked with 10, one from the host with 00.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
       case 2: return (.data, isReceived, bytes)
@@ -105,7 +105,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// Of the events, only the end of a connection matters.
+  /// The only event that matters is the end of a connection.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
     let handle = bytes.u16(at: 3, .little) & 0x0FFF
@@ -137,7 +137,7 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Before the first start fragment, bytes belong to something that began before the capture.
+        // Until the first start fragment, bytes belong to a payload that began before the capture.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -154,7 +154,7 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // The halves are written back before they are used again.
+    // The half is written back now because the following call uses it again.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -192,7 +192,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// L2CAP's signals, as far as they reveal which channels carry RFCOMM.
+  /// Reads L2CAP signals, which show the channels that carry RFCOMM.
   private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
     var rest = bytes
     while rest.count >= 4 {
@@ -213,7 +213,7 @@ struct BluetoothFrames {
         else { continue }
         connections[handle]?.requests[identifier] = nil
         let content: Content = request.isRFCOMM ? .rfcomm : .other
-        // What the requester sends goes to the responder's number, and vice versa.
+        // The requester sends to the responder's channel number, and vice versa.
         set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
         set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
       default: continue
@@ -249,12 +249,12 @@ struct RFCOMMFrame {
   }
 
   var kind: Kind
-  /// The data link: six bits, the server channel shifted by one plus a direction bit.
+  /// The data link: six bits, the server channel shifted left by one plus a direction bit.
   var link: Int
   var information: ArraySlice<UInt8>
   var isIntact: Bool
 
-  /// nil if the bytes do not have the form of a frame.
+  /// Returns nil if the bytes are not a frame.
   init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 4 else { return nil }
     let first = bytes.startIndex
@@ -278,7 +278,7 @@ struct RFCOMMFrame {
     isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
   }
 
-  /// The checksum of 07.10: x⁸+x²+x+1, reflected.
+  /// The 07.10 checksum: x⁸+x²+x+1, reflected.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
     var value: UInt8 = 0xFF
     for byte in bytes {

@@ -1,11 +1,11 @@
 import IAP2
 
-/// Which connection bytes of a capture belong to.
+/// The connection that bytes of a capture belong to.
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// What distinguishes connections of one interface: an address on the bus, or a handle.
+  /// What tells the connections of one interface apart: an address on the bus, or a handle.
   var place = 0
-  /// The channel within the connection: an RFCOMM server channel.
+  /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
 
   func with(channel: Int) -> ConnectionKey {
@@ -16,28 +16,28 @@ struct ConnectionKey: Hashable {
 /// One direction of a connection.
 struct StreamKey: Hashable {
   var connection: ConnectionKey
-  /// True for bytes from the accessory: from the USB device, or received over Bluetooth.
+  /// Whether the bytes come from the accessory: from the USB device, or received over Bluetooth.
   var isReceived: Bool
 }
 
-/// What a medium reports about its frames.
+/// A fact that a medium's frames reveal.
 enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>)
-  /// The connections at a place have ended; what follows there is a new one.
+  /// The connections at a place have ended. Any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   /// Something is missing or damaged.
   case problem(ConnectionKey, String)
 }
 
-/// Looks for the first sign of iAP2 in one direction of a connection: the detection sequence or the header of a packet, at
+/// Searches one direction of a connection for the first sign of iAP2: the detection sequence or a packet's header, at
 /// the beginning of a transfer.
 struct LinkSign {
-  /// The last bytes, which may contain the beginning of a sign.
+  /// The last bytes, which may contain the first part of a sign.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
 
-  /// Continues with a transfer; returns the bytes from the sign on, once it is found.
+  /// Processes a transfer. Once the sign is found, returns the bytes from there on.
   mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
     transfers += 1
     bytes += transfer.count
@@ -58,7 +58,7 @@ struct LinkSign {
   }
 }
 
-/// Reads frames of Linux's usbmon: the bytes of bulk and interrupt transfers, by device.
+/// Reads frames of Linux's usbmon and extracts the bytes of each device's bulk and interrupt transfers.
 ///
 /// ```
 ///  0  8  id of the transfer       10  1  endpoint, highest bit: to the host     28  4  status
@@ -67,7 +67,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Numbers are in the byte order of the machine that recorded, which the captured length reveals.
+/// Integers have the byte order of the recording machine, which the captured length reveals.
 struct USBFrames {
   let headerSize: Int
 
@@ -79,7 +79,7 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // Sent data is in the request, received data in its completion.
+    // Sent data is in the submission, received data in the completion.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

@@ -1,46 +1,46 @@
-/// Reads a hex dump line by line, in any of the forms that tools print and users paste:
+/// Reads a hex dump line by line, in any layout that tools print and users paste:
 ///
-/// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, with `0x` or `\x` before them, in
-///   braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
-/// - with offsets, and possibly a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
-///   its followed streams, whose second direction is indented; `*` for lines that repeat;
-/// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them by default.
+/// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, optionally prefixed with `0x` or
+///   `\x`, or in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
+/// - pairs after an offset, with or without a text column: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's
+///   dumps, and Wireshark's followed streams, whose second direction is indented; `*` stands for repeated lines;
+/// - two-byte words with the low byte first, the default of `hexdump` and of `od -x`.
 ///
 /// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
 /// with `#`, `//` or three backticks are skipped.
 ///
-/// The dump assembles the lines: which stream a line belongs to, whether its offset follows, which bytes a `*` repeats.
-/// The caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// The reader decides which stream a line belongs to, whether its offset is the expected one, and which bytes a `*`
+/// repeats. The caller collects the results with ``takeRuns(isEnd:)`` as they come, so a dump may have any size.
 struct HexDumpReader {
-  /// One line's bytes.
+  /// The bytes of one line.
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, from 0.
     var stream: Int
     var bytes: [UInt8]
-    /// The line that the bytes are on, from 1.
+    /// The number of the line, from 1.
     var line: Int
   }
 
   private struct Stream {
     var mark: String
     var indentation: Int
-    /// The offset of the stream's first line, as written; nil for a stream without offsets.
+    /// The offset of the stream's first line, as written; nil if the stream has no offsets.
     var first: HexLine.Offset?
     var radix: Int?
-    /// The number of bytes since the offset `first`.
+    /// The number of bytes since the first offset.
     var count = 0
     /// The bytes that a `*` repeats.
     var last: Run?
     var isSqueezed = false
 
-    /// Whether `offset` is the expected offset of the next line; this also determines the radix.
+    /// Whether `offset` is the expected offset of the next line. A match also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
       return true
     }
 
-    /// The distance of `offset` from the first one, in a radix in which it is at least the number of bytes read.
+    /// The distance from the first offset to `offset`, in a radix that makes it at least the number of bytes read.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }
@@ -53,21 +53,20 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes that all `*` of a dump may repeat, so that a file of a few bytes cannot cause hours of
-  /// work.
+  /// The maximum number of bytes that all `*` of a dump may stand for, so that a tiny file cannot cause hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The streams known so far, by the mark before their lines ("A", "TX"); by number if only the indentation
-  /// distinguishes two of them; empty if there is a single stream without a mark.
+  /// The names of the streams so far: the mark before a stream's lines ("A", "TX"), or a number if two streams differ
+  /// only in their indentation. The name is empty if there is a single stream without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The last bytes, if the very last one may turn out to be padding.
+  /// The last bytes, held back because the very last byte may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
 
-  /// The bytes found since the last call, and how often each group is repeated.
+  /// Returns the bytes found since the last call, and how often each run is repeated.
   mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
     if isEnd { flush() }
     defer { runs = [] }
@@ -111,7 +110,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// The next part of a line that is too long to be read at once.
+  /// Processes the next part of a line that is too long to be read at once.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
@@ -120,7 +119,7 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// The stream of a line: the one that expects the line's offset, otherwise the one with its mark or indentation.
+  /// The stream of a line: the one that expects the line's offset, otherwise one with the same mark or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
@@ -134,7 +133,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // The offset restarts: another dump, or the other direction of a followed stream.
+    // The offset restarts, so this is another dump, or the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -163,7 +162,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` repeats, now that the next offset is known.
+  /// Adds the bytes that a `*` stands for. The next offset tells how many.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -185,14 +184,14 @@ struct HexDumpReader {
     streams[index].count = distance
   }
 
-  /// The offset after the last byte, which some tools print alone.
+  /// Handles the offset after the last byte, which some tools print on a line of its own.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // Two-byte words pad an odd number of bytes with a zero.
+    // Dumps of two-byte words pad an odd number of bytes with a zero byte.
     streams[current].count -= 1
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(

@@ -1,20 +1,20 @@
 /// One parsed line of a hex dump.
 struct HexLine: Equatable {
-  /// An offset as written; the next line reveals its base.
+  /// An offset as written. The next line reveals its radix.
   struct Offset: Equatable {
     let text: String
-    /// The possible bases, the likeliest first.
+    /// The possible radixes, most likely first.
     let radixes: [Int]
 
     func value(_ radix: Int) -> UInt64? { UInt64(text, radix: radix) }
   }
 
   enum Content: Equatable {
-    /// `isWords` if they are written as two-byte words, low byte first.
+    /// Bytes. `isWords` is true if they are written as two-byte words, low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     /// A `*`.
     case squeezed
-    /// An offset alone.
+    /// An offset without bytes.
     case end(Offset)
   }
 
@@ -22,16 +22,16 @@ struct HexLine: Equatable {
   /// The column where the content begins, from 1.
   let column: Int
   let indentation: Int
-  /// The sender's mark; empty if there is none.
+  /// The mark that names the sender; empty if there is none.
   let mark: String
   let content: Content
 }
 
 /// Parses one line.
 ///
-/// Offsets and data are distinguished by their form. An offset is: digits before a colon; seven digits, because bytes
-/// have two digits each, while `od` and `hexdump` print seven-digit offsets; four or more digits before pairs, if two
-/// blanks follow, or if the value is zero or the expected offset.
+/// Offsets and data are told apart by their form. These are offsets: digits before a colon; seven digits, because data
+/// has an even number of digits, while `od` and `hexdump` print seven-digit offsets; and four or more digits before
+/// pairs, if two blanks follow, or if the value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -39,14 +39,14 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// How many columns of the line come before these bytes; greater than zero if a long line continues.
+  /// The number of columns before these bytes; greater than zero for the later parts of a long line.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
 
   /// - Parameters:
-  ///   - offsetWidth: how many digits the dump's offsets have, if it has any.
-  ///   - isExpected: whether an offset is the expected one.
+  ///   - offsetWidth: the number of digits of the dump's offsets; nil if that is unknown.
+  ///   - isExpected: returns whether an offset is the expected one.
   init(
     _ line: ArraySlice<UInt8>, number: Int, after skippedColumns: Int = 0, offsetWidth: Int?,
     isExpected: @escaping (HexLine.Offset) -> Bool
@@ -71,7 +71,7 @@ struct HexLineScanner {
     var isHex: Bool { !text.isEmpty && text.utf8.allSatisfy { HexLineScanner.isDigit($0) } }
   }
 
-  /// The line's content; nil when it is empty or a comment.
+  /// Parses the line; returns nil if it is empty or a comment.
   func scan() throws(CaptureError) -> HexLine? {
     var at = 0
     if skippedColumns > 0 {
@@ -115,8 +115,9 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or `unsigned
-  /// char capture[] = {`, as `xxd -i` prints it. nil if the line has no data, and `at` for any other line.
+  /// Where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of `NSData`) or
+  /// `unsigned char capture[] = {` (printed by `xxd -i`). nil if the declaration has no data. For any other line,
+  /// returns `at`.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -132,7 +133,7 @@ struct HexLineScanner {
   private struct FoundOffset {
     let value: HexLine.Offset
     let hasColon: Bool
-    /// Seven digits, as before two-byte words.
+    /// Whether the offset has seven digits, as it does before two-byte words.
     let isOdd: Bool
   }
 
@@ -145,7 +146,7 @@ struct HexLineScanner {
     let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
     var after = next
     let following = self.word(&after)
-    // By default, od counts in octal and prints two-byte words; options change both.
+    // By default, od prints offsets in octal, and two-byte words. Options change both.
     let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
     let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
     let isOffset: Bool
@@ -166,7 +167,7 @@ struct HexLineScanner {
 
   // MARK: The data
 
-  /// Only pairs of digits and separators.
+  /// Reads a line that contains only pairs of digits and separators.
   private func plainBytes(from start: Int) throws(CaptureError) -> [UInt8] {
     var out: [UInt8] = []
     var at = start
@@ -174,7 +175,7 @@ struct HexLineScanner {
     return out
   }
 
-  /// Pairs or two-byte words, up to the column of text.
+  /// Reads pairs or two-byte words up to the text column.
   private func dumpBytes(
     from start: Int, _ offset: FoundOffset
   ) throws(CaptureError) -> (bytes: [UInt8], isWords: Bool) {
@@ -192,7 +193,7 @@ struct HexLineScanner {
     return (out, isWords)
   }
 
-  /// Whether this many blanks after this many bytes separate the data from the column of text.
+  /// Whether a gap of this many blanks after `count` bytes separates the data from the text column.
   private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
     offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
   }
@@ -219,11 +220,11 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// The next word. In a dump, every character that is not a digit is part of a word, so that a column of text is
-  /// recognised.
+  /// The next word. In a dump, a word includes every character that is not a digit, so that the text column is
+  /// recognized.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
-    // An offset in the middle of a line, as some debuggers print it.
+    // Skips an offset in the middle of a line, as some debuggers print.
     if isDump, at > 0, at + 1 < bytes.count, "-:,".utf8.contains(bytes[at]), Self.isDigit(bytes[at - 1]),
       Self.isDigit(bytes[at + 1])
     {

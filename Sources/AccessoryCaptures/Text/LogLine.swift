@@ -1,18 +1,19 @@
 import AccessoryCore
 
-/// One line of a log that has bytes in hex somewhere: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
+/// One line of a log that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
-/// - The bytes are the longest run of pairs of digits, with blanks, commas, colons or `0x` between them, or one long word
-///   of digits. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
-/// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
-/// - The time is the first that is written as a clock or as seconds with a fraction.
+/// - The bytes are the longest run of pairs of digits, separated by blanks, commas, colons or `0x`, or one long word of
+///   digits. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
+/// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,
+///   sent, `->`.
+/// - The time is the first word that looks like a clock time or like seconds with a fraction.
 struct LogLine: Equatable {
-  /// "RX" or "TX"; nil when the line says neither.
+  /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?
-  /// Nil when there is none.
+  /// The time; nil if there is none.
   var time: Duration?
   var bytes: [UInt8]
-  /// Whether the line consists of bytes alone, perhaps after an offset and before a column of text.
+  /// Whether the line consists only of bytes, possibly between an offset and a text column.
   var isBare: Bool
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
@@ -51,7 +52,7 @@ struct LogLine: Equatable {
 
   private static func direction(in words: ArraySlice<Substring>) -> String? {
     for word in words {
-      // Such as "rx-data", "UART_TX:" and "[RX]".
+      // Finds the direction in words such as "rx-data", "UART_TX:" and "[RX]".
       for part in word.lowercased().split(whereSeparator: { !$0.isLetter }) {
         if received.contains(String(part)) { return "RX" }
         if sent.contains(String(part)) { return "TX" }
@@ -60,14 +61,14 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// The bytes that a word stands for; nil when it is none. A long word of digits may be a number of another kind, so
-  /// it counts only if it begins as iAP2 does, or continues a run.
+  /// The bytes that a word stands for; nil if there are none. A long word of digits may be some other number, so it
+  /// counts only if it begins like iAP2 or belongs to a run.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
     for separator: Character in [":", "-", ","] where word.contains(separator) {
       let parts = word.split(separator: separator, omittingEmptySubsequences: false)
-      // Six parts are a MAC address, three a time.
+      // Six parts are a MAC address, and three are a time.
       let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
       guard isRun else { return nil }
       var all: [UInt8] = []
@@ -98,7 +99,7 @@ struct LogLine: Equatable {
     return bytes
   }
 
-  /// `12:00:01.250`, `2026-01-02T12:00:01,250Z`, `[12.345678]` and `12.5s`.
+  /// Reads times such as `12:00:01.250`, `2026-01-02T12:00:01,250Z`, `[12.345678]` and `12.5s`.
   static func time(_ word: Substring) -> Duration? {
     let text = word.trimmed { !$0.isNumber }
     let clock = text.split(whereSeparator: { "T ".contains($0) }).last ?? ""
@@ -112,7 +113,7 @@ struct LogLine: Equatable {
     return seconds(parts[0])
   }
 
-  /// Seconds with or without a fraction, of which nanoseconds count.
+  /// Seconds with or without a fraction, to the nanosecond.
   private static func seconds(_ text: some StringProtocol) -> Duration? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }
@@ -124,7 +125,7 @@ struct LogLine: Equatable {
 }
 
 extension StringProtocol {
-  /// Without what fits at both ends.
+  /// The text without the matching characters at both ends.
   fileprivate func trimmed(_ fits: (Character) -> Bool) -> String {
     var rest = self[...]
     while let first = rest.first, fits(first) { rest = rest.dropFirst() }

@@ -1,37 +1,37 @@
 import AccessoryCore
 
-/// Reads logs that other programs write, line by line: any text with runs of hex and words for the direction, what iOS's
-/// `accessoryd` logs, `btmon`'s text, and the CSV files of Saleae Logic and PulseView (sigrok) about a UART.
+/// Reads other programs' logs line by line: any text with runs of hex and words for the direction, the log of iOS's
+/// `accessoryd`, the text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
 ///
-/// It takes what it recognises, and counts the lines that it skips: the complete form of most of these logs is not
-/// published, and people paste parts of them.
+/// The reader takes what it recognizes, and counts the lines that it skips. It does so because most of these formats
+/// are not fully documented, and people often paste only parts of a log.
 struct LogReader {
-  /// Bytes that followed each other in one direction.
+  /// Consecutive bytes in one direction.
   struct Run: Equatable {
-    /// The direction: "RX", "TX", the name of a channel of a logic analyser, or empty.
+    /// The direction: "RX", "TX", the name of a logic analyzer's channel, or empty.
     var name: String
     var bytes: [UInt8]
-    /// The line, from 1.
+    /// The number of the line, from 1.
     var line: Int
-    /// Since the first time in the log.
+    /// The time since the first time in the log.
     var time: Duration
   }
 
-  /// How many ranges of skipped lines are kept.
+  /// The maximum number of ranges of skipped lines that are kept.
   private static let mostRanges = 20
 
   private(set) var skipped: [ClosedRange<Int>] = []
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The direction of the last line that has one, for lines of bytes below it.
+  /// The direction of the last line that had one. It applies to the lines of bytes below it.
   private var direction = ""
-  /// In btmon's text: how many bytes of the current RFCOMM frame are still to come; nil outside of one.
+  /// In btmon's text, the number of bytes that remain of the current RFCOMM frame; nil outside a frame.
   private var frameRest: Int?
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Whether a line shows that a text is a log: one that is no line of a hex dump.
+  /// Whether a line shows that a text is a log: it cannot be part of a hex dump.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
@@ -64,12 +64,12 @@ struct LogReader {
     note(found.time)
     if let own = found.direction { direction = own }
     guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil else { return skip(line) }
-    // A line of bytes alone continues the one above it.
+    // A line of bytes alone continues the line above it.
     let name = found.direction ?? (found.isBare ? direction : "")
     return Run(name: name, bytes: found.bytes, line: line.number, time: now)
   }
 
-  /// Below a line `RFCOMM: Unnumbered Info …` and its `Length: N` there is the frame's data, N bytes, as a hex dump.
+  /// Reads btmon's text: the lines `RFCOMM: Unnumbered Info …` and `Length: N` are followed by a hex dump of N bytes.
   private mutating func readBtmon(_ text: String, _ found: LogLine, _ line: LineCutter.Line) -> Run? {
     let plain = text.drop(while: \.isWhitespace)
     if plain.hasPrefix("RFCOMM:") {
@@ -82,7 +82,7 @@ struct LogReader {
       return nil
     }
     guard found.isBare else {
-      // Address, control, credits and check sum of the frame.
+      // A line about the frame: its address, control field, credits or checksum.
       if !plain.contains(": ") { frameRest = nil }
       return nil
     }
@@ -107,22 +107,22 @@ struct LogReader {
     now = max(.zero, time - (first ?? time))
   }
 
-  /// btmon writes the time last.
+  /// btmon puts the time at the end of a line.
   private static func lastTime(_ text: String) -> Duration? {
     text.split(separator: " ").last.flatMap(LogLine.time)
   }
 }
 
-/// A CSV file about a UART with a byte in each row: Saleae Logic's (`name,type,start_time,duration,data`, and
-/// `Time [s],Value,Parity Error,Framing Error` of version 1) and PulseView's (`Sample,Time,Decoder,Ann Row,Ann
-/// Class,Value`).
+/// A CSV file with one byte of UART data in each row. The headers are those of Saleae Logic
+/// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
+/// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`).
 struct UARTTable {
   private let value: Int
   private var time: Int?
   private var name: Int?
   private var kind: Int?
 
-  /// Nil when a line is not the header of such a file.
+  /// Returns nil if the line is not the header of such a file.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
     guard columns.count >= 2, let value = columns.lastIndex(where: { ["data", "value"].contains($0) }),
@@ -134,11 +134,11 @@ struct UARTTable {
     kind = columns.firstIndex { ["type", "ann class"].contains($0) }
   }
 
-  /// The byte of a row; nil for a row without one.
+  /// The byte in a row; nil if the row has none.
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
     guard value < columns.count, let byte = Self.byte(columns[value]) else { return nil }
-    // Start, stop and parity bits have rows of their own.
+    // Start, stop and parity bits have their own rows.
     if let kind, kind < columns.count, !columns[kind].lowercased().contains("data") { return nil }
     let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? ""
     let found = LogLine("\(place) : 00".utf8).direction ?? place
@@ -163,7 +163,7 @@ struct UARTTable {
     }
   }
 
-  /// `0xFF`, `FF`, `255` (three digits), and Saleae's `ÿ (0xFF)`.
+  /// Reads a byte written as `0xFF`, `FF`, `255` (three digits) or Saleae's `ÿ (0xFF)`.
   private static func byte(_ text: String) -> UInt8? {
     if let start = text.firstRange(of: "0x") {
       return UInt8(text[start.upperBound...].prefix { $0.isHexDigit }, radix: 16)

@@ -1,4 +1,4 @@
-/// An end of a cable, as the letter used in transcripts and captures.
+/// An end of a cable, with its letter in transcripts and captures.
 public enum WireEnd: String, Sendable {
   /// The accessory.
   case accessory = "A"
@@ -15,7 +15,7 @@ public struct TranscriptLine: Equatable, Sendable {
   /// The packet's contents, as text.
   public let text: String
 
-  /// Reads a line; nil when it is not a line of a transcript, for example because of a prefix before the time.
+  /// Parses a line. Returns nil if it is not a transcript line, for example because there is a prefix before the time.
   public init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
@@ -33,7 +33,7 @@ public struct TranscriptLine: Equatable, Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
   }
 
-  /// The number after `name=` in the first words of a packet's line, if there is one.
+  /// The number after `name=` among the first words of a packet's line; nil if there is none.
   public func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))
@@ -42,33 +42,33 @@ public struct TranscriptLine: Equatable, Sendable {
   }
 }
 
-/// Splits text that arrives in chunks into lines, wherever the chunks are cut.
+/// Splits text into lines. The text may arrive in chunks that are cut anywhere.
 ///
-/// A line that is too long to hold is passed on in several parts, cut where hex digits may be separated: between words,
-/// or after complete bytes of a word.
+/// A line that is too long to hold is passed on in several parts. It is cut between words, or after a complete byte of
+/// a word, because hex digits may be separated there.
 struct LineCutter {
   /// A line, or a part of one.
   struct Line {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
-    /// The number of the line in the text, from 1.
+    /// The number of the line, from 1.
     var number: Int
-    /// Where the part begins in its line; more than 0 for every part of a long line but the first.
+    /// The offset of the part in its line; greater than 0 for every part but the first.
     var offset: Int
   }
 
-  /// The longest part of a line.
+  /// The maximum length of a part.
   static let longest = 1 << 16
 
   private var rest: [UInt8] = []
   private var number = 1
   private var offset = 0
 
-  /// Continues with `bytes`, and passes on every line that is now complete.
+  /// Processes `bytes` and emits every line that is now complete.
   mutating func take<Failure>(_ bytes: [UInt8], _ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
-      // At most one part at a time, so that memory is bounded.
+      // At most one part is added at a time, to bound memory.
       let limit = min(bytes.count, position + Self.longest)
       let end = bytes[position..<limit].firstIndex(of: UInt8(ascii: "\n"))
       rest += bytes[position..<(end ?? limit)]
@@ -81,7 +81,7 @@ struct LineCutter {
     }
   }
 
-  /// Called at the end of the text: emits its last line.
+  /// Processes the end of the text and emits its last line.
   mutating func finish<Failure>(_ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     try emitFirst(rest.count, emit)
   }
@@ -92,11 +92,11 @@ struct LineCutter {
     offset += count
   }
 
-  /// Where a long line may be cut.
+  /// Where to cut a long line.
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // A word that fills half a part is cut after a complete byte.
+    // If a single word fills the second half of the part, it is cut after a complete byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
