@@ -5,15 +5,15 @@ import Foundation
 /// The domain of ``EABluetoothAccessoryPickerError``.
 public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessoryPickerErrorDomain"
 
-/// Called when the picker is gone, with nil if an accessory was chosen and connected.
+/// Called after the picker has closed. The error is nil if an accessory was chosen and connected.
 public typealias EABluetoothAccessoryPickerCompletion = ((any Error)?) -> Void
 
 /// Why no accessory was chosen and connected.
 public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, Sendable {
-  /// The error as an object.
+  /// The underlying error object.
   public let _nsError: NSError
 
-  /// Creates the Swift error for an error object.
+  /// Creates the Swift error from an error object.
   public init(_nsError error: NSError) { _nsError = error }
 
   /// The domain of these errors.
@@ -45,17 +45,17 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Answers a Bluetooth picker. A test's world provides one; without it there is no picker.
+/// Plays the user of a Bluetooth picker. A test's world provides one; elsewhere no picker is shown.
 package protocol PickerAnswering: AnyObject {
-  /// Offers the accessories whose name matches, and calls `finish` with the outcome. On the loop.
+  /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
 }
 
 /// The outcome of a picker.
 package enum PickerOutcome {
-  /// The user chose this accessory; `plugIn` connects it.
+  /// The user chose this accessory. `plugIn` connects it.
   case chosen(serial: String, plugIn: () -> Void)
-  /// The user chose none.
+  /// No accessory was chosen, for this reason.
   case failed(EABluetoothAccessoryPickerError.Code)
 }
 
@@ -88,7 +88,7 @@ extension AccessoryRealm {
     }
   }
 
-  /// Waits until the accessory is published, whether or not the app registered for notifications.
+  /// Waits until the accessory is published, whether or not the app has registered for notifications.
   private func look(for choice: Choice) {
     let loop = entrance.loop
     choice.timer = loop.makeTimer { [unowned self, weak choice] in
@@ -104,7 +104,7 @@ extension AccessoryRealm {
     choice.timer?.arm(at: loop.now + Self.period)
   }
 
-  /// Fails all choices that have not connected. On the loop.
+  /// Fails all choices that have not connected. Called on the loop.
   func endChoices() {
     for choice in choices { choice.finish(false) }
     choices = []
@@ -116,7 +116,7 @@ extension AccessoryRealm {
     let end: Instant
     private let tell: (Bool) -> Void
     var timer: LoopTimer?
-    /// Whether its connect notification was queued.
+    /// Whether the accessory's connect notification has been queued.
     var isPosted = false
 
     init(_ serial: String, until end: Instant, tell: @escaping (Bool) -> Void) {

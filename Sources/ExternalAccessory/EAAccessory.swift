@@ -4,22 +4,22 @@ internal import AccessoryProfiles
 @_exported import Foundation
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The connection ID that means no connection.
+/// The connection ID that stands for no connection.
 public var EAConnectionIDNone: Int { 0 }
 
-/// An accessory, from one connect to its disconnect. An accessory that connects again is a new object with a new
-/// ``connectionID``.
+/// An accessory, from one connect to the next disconnect. An accessory that connects again is represented by a new
+/// object with a new ``connectionID``.
 ///
-/// Use the names and numbers for display only. To decide whether to open a session, look at ``protocolStrings``, which is
+/// The names and numbers are for display only. To decide whether to open a session, check ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
 open class EAAccessory: NSObject {
-  /// The accessory as the device published it. It does not change.
+  /// The accessory as the device published it; immutable.
   let published: PublishedAccessory
   let realm: AccessoryRealm
   private let delegateLock = Lock()
   private weak var delegateObject: (any EAAccessoryDelegate)?
 
-  /// Do not call. Stops the process, where Apple's framework raises an exception: accessories come from
+  /// Do not call this. It stops the process, where Apple's framework raises an exception. Accessories come from
   /// ``EAAccessoryManager``.
   public override init() {
     fatalError("EAAccessoryInitException: accessories come from EAAccessoryManager.shared().connectedAccessories")
@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// A number for this connection. It stays the same after the disconnect.
+  /// The number of this connection. It stays the same after the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }
@@ -50,16 +50,16 @@ open class EAAccessory: NSObject {
   /// Always empty.
   @available(iOS, introduced: 9.0, deprecated: 13.0, message: "Not supported")
   open var dockType: String { "" }
-  /// The protocols that the app can open sessions for.
+  /// The protocols for which the app can open sessions.
   open var protocolStrings: [String] { published.protocols }
 
-  /// The delegate, which is called at the disconnect. It is not retained.
+  /// The delegate, which is called when the accessory disconnects. It is not retained.
   open var delegate: (any EAAccessoryDelegate)? {
     get { delegateLock.withLock { delegateObject } }
     set { delegateLock.withLock { delegateObject = newValue } }
   }
 
-  /// The accessory's description in the layout of Apple's framework.
+  /// A description of the accessory in the layout of Apple's framework.
   open override var description: String {
     var identity = Profile.Identity(
       name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,
@@ -92,6 +92,6 @@ public protocol EAAccessoryDelegate: NSObjectProtocol {
 }
 
 extension EAAccessoryDelegate {
-  /// Does nothing: the method is optional.
+  /// The default implementation does nothing.
   public func accessoryDidDisconnect(_ accessory: EAAccessory) {}
 }

@@ -1,7 +1,7 @@
 internal import AccessoryCore
 import Foundation
 
-/// The connected accessories, and notifications when accessories connect and disconnect.
+/// Provides the connected accessories, and posts notifications when accessories connect and disconnect.
 ///
 /// ```swift
 /// NotificationCenter.default.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: .main) { note in
@@ -11,41 +11,41 @@ import Foundation
 /// EAAccessoryManager.shared().registerForLocalNotifications()
 /// ```
 open class EAAccessoryManager: NSObject {
-  /// It has a lock, also where the trait AppleSendability forbids to call it Sendable.
+  /// The manager has a lock, so it may be shared, even if the trait AppleSendability makes the class non-Sendable.
   private struct One: @unchecked Sendable { let manager = EAAccessoryManager(isShared: true) }
   private static let one = One()
   private let lock = Lock()
-  /// The realms of worlds, the newest last.
+  /// The realms of the current worlds, the newest last.
   private var worlds: [AccessoryRealm] = []
   private var local: AccessoryRealm?
 
-  /// Do not call. Stops the process, where Apple's framework raises an exception: use ``shared()``.
+  /// Do not call this. It stops the process, where Apple's framework raises an exception. Use ``shared()``.
   public override init() {
     fatalError("EAAccessoryManagerInitException: use EAAccessoryManager.shared()")
   }
 
   private init(isShared: Bool) { super.init() }
 
-  /// The only manager of the process.
+  /// The process's only manager.
   open class func shared() -> EAAccessoryManager { one.manager }
 
-  /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``: the whole process shares one
-  /// count.
+  /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``; the whole process shares one
+  /// counter.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Undoes one ``registerForLocalNotifications()``.
+  /// Undoes one call of ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
-  /// The connected accessories that the app may see. It can change at any time.
+  /// The connected accessories that are visible to the app. The list can change at any time.
   open var connectedAccessories: [EAAccessory] { realm.connectedAccessories }
 
-  /// Shows a picker of the Bluetooth accessories in range whose name the predicate accepts. Calls `completion` on the main
-  /// thread when the picker is gone, with nil if an accessory was chosen and connected.
+  /// Shows a picker for the Bluetooth accessories in range whose names match the predicate. Calls `completion` on the
+  /// main thread after the picker has closed. The error is nil if an accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(
     withNameFilter predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion? = nil
   ) { realm.showPicker(predicate, completion: completion) }
 
-  /// Shows a picker of Bluetooth accessories, and throws if no accessory was chosen and connected.
+  /// Shows a picker for Bluetooth accessories. Throws if no accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(withNameFilter predicate: NSPredicate?) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       realm.showPicker(predicate) { error in
@@ -54,14 +54,15 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// The app is about to wait for its own queue. Only tests notice: see ExternalAccessorySimulation.
+  /// Records that the app is about to wait on its own queue. This has an effect only in tests; see
+  /// ExternalAccessorySimulation.
   package func noteSyncOnMain() {
     if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }
   }
 
   // MARK: Realms
 
-  /// The realm that the manager shows now.
+  /// The realm that the manager currently shows.
   var realm: AccessoryRealm {
     lock.withLock {
       if let world = worlds.last { return world }
@@ -72,9 +73,9 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Shows the realm of a world until ``remove(_:)``.
+  /// Makes the manager show the realm of a world until ``remove(_:)`` is called.
   package func install(_ realm: AccessoryRealm) { lock.withLock { worlds.append(realm) } }
 
-  /// Shows again what it showed before the world.
+  /// Makes the manager show what it showed before ``install(_:)``.
   package func remove(_ realm: AccessoryRealm) { lock.withLock { worlds.removeAll { $0 === realm } } }
 }

@@ -1,7 +1,7 @@
 internal import AccessoryHost
 import Foundation
 
-/// A session with an accessory for one of its protocols: one stream of bytes in each direction.
+/// A session with an accessory for one of its protocols, with one byte stream in each direction.
 ///
 /// ```swift
 /// guard let session = EASession(accessory: accessory, forProtocol: "com.example.protocol") else { return }
@@ -15,17 +15,17 @@ open class EASession: NSObject {
   private let input: AccessoryInputStream
   private let output: AccessoryOutputStream
 
-  /// Do not call. Stops the process, where Apple's framework raises an exception.
+  /// Do not call this. It stops the process, where Apple's framework raises an exception.
   public override init() {
     fatalError("EASessionInitException: use EASession(accessory:forProtocol:)")
   }
 
-  /// Opens a session. Returns nil if the accessory is gone or does not offer the protocol, or if the app does not declare
-  /// the protocol; the reason is printed on standard error.
+  /// Opens a session. Returns nil if the accessory is disconnected, if it does not offer the protocol, or if the app
+  /// does not declare the protocol. The reason is printed on standard error.
   ///
-  /// It does not wait for the accessory. If the accessory refuses the session, both streams end.
+  /// The initializer does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// The last three arguments are the place of the call: do not pass them. Messages about the session name that place.
+  /// The last three arguments locate the call for messages about the session. Do not pass them.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -37,8 +37,8 @@ open class EASession: NSObject {
     super.init()
   }
 
-  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` as a value.
-  /// Calls prefer the other one, which knows where it was called.
+  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` used as a
+  /// value. Ordinary calls resolve to the other initializer, which records the location of the call.
   @_disfavoredOverload
   public init?(accessory: EAAccessory, forProtocol protocolString: String) {
     guard let pipe = Self.open(accessory, protocolString, at: nil) else { return nil }
@@ -57,8 +57,8 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The bytes from the accessory. It is always the same object; the app opens it.
+  /// The stream of bytes from the accessory. It is always the same object, and the app must open it.
   open var inputStream: InputStream? { input }
-  /// The bytes to the accessory. It is always the same object; the app opens it.
+  /// The stream of bytes to the accessory. It is always the same object, and the app must open it.
   open var outputStream: OutputStream? { output }
 }

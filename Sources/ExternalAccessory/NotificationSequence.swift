@@ -1,6 +1,6 @@
 import Foundation
 
-/// Foundation's notifications as an async sequence, which Apple's systems have and Foundation on Linux has not.
+/// Foundation's notifications as an async sequence. Apple's systems have this API; Foundation on Linux does not.
 ///
 /// ```swift
 /// for await note in NotificationCenter.default.notifications(named: .EAAccessoryDidConnect) {
@@ -8,12 +8,13 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// The notifications with a name, and from an object if one is given, from now on.
+  /// The notifications with this name that are posted from now on. If `object` is given, only its notifications are
+  /// included.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }
 
-  /// Notifications in the order in which they are posted. They are kept until the loop takes them.
+  /// Notifications in the order in which they are posted. Each is kept until the loop over the sequence reaches it.
   public final class Notifications: AsyncSequence, @unchecked Sendable {
     private let stream: AsyncStream<Posted>
 
@@ -27,18 +28,19 @@ extension NotificationCenter {
       self.stream = stream
     }
 
-    /// Begins to take them.
+    /// Creates the iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(inner: stream.makeAsyncIterator()) }
 
-    /// Takes one after another.
+    /// Iterates over the notifications.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate var inner: AsyncStream<Posted>.Iterator
 
-      /// The next one; nil when the task is cancelled.
+      /// The next notification; nil if the task is cancelled.
       public mutating func next() async -> Notification? { await inner.next()?.note }
     }
 
-    /// What the poster hands over, and nothing of it is used by two threads at once unless the app does.
+    /// Hands a notification from the poster to the receiver. Only one thread at a time uses it, unless the app shares
+    /// its contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
 
     private final class Observer: @unchecked Sendable {

@@ -2,7 +2,7 @@ import Foundation
 
 extension NSNotification.Name {
   // swift-format-ignore: AlwaysUseLowerCamelCase
-  /// An accessory connected. Without protocols it is not ready yet, and connects again when it is.
+  /// An accessory connected. If it has no protocols yet, it is not ready; it connects again when it is.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
   // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory disconnected.
@@ -10,16 +10,16 @@ extension NSNotification.Name {
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key of the `EAAccessory` in the user info of both notifications.
+/// The user info key for the `EAAccessory` in both notifications.
 public let EAAccessoryKey: String = "EAAccessoryKey"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key of the `EAAccessory` in the user info of a connect, if the user chose the accessory in a picker.
+/// The user info key for the `EAAccessory` in a connect notification, if the user chose the accessory in a picker.
 public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 
 extension EAAccessoryManager {
   /// `Foundation.NSNotification.Name.EAAccessoryDidConnect` as a typed message.
   public struct AccessoryDidConnectMessage: NotificationCenter.MainActorMessage {
-    /// The object that posts the notification.
+    /// The type of the object that posts the notification.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidConnect }
@@ -28,19 +28,19 @@ extension EAAccessoryManager {
     /// Whether the user chose the accessory in a picker.
     public var userSelected: Bool
 
-    /// A message.
+    /// Creates a message.
     public init(accessory: EAAccessory, userSelected: Bool) {
       self.accessory = accessory
       self.userSelected = userSelected
     }
 
-    /// The message in a notification.
+    /// Creates the message for a notification.
     @MainActor public static func makeMessage(_ notification: Notification) -> Self? {
       guard let accessory = notification.userInfo?[EAAccessoryKey] as? EAAccessory else { return nil }
       return Self(accessory: accessory, userSelected: notification.userInfo?[EAAccessorySelectedKey] != nil)
     }
 
-    /// The notification of a message.
+    /// Creates the notification for a message.
     @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
 
     var notification: Notification {
@@ -52,22 +52,22 @@ extension EAAccessoryManager {
 
   /// `Foundation.NSNotification.Name.EAAccessoryDidDisconnect` as a typed message.
   public struct AccessoryDidDisconnectMessage: NotificationCenter.MainActorMessage {
-    /// The object that posts the notification.
+    /// The type of the object that posts the notification.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidDisconnect }
     /// The accessory.
     public var accessory: EAAccessory
 
-    /// A message.
+    /// Creates a message.
     public init(accessory: EAAccessory) { self.accessory = accessory }
 
-    /// The message in a notification.
+    /// Creates the message for a notification.
     @MainActor public static func makeMessage(_ notification: Notification) -> Self? {
       (notification.userInfo?[EAAccessoryKey] as? EAAccessory).map { Self(accessory: $0) }
     }
 
-    /// The notification of a message.
+    /// Creates the notification for a message.
     @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
 
     var notification: Notification {

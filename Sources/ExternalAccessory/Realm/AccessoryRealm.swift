@@ -3,11 +3,12 @@ package import AccessoryHost
 internal import AccessorySessions
 import Foundation
 
-/// The simulated Apple device and the app's view of it, behind Apple's API: what `EAAccessoryManager.shared()` shows.
+/// The simulated Apple device and the app's view of it, which `EAAccessoryManager.shared()` presents through Apple's
+/// API.
 ///
-/// The local accessories have one realm, made at first use and kept until the process ends. Each world of a test has
-/// its own and replaces that one while the world exists. Every `EAAccessory` keeps the realm it came from, so an
-/// accessory that outlives its world reports that it is disconnected.
+/// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
+/// own realm, which replaces that one as long as the world exists. Every `EAAccessory` keeps the realm it came from, so
+/// an accessory that outlives its world reports that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -18,51 +19,53 @@ import Foundation
 ///                                    └── run-loop source ──▶ the thread whose run loop a stream is scheduled in
 /// ```
 ///
-/// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``). The
-///   loop never waits for the app and never runs the app's code, so the wait is short and cannot deadlock.
-/// - Session bytes are not handed over call by call. ``SessionPipe`` has a bounded buffer for each direction under a lock,
-///   and the loop is called only when the outgoing buffer stops being empty or the incoming one is half empty again.
+/// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``).
+///   The loop never waits for the app and never runs the app's code, so the wait is short and cannot deadlock.
+/// - Session bytes do not need a call to the loop for each read or write. ``SessionPipe`` has a bounded buffer for each
+///   direction, protected by a lock. The loop is called only when the outgoing buffer stops being empty or the incoming
+///   one is half empty again.
 /// - ``MainDelivery`` posts notifications and calls accessory delegates on the main thread, in order.
-/// - A run-loop source delivers the events of a stream in the run loop and mode that the stream is scheduled in. If
-///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), events of streams scheduled in it
-///   are delivered on the main queue instead.
+/// - A run-loop source delivers the events of a stream in the run loop and mode in which the stream is scheduled. If
+///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), the main queue delivers the
+///   events of streams scheduled in it.
 package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let world: String
   /// Runs work on the loop.
   package let entrance: any LoopEntrance
   /// Runs work on the main thread.
   package let main = MainDelivery()
-  /// The behaviors that Apple's documentation leaves open.
+  /// How the framework behaves where Apple's documentation is silent.
   package let settings: FrameworkSettings
-  /// The number of stream events that were signalled but not delivered by any run loop yet.
+  /// The number of stream events that were signaled but that no run loop has delivered yet.
   let signals = Locked(0)
-  /// Whether the app is running. A suspended app's streams deliver their events when it runs again.
+  /// Whether the app is running. While an app is suspended, its streams deliver no events; they do so when it runs
+  /// again.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Answers the Bluetooth picker. On the loop.
+  /// Plays the user of the Bluetooth picker. Used on the loop.
   package var picker: (any PickerAnswering)?
   /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// Counts the launches of the app: events that were waiting for the main thread when the app was killed are not for
-  /// the next launch.
+  /// Counts the app's launches. Events that were waiting for the main thread when the app was killed must not reach the
+  /// next launch.
   private let life = Locked(0)
-  /// The accessory objects of this realm, by connection ID. On the loop only.
+  /// The accessory objects of this realm, by connection ID. Used only on the loop.
   private var objects: [Int: EAAccessory] = [:]
-  /// The pipes of sessions that have not ended. On the loop only.
+  /// The pipes of sessions that have not ended. Used only on the loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Picker choices that have not connected yet. On the loop only.
+  /// Picker choices that have not connected yet. Used only on the loop.
   var choices: [Choice] = []
-  /// Misuses noted on any thread.
+  /// Misuses recorded from any thread.
   private let noted = Locked(BoundedLog())
-  /// Misuses noted by app views that are gone. On the loop only.
+  /// Misuses recorded by app views that no longer exist. Used only on the loop.
   private var earlier: [String] = []
 
-  /// A realm without a device: see ``look(at:as:)``.
+  /// A realm that has no device yet; see ``look(at:as:)``.
   ///
-  /// - Parameter world: how messages refer to this world; empty for the local accessories.
+  /// - Parameter world: the name of this world in messages; empty for the local accessories.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
     self.entrance = entrance
     self.settings = settings
@@ -70,7 +73,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
-  /// Connects the realm to a device, as an app with these settings. On the loop.
+  /// Connects the realm to a device as an app with these settings. Called on the loop.
   package func look(at device: Device, as app: AppSettings) {
     precondition(appView == nil, "a realm uses one device for its whole life")
     var app = app
@@ -78,13 +81,13 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app; nil while it is not running. On the loop.
+  /// The app; nil while it is not running. Used on the loop.
   package var app: AppView? { appView }
 
-  /// The app's process ends, as when the system kills it or it crashes: it gets no more events, and its streams fail.
-  /// On the loop.
+  /// Ends the app's process, as if the system killed it or it crashed: the app gets no more events, and its streams
+  /// fail. Called on the loop.
   ///
-  /// - Returns: the app as the device saw it. The caller closes it, or keeps its sessions open.
+  /// - Returns: The app as the device saw it. The caller must close it or keep its sessions open.
   package func endProcess() -> AppView? {
     guard let ended = appView else { return nil }
     life.withLock { $0 += 1 }
@@ -98,22 +101,22 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return ended
   }
 
-  /// What the app wrote is sent now, or is lost. On the loop.
+  /// Sends the bytes that the app wrote, or drops them if `isLost`. Called on the loop.
   package func settleUnsent(isLost: Bool) {
     for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
   }
 
-  /// Runs work on the main thread, unless the app's process has ended by then.
+  /// Runs work on the main thread, unless the app's process has ended before its turn.
   private func tell(_ work: @escaping () -> Void) {
     let now = life.withLock { $0 }
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
-  /// What the app sees; empty outside ``look(at:as:)`` and ``end()``. On the loop.
+  /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used on the loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Disconnects the realm from the device. Until then the app view and the realm retain each other. Accessories that
-  /// outlive it report that they are disconnected; the misuses can still be read.
+  /// Disconnects the realm from the device. Until this is called, the app view and the realm retain each other.
+  /// Accessories that outlive the realm report that they are disconnected. The misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
@@ -147,7 +150,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   func unregister() { entrance.sync { appView?.unregister() } }
 
-  /// Opens a session, or throws the reason why not.
+  /// Opens a session, or throws the reason why it cannot.
   func openSession(
     with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?
   ) throws(AppSessionError) -> SessionPipe {
@@ -172,19 +175,20 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return pipe
   }
 
-  /// A session ended and all its events were queued. On the loop.
+  /// Forgets a session that has ended and whose events have all been queued. Called on the loop.
   func forget(_ pipe: SessionPipe) { pipes[ObjectIdentifier(pipe)] = nil }
 
   // MARK: Misuse
 
-  /// What the app did wrong: first what the app view noticed, then what streams and sessions noticed, each in order.
+  /// The app's misuses: first those recorded by the app view, then those recorded by streams and sessions, each in
+  /// order.
   package var misuses: [String] {
     noteDeadLoops()
     let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams on run loops that never run. If there may be one, waits until it is certain.
+  /// Looks for streams scheduled on run loops that never run. If there could be one, waits until it is certain.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -200,7 +204,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// How many misuses are printed; all of them can be read.
+  /// The maximum number of misuses that are printed. All of them can be read.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {
@@ -215,7 +219,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Events for the app
 
-  /// On the loop.
+  /// Called on the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -232,7 +236,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// On the loop.
+  /// Called on the loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -248,7 +252,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// On the loop.
+  /// Called on the loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -256,14 +260,15 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// On the loop.
+  /// Called on the loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
     guard app === appView else { return }
     isAppRunning.withLock { $0 = isRunning }
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
 
-  /// In a later turn, so that the notification and the delegate call for one disconnect carry the same object.
+  /// Forgets the accessory in a later turn, so that the notification and the delegate call for one disconnect carry the
+  /// same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
   }
@@ -276,24 +281,25 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is made and used on the main thread. With the trait AppleSendability the compiler cannot know it of messages.
+/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot know this
+/// of messages.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// Test libraries print the values of a failed expectation with `Mirror`, which reaches this object through an
-/// accessory. The realm's contents belong to its loop and must not be read on another thread.
+/// When an expectation fails, test libraries print its values with `Mirror`, which reaches this object through an
+/// accessory. The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
-  /// Empty.
+  /// An empty mirror.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension AccessoryRealm {
-  /// Whether run loops have delivered all stream events that were signalled.
+  /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app has read in all its sessions. A test does not wait for a suspended app.
+  /// How far the app has read in all its sessions. Empty for a suspended app, because a test does not wait for one.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

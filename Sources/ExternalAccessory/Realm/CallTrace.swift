@@ -1,21 +1,22 @@
 import Foundation
 import Runtime
 
-/// Where the app called something whose signature has no room for a line: found on the stack, in programs with debug
-/// information. To take one costs little; its text is made only for a message.
+/// The place where the app called a function whose signature cannot record it. The place is found on the stack, in
+/// programs with debug information. Capturing a trace is cheap; its text is generated only for a message.
 ///
-/// The app calls through Foundation and Dispatch, which keep no frame pointers, so Swift's own way through the stack misses
-/// the caller. The addresses are those of Foundation, which uses unwind tables, and Swift's `Backtrace` finds their lines.
+/// The app's calls go through Foundation and Dispatch, which keep no frame pointers, so Swift's own unwinder misses the
+/// caller. Foundation, which uses unwind tables, provides the addresses, and Swift's `Backtrace` finds their source
+/// lines.
 package struct CallTrace: Equatable, Sendable {
   private let addresses: [UInt64]
 
-  /// The caller's stack.
+  /// Captures the caller's stack.
   package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
-  /// All are equal: a trace is not what a misuse is about.
+  /// All traces compare as equal, so that two misuses can be equal although they come from different calls.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
-  /// "App.swift:12 in send()"; nil if it is not known.
+  /// For example "App.swift:12 in send()"; nil if the place is unknown.
   package var place: String? {
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
     for symbol in backtrace?.symbolicated(options: options)?.frames.compactMap(\.symbol) ?? [] {
@@ -28,7 +29,7 @@ package struct CallTrace: Equatable, Sendable {
     return nil
   }
 
-  /// What is between the app and this module, apart from the module's own files.
+  /// Files outside this module's own that can appear between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 
   private struct Encoded: Codable {
@@ -36,8 +37,9 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// The addresses as Swift's type. It can be made only from its encoded form, which for each address has a byte (a return
-  /// address, eight bytes follow) and the difference from the address before. If that ever changes, no place is known.
+  /// The addresses as a `Backtrace`, which can be created only from its encoded form. For each address, this has one
+  /// byte (0x27: a return address, eight bytes follow) and the difference from the previous address. If the encoding
+  /// ever changes, places are reported as unknown.
   private var backtrace: Backtrace? {
     guard let own = try? JSONEncoder().encode(Backtrace.capture(limit: 1)),
       var encoded = try? JSONDecoder().decode(Encoded.self, from: own)

@@ -5,10 +5,11 @@ import CoreFoundation
 import Foundation
 import Glibc
 
-/// The Info.plist that `EASIM_INFO_PLIST` names. Apps read `Bundle.main` wherever they like, many before they use the
-/// manager, so the file is in it before `main`.
+/// The Info.plist named by `EASIM_INFO_PLIST`. Apps may read `Bundle.main` at any time, many before they use the
+/// manager, so the file is added to it before `main` runs.
 enum NamedInfoPlist {
-  /// What the file declares; nil if the variable is not set. The first use, at load, puts the file into `Bundle.main`.
+  /// The file's declarations; nil if the variable is not set. The first use, when the program is loaded, adds the file
+  /// to `Bundle.main`.
   static let manifest: AppManifest? = {
     guard let path = LocalRealm.variable("EASIM_INFO_PLIST") else { return nil }
     do throws(SourceProblem) {
@@ -21,15 +22,15 @@ enum NamedInfoPlist {
     }
   }()
 
-  /// What an app declares whose Info.plist cannot be read.
+  /// The declarations of an app whose Info.plist cannot be read.
   static func nothing(_ problem: SourceProblem) -> AppManifest {
     LocalRealm.say("\(problem); so the app declares no protocols")
     return AppManifest(declaredProtocols: [])
   }
 }
 
-/// Runs when the program is loaded. In a program that contains Foundation (`-static-stdlib`) the order of such functions is not
-/// known, and Foundation may not be ready: there the file is read at the first use of the manager.
+/// Runs when the program is loaded. In a program that contains Foundation (`-static-stdlib`), the order of such
+/// functions is unspecified and Foundation may not be ready. There, the file is read when the manager is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 
@@ -37,12 +38,12 @@ private func readAtLoad() {
   if dlsym(nil, "CFBundleGetMainBundle") != nil { _ = NamedInfoPlist.manifest }
 }
 
-/// The accessory settings in `Bundle.main.infoDictionary`. Clients read them themselves, so they must agree with the
+/// The accessory settings in `Bundle.main.infoDictionary`. Apps read these themselves, so they must match the
 /// declarations that the device uses.
 ///
 /// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
-/// mutable, and keeps it, so later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)` return
-/// the values that are set here.
+/// as a mutable object, and keeps it. Later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)`
+/// therefore return the values set here.
 package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?
   private var modes: [String]?
@@ -53,7 +54,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     self.modes = modes.isEmpty ? nil : modes
   }
 
-  /// What the main bundle currently declares.
+  /// The main bundle's current declarations.
   package static var current: BundleDeclarations {
     let info = Bundle.main.infoDictionary
     var now = BundleDeclarations(protocols: [], modes: [])
@@ -62,11 +63,11 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare this. Returns whether it does now.
+  /// Makes the main bundle declare these values. Returns whether it does now.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The object is mutable, although CoreFoundation declares it as the immutable type.
+    // The object is mutable, although CoreFoundation declares it with the immutable type.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)
@@ -74,7 +75,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     return Self.current == self
   }
 
-  /// Puts everything in an Info.plist into the main bundle.
+  /// Adds everything in an Info.plist to the main bundle.
   static func show(file path: String) {
     guard let bytes = FileManager.default.contents(atPath: path), let bundle = CFBundleGetMainBundle(),
       let info = CFBundleGetInfoDictionary(bundle)
@@ -104,7 +105,7 @@ package struct BundleDeclarations: Equatable, Sendable {
 
   private static func string(_ text: String) -> CFString? { CFStringCreateWithCString(nil, text, 0x0800_0100) }
 
-  /// Lends an object to CoreFoundation, which retains what it keeps.
+  /// Passes an object to CoreFoundation, which retains whatever it keeps.
   private static func with(_ object: AnyObject, _ body: (UnsafeRawPointer) -> Void) {
     withExtendedLifetime(object) { body(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())) }
   }

@@ -8,8 +8,8 @@ internal import Certificates
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls: the local accessories, and those at the addresses in
-/// `EASIM_ENDPOINTS`, in real time on a separate thread.
+/// The realm of a program that no test controls. It has the local accessories and those at the addresses in
+/// `EASIM_ENDPOINTS`, and runs in real time on its own thread.
 ///
 /// | variable | meaning |
 /// |---|---|
@@ -21,14 +21,14 @@ internal import LinuxIO
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
-/// The reasons for an empty list, for a nil session, and for an alert are printed to stderr.
+/// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
-  /// How long a program waits, when it first uses the manager, for the accessories that are already plugged in. As at
-  /// the launch of an app, these are in the list from the start, and no notification is posted for them.
+  /// How long a program that first uses the manager waits for the accessories that are already plugged in. As when an
+  /// app is launched, these are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 
-  /// The device and what keeps it connected.
+  /// The device and the objects that keep it connected.
   private final class Holder {
     let device: Device
     var dialers: [Dialer] = []
@@ -36,7 +36,7 @@ enum LocalRealm {
 
     init(_ device: Device) { self.device = device }
 
-    /// Whether every accessory that could be connected immediately has been published.
+    /// Whether every accessory that could be connected right away has been published.
     var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
@@ -48,8 +48,8 @@ enum LocalRealm {
       try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
-      // A program that calls exit() tears down its libraries while its other threads run, so this thread must not be
-      // using them.
+      // A program that calls exit() tears down its libraries while its other threads are running, so this thread must
+      // have stopped using them by then.
       atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
@@ -65,7 +65,7 @@ enum LocalRealm {
     if case .success(let loop) = loop { loop.stop() }
   }
 
-  /// On the loop.
+  /// Called on the loop.
   private static func start(
     _ realm: AccessoryRealm, _ loop: EpollLoop, _ app: AppSettings, settled: @escaping () -> Void
   ) {
@@ -100,7 +100,7 @@ enum LocalRealm {
     do {
       let dialer = try MediumTable.linked.makeDialer(
         to: address, for: holder.device, on: loop, options: options,
-        // Connects only to accessories that the app can see, and leaves the others to other hosts.
+        // Connects only to accessories that the app can see. The others are left for other hosts.
         wanted: .every { accessory in
           app.rules.visibility == .all
             || accessory.protocols.map { offered in
@@ -157,7 +157,8 @@ enum LocalRealm {
     return settings
   }
 
-  /// Next to the program or, for a program in `X.app/Contents/Linux/`, in its bundle.
+  /// Where to look for Info.plist: next to the program, and in the folder above, which for `X.app/Contents/Linux/` is
+  /// in the bundle.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()

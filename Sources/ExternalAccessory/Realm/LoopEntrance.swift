@@ -2,11 +2,11 @@ package import AccessoryCore
 import Foundation
 package import LinuxIO
 
-/// Runs work from the app's threads on the loop.
+/// Lets the app's threads run work on the loop.
 package protocol LoopEntrance: AnyObject, Sendable {
   /// The loop.
   var loop: any EventLoop { get }
-  /// Runs `body` on the loop and returns its result. Blocks until then.
+  /// Runs `body` on the loop, blocks until it has run, and returns its result.
   func sync<Value>(_ body: () -> Value) -> Value
   /// Runs `body` on the loop later.
   func async(_ body: @escaping @Sendable () -> Void)
@@ -27,7 +27,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop.
   package var loop: any EventLoop { epoll }
 
-  /// Blocks until the loop's thread has run `body`. On that thread it runs immediately.
+  /// Blocks until the loop's thread has run `body`. If called on that thread, runs it immediately.
   package func sync<Value>(_ body: () -> Value) -> Value {
     if epoll.isCurrent { return body() }
     let done = DispatchSemaphore(value: 0)
@@ -44,11 +44,11 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
     return value
   }
 
-  /// Runs `body` in a later turn.
+  /// Runs `body` in a later turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// The body that the caller waits for. It is removed before the caller continues, so that the loop, which may release
-  /// the work later, releases nothing that the body captured.
+  /// Work that the caller waits for. `body` is removed before the caller continues. The loop may release the work
+  /// later, and must then not release anything that the body captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -60,11 +60,11 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// For a loop without a thread: whichever thread holds the lock is on the loop, and time passes only in
+/// For a loop without a thread. The thread that holds the lock counts as the loop, and time passes only in
 /// ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop
-  /// Recursive, because work on the loop may call ``sync(_:)`` again.
+  /// The lock is recursive, because work on the loop may call ``sync(_:)`` again.
   private let lock = NSRecursiveLock()
 
   /// Takes over a loop that nothing else uses.
@@ -76,7 +76,7 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// Runs `body` under the lock.
   package func sync<Value>(_ body: () -> Value) -> Value { lock.withLock(body) }
 
-  /// Runs `body` in the next turn.
+  /// Runs `body` in the next turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { virtual.execute(body) }
 
   /// The next deadline; nil if nothing is scheduled.
@@ -85,8 +85,8 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work up to an instant; the time is then at most that instant. Traps if work keeps creating more work at
-  /// the same instant, which is a bug in this package.
+  /// Runs all work that is due up to an instant. Afterwards, the time is at most that instant. Traps if work keeps
+  /// creating more work for the same instant, which is a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

@@ -1,22 +1,23 @@
-/// Something the app did that Apple's documentation forbids or that fails on Apple's systems.
+/// Something the app did that Apple's documentation forbids, or that fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// `read` on a stream that had no bytes.
   case readWithoutBytes(String)
   /// `write` on a stream that had no room.
   case writeWithoutSpace(String)
-  /// A write that was longer than its result, and whose rest was not written next.
+  /// A write whose result was smaller than its length, after which the app did not write the remaining bytes.
   case shortWrite(String, LostRest)
   /// A stream object was released while it was open.
   case sessionNotClosed(String)
 
-  /// `DispatchQueue.main.sync` on the main queue.
+  /// The app called `DispatchQueue.main.sync` on the main queue.
   case syncOnMain(CallTrace)
-  /// A second session for one protocol of one accessory, while the first is in use.
+  /// The app opened a second session for one protocol of one accessory while it was using the first.
   case secondSession(String, first: SessionOpening, second: SessionOpening)
   /// A misuse of one stream of a session.
   case stream(String, StreamMisuse)
 
-  /// A sentence: what the app did and for which protocol, what Apple's systems do then, and what to do instead.
+  /// A sentence that says what the app did and for which protocol, what happens on Apple's systems, and what to do
+  /// instead.
   package var description: String {
     switch self {
     case .readWithoutBytes(let name):
@@ -50,26 +51,26 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
 /// What an app can do wrong with one stream.
 package enum StreamMisuse: Hashable, Sendable {
-  /// The stream is scheduled and open, but has no delegate.
+  /// The stream is scheduled and open, but it has no delegate.
   case ownDelegate
   /// None of the run loops in which the stream is scheduled is running.
   case deadLoop
 }
 
-/// Where and in which world a session was opened, for messages.
+/// The place and the world in which a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   /// The world, as text; empty for the local accessories.
   let world: String
   let place: CallPlace?
 
-  /// "at App.swift:12 in connect(_:), in the world of test theAppConnects()".
+  /// For example "at App.swift:12 in connect(_:), in the world of test theAppConnects()".
   package var description: String {
     let parts = [place?.description, world.isEmpty ? nil : "in \(world)"].compactMap(\.self)
     return parts.isEmpty ? "by this program" : parts.joined(separator: ", ")
   }
 }
 
-/// A call in the app's source. The compiler fills it in at the call itself, so it costs nothing and needs no debug
+/// The source location of a call. The compiler supplies it at the call, so it costs nothing and needs no debug
 /// information.
 package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let file: String

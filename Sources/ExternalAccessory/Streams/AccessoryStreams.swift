@@ -90,8 +90,8 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 }
 
 extension OutputStream {
-  /// Writes bytes of an array. The call is Apple's, which takes a pointer; the compiler prefers this method for arrays, so
-  /// that a message about a short write names its line. The last three are where the call is: do not pass them.
+  /// Writes the bytes of an array. Apple's method takes a pointer; for arrays the compiler prefers this one, which lets
+  /// a message about a short write name its source line. Do not pass the last three arguments, which locate the call.
   public func write(
     _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -105,6 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. They still are after the end: they return the remaining bytes, or the error.
+  /// Whether reads and writes are allowed. They still are after the end, when they return the remaining bytes or the
+  /// error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

@@ -6,18 +6,19 @@ internal import IAP2
 
 /// Carries the bytes of one session between the loop that owns the session and the app's threads that use its streams.
 ///
-/// Each direction has a bounded buffer. If the app does not read, the pipe stops reading from the session, whose
-/// packets are then no longer acknowledged. If the wire is slow, `write` takes fewer bytes, as streams do.
+/// Each direction has a bounded buffer. If the app does not read, the pipe stops reading from the session, and the
+/// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as usual for
+/// streams.
 ///
-/// The session ends in one of two ways. The app releases it, as ``SessionLifetime`` defines, and everything written
-/// before is still sent. Or the accessory ends it, and both streams report the end after the last byte.
+/// The session ends in one of two ways. If the app releases it, as defined by ``SessionLifetime``, everything that was
+/// written before is still sent. If the accessory ends it, both streams report the end after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
-  /// What the loop left in the session because `incoming` was full.
+  /// The bytes that stayed in the session because `incoming` was full.
   private enum Backlog {
     case none
-    /// There are bytes in the session, and nothing is about to fetch them.
+    /// There are bytes in the session, and the loop has not been asked to fetch them.
     case waiting
-    /// The loop is about to fetch them.
+    /// The loop will fetch them soon.
     case coming
   }
 
@@ -31,7 +32,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private let session: Session
   private let lock = Lock()
 
-  // Under the lock.
+  // Protected by the lock.
   private var incoming: ByteBuffer
   private var outgoing: ByteBuffer
   private var lifetime: SessionLifetime
@@ -42,10 +43,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var isOver = false
   private var wasNeglectNoted = false
   private var readCount = 0
-  /// The rest of the last write that was longer than its result, until the app writes it.
+  /// The unwritten rest of the last short write, until the app writes it.
   private var rest = UnwrittenRest()
 
-  // On the loop.
+  // Used on the loop.
   private var closesWhenSent = false
   private var outbound: ByteBuffer
 
@@ -67,7 +68,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
-  /// Starts to receive the session's events. On the loop.
+  /// Starts to receive the session's events. Called on the loop.
   func begin() {
     session.handler = self
     output.becomeReady()
@@ -85,7 +86,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
-  /// A stream object was released. This counts as closing the stream, except under the rule that requires `close()`.
+  /// Handles the release of a stream object. It counts as closing the stream, except under the rule that requires
+  /// `close()`.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
     let status = port.status
@@ -97,7 +99,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     port.invalidate()
   }
 
-  /// Called once for a session, and not after the accessory ended it.
+  /// Records the misuse at most once for each session, and not after the accessory has ended it.
   private func noteNeglect() {
     let isFirst = lock.withLock { () -> Bool in
       defer { wasNeglectNoted = true }
@@ -106,12 +108,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if isFirst { realm.note(.sessionNotClosed(protocolName)) }
   }
 
-  /// The app closes the output stream: what it has not written by now never comes.
+  /// The app closes the output stream. Any bytes of a short write that it has not written by now are lost.
   private func noteLostRest() {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The rest of a short write, if there has been room for it since, and the app got its event.
+  /// The unwritten rest of a short write, if there has been room for it since and the app has received the event for
+  /// that room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -125,13 +128,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Whether the app still uses the session: it has not closed both streams, and the accessory has not ended it.
+  /// Whether the session is still in use: the app has not closed both streams, and the accessory has not ended it.
   var isInUse: Bool {
     let isClosed = input.status == .closed && output.status == .closed
     return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
-  /// Whether the app has released the session. Bytes it wrote before may still be in transit.
+  /// Whether the app has released the session. Bytes that it wrote earlier may still be in transit.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
@@ -149,19 +152,19 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   var hasBytes: Bool { lock.withLock { !incoming.isEmpty } }
 
-  /// With ``FrameworkSettings/LossEvent/silence``, there still seems to be room after the accessory is gone.
+  /// With ``FrameworkSettings/LossEvent/silence``, the stream still claims to have room after the accessory is gone.
   var hasRoom: Bool {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
-  /// What streams return from `read`: 0 means either the end or no bytes yet.
+  /// The result of a stream's `read`. 0 means either the end or that no bytes have arrived yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
       let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
       if fetches { backlog = .coming }
-      // The port changes only under this lock, so that bytes that arrive now are not hidden by an outdated check.
+      // The port changes only while this lock is held, so an outdated check cannot hide bytes that arrive now.
       input.wasUsed(isReady: !incoming.isEmpty)
       return (count, fetches, count == 0 && !isOver && target.count > 0)
     }
@@ -170,7 +173,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return count
   }
 
-  /// What streams return from `write`.
+  /// The result of a stream's `write`.
   func write(_ bytes: UnsafeRawBufferPointer, at place: CallPlace? = nil) -> Int {
     enum Outcome { case taken(Int, push: Bool, lost: LostRest?), failed }
     let outcome = lock.withLock { () -> Outcome in
@@ -200,7 +203,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     output.deliverAllOnMain()
   }
 
-  /// The app runs again: delivers the events that occurred while it was suspended.
+  /// Delivers the events that occurred while the app was suspended.
   func resume() {
     input.signalIfDue()
     output.signalIfDue()
@@ -208,16 +211,16 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   // MARK: The loop
 
-  /// What the app wrote is sent now, as far as the wire accepts it.
+  /// Sends the bytes that the app wrote, as far as the wire accepts them.
   func flush() { push() }
 
-  /// What the app wrote and the session has not accepted is lost.
+  /// Drops the bytes that the app wrote and the session has not accepted.
   func dropUnsent() {
     lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// The app's process has ended: no more reads, writes and events.
+  /// Handles the end of the app's process: no more reads, writes and events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -230,10 +233,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // The app may read everything that had arrived. The session's own limit bounds how much that is.
+    // The app may read everything that has arrived. The session's own limit bounds the amount.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
-    // A disconnect notification, if there is one, is queued in this turn.
+    // If there is a disconnect notification, it is queued in this turn.
     realm.entrance.loop.schedule(after: .zero) { [self] in
       realm.main.add { [self] in finish(end) }
     }
@@ -270,7 +273,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
-  /// The accessory sends nothing more.
+  /// Handles the end of the accessory's bytes.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
     switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
@@ -282,7 +285,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // In a later turn, because this turn's disconnect looks for the sessions that it ended.
+    // In a later turn, because the disconnect in this turn still looks up the sessions that it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
@@ -296,7 +299,7 @@ package struct Reading {
   /// The number of reads.
   package var count = 0
 
-  /// For two sessions combined.
+  /// The combined state of two sessions.
   static func + (one: Reading, other: Reading) -> Reading {
     Reading(
       isBehind: one.isBehind || other.isBehind, isFetching: one.isFetching || other.isFetching,
@@ -304,13 +307,13 @@ package struct Reading {
   }
 }
 
-/// See ``AccessoryRealm``'s mirror.
+/// Empty for the same reason as ``AccessoryRealm``'s mirror.
 extension SessionPipe: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SessionEnd {
-  /// Whether the accessory disconnected, rather than merely ending the session.
+  /// Whether the accessory disconnected, rather than only ending the session.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true
@@ -319,10 +322,10 @@ extension SessionEnd {
   }
 }
 
-/// A bounded first-in, first-out buffer of bytes. Its owner protects it with a lock.
+/// A bounded FIFO buffer of bytes. Its owner protects it with a lock.
 struct ByteBuffer {
   private var bytes = ByteQueue()
-  /// The limit, in bytes.
+  /// The maximum number of bytes.
   let capacity: Int
 
   init(capacity: Int) { self.capacity = capacity }
@@ -331,14 +334,14 @@ struct ByteBuffer {
   var isEmpty: Bool { bytes.isEmpty }
   var room: Int { max(0, capacity - count) }
 
-  /// Appends as much as there is room for, or everything if `isForced`. Returns the number of bytes.
+  /// Appends as many bytes as there is room for, or all of them if `isForced`. Returns their number.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
     return taken
   }
 
-  /// Moves as much as fits to `target`. Returns the number of bytes.
+  /// Moves as many bytes as fit into `target`. Returns their number.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
     bytes.consume { span in
       let taken = min(span.byteCount, target.count)
@@ -347,6 +350,6 @@ struct ByteBuffer {
     }
   }
 
-  /// Passes the bytes to `body`, which returns how many of them to remove.
+  /// Passes the bytes to `body`, which returns the number of bytes to remove.
   mutating func consume(_ body: (RawSpan) -> Int) { bytes.consume(body) }
 }

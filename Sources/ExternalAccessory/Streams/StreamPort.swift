@@ -4,25 +4,25 @@ import Foundation
 
 /// Delivers the events of one stream to its delegate, on the run loops in which the stream is scheduled.
 ///
-/// ``StreamState`` decides which event is next. The port then signals a run-loop source; the run loop performs the
-/// source, and each performance delivers one event, so that a busy stream shares its run loop with others.
+/// ``StreamState`` decides which event comes next. The port then signals a run-loop source. Each time a run loop
+/// performs the source, one event is delivered, so that a busy stream shares its run loop with others.
 final class StreamPort: @unchecked Sendable {
   /// A run loop and a mode.
   private struct Schedule {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// This is the loop of a thread that drains the main queue, and was added together with the main loop.
+    /// Whether this is the loop of a thread that drains the main queue, added together with the main loop.
     var isBesideMain = false
   }
 
   /// The receiver of the events.
   private enum Listener {
-    /// The stream itself: either no delegate was set, or it was set to nil, which has this effect on Apple's systems.
+    /// The stream itself: either no delegate was set, or it was set to nil. On Apple's systems both have this effect.
     case stream
     /// The app's delegate.
     case app
-    /// The app's delegate is gone.
+    /// The app's delegate was deallocated.
     case gone
   }
 
@@ -32,23 +32,25 @@ final class StreamPort: @unchecked Sendable {
   private let isAppRunning: Locked<Bool>
   private let note: @Sendable (StreamMisuse) -> Void
 
-  // Under the lock.
+  // Protected by the lock.
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// Whether a delegate was set. Reading the weak reference briefly retains the delegate, perhaps as its last owner,
-  /// and its deinit may call this port. The reference is therefore read only where it can be released outside the lock.
+  /// Who receives the events. Reading the weak reference to the delegate briefly retains it. If that is the last
+  /// reference, the delegate's deinit runs and may call this port. The reference is therefore read only where it can be
+  /// released outside the lock.
   private var listener = Listener.stream
   /// The misuses of this stream that have already been reported.
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
-  /// Schedules in run loops of other threads, until those threads have added the source.
+  /// Schedules in run loops of other threads that have not added the source yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
-  /// The source is signalled, but no run loop has performed it yet.
+  /// Whether the source is signaled and no run loop has performed it yet.
   private var isSignalled = false
-  /// A block on the main queue will deliver what the main run loop does not. Only one block is queued, because a busy
-  /// main run loop takes blocks from its queue more slowly than its sources are signalled.
+  /// Whether a block on the main queue will deliver any events that the main run loop does not. Only one block is
+  /// queued at a time, because a busy main run loop takes blocks from its queue more slowly than its sources are
+  /// signaled.
   private var isNudging = false
   private var watch = LoopWatch()
 
@@ -64,7 +66,7 @@ final class StreamPort: @unchecked Sendable {
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
-  /// Whether the delegate has yet to get an event.
+  /// Whether there is an event that the delegate has not received yet.
   var hasDueEvent: Bool {
     lock.withLock { state.dueEvent != nil && isHeard && !(schedules.isEmpty && pending.isEmpty) }
   }
@@ -82,7 +84,7 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  /// Changes the state, and signals the run loops if there is an event now.
+  /// Changes the state, and signals the run loops if an event is now due.
   private func change<Value>(_ body: (inout StreamState) -> Value) -> Value {
     let value = lock.withLock { body(&state) }
     signalIfDue()
@@ -107,19 +109,20 @@ final class StreamPort: @unchecked Sendable {
     return isFirst
   }
 
-  /// Bytes arrived, or there is room again.
+  /// Bytes have arrived, or there is room again.
   func becomeReady() { change { $0.becomeReady() } }
 
-  /// The app read or wrote; `isReady` tells whether there are bytes or room left.
+  /// The app has read or written; `isReady` is true if bytes or room remain.
   func wasUsed(isReady: Bool) { change { $0.wasUsed(isReady: isReady) } }
 
-  /// No more bytes arrive.
+  /// No more bytes will arrive.
   func end() { change { $0.end() } }
 
-  /// The stream failed. The delegate gets an event if `isEvent`; otherwise only the status shows it.
+  /// The stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status shows the
+  /// failure.
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
-  /// The stream object was released.
+  /// Handles the release of the stream object.
   func invalidate() {
     let last = lock.withLock { () -> CFRunLoopSource? in
       defer { source = nil }
@@ -136,12 +139,12 @@ final class StreamPort: @unchecked Sendable {
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if Self.isBesideMain(loop) {
-      // Also the loop of this thread, because the app may run it from here.
+      // The loop of this thread is added too, because the app may run it from here.
       add(Schedule(loop: .main, core: CFRunLoopGetMain(), mode: mode))
       return add(Schedule(loop: loop, core: CFRunLoopGetCurrent(), mode: mode, isBesideMain: true))
     }
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
-    // Only the thread of a run loop can get its CFRunLoop, so a timer there adds the source.
+    // Only a run loop's own thread can get its CFRunLoop, so a timer on that thread adds the source.
     let watches = lock.withLock { () -> Bool in
       pending.append((loop, mode))
       return watch.begin()
@@ -152,7 +155,8 @@ final class StreamPort: @unchecked Sendable {
     loop.add(timer, forMode: mode)
   }
 
-  /// On the thread of the run loop. Does nothing if the stream was removed from it in the meantime.
+  /// Called on the thread of the run loop. Does nothing if the stream has been removed from the run loop in the
+  /// meantime.
   private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
@@ -179,8 +183,9 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Whether the main queue's current thread asks for its own run loop. Under Swift Testing and in an async `main` this
-  /// is not the main thread, and its loop is never run, so the main loop is used instead.
+  /// Whether the caller is on the main queue, but on some other thread than the main thread, and passes that thread's
+  /// run loop. This happens under Swift Testing and in an async `main`. Such a loop is never run, so the main loop is
+  /// used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -205,7 +210,7 @@ final class StreamPort: @unchecked Sendable {
     }
     guard let source else { return }
     CFRunLoopAddSource(schedule.core, source, schedule.mode.core)
-    // An earlier signal may be pending on a loop that is not running.
+    // An earlier signal may be stuck on a loop that is not running.
     signalIfDue(wakesAgain: true)
   }
 
@@ -215,7 +220,7 @@ final class StreamPort: @unchecked Sendable {
     lock.withLock { if schedules.isEmpty, isSignalled { unsignal() } }
   }
 
-  /// Under the lock. The source retains the port while a run loop retains the source.
+  /// Requires the lock. The source retains the port as long as a run loop retains the source.
   private func madeSource() -> CFRunLoopSource? {
     if let source { return source }
     var context = CFRunLoopSourceContext()
@@ -229,7 +234,7 @@ final class StreamPort: @unchecked Sendable {
 
   // MARK: Delivery
 
-  /// Wakes the run loops if there is an event and a delegate for it.
+  /// Wakes the run loops if an event is due and there is a delegate for it.
   func signalIfDue(wakesAgain: Bool = false) {
     let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool, watches: Bool)? in
       guard !isSignalled || wakesAgain, !schedules.isEmpty, isHeard, dueEvent != nil, let source else { return nil }
@@ -247,13 +252,13 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // A running main run loop performs its source itself, in the right mode.
+    // If the main run loop is running, it performs the source itself, in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether there is a delegate for events; an event that only the stream itself would receive is reported as
-  /// misuse, once. Under the lock.
+  /// Whether there is a delegate for events. If only the stream itself would receive an event, that is reported as
+  /// misuse, once. Requires the lock.
   private var isHeard: Bool {
     switch listener {
     case .app: true
@@ -262,7 +267,7 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  /// Returns whether the misuse was newly recorded.
+  /// Records a misuse. Returns whether it is the first of its kind.
   @discardableResult
   private func noteOnce(_ misuse: StreamMisuse) -> Bool {
     let isFirst = lock.withLock { noted.insert(misuse).inserted }
@@ -272,7 +277,7 @@ final class StreamPort: @unchecked Sendable {
 
   private func endNudge() { lock.withLock { isNudging = false } }
 
-  /// Under the lock.
+  /// Requires the lock.
   private func unsignal() {
     isSignalled = false
     signals.withLock { $0 -= 1 }
@@ -285,13 +290,13 @@ final class StreamPort: @unchecked Sendable {
       return isSignalled
     }
     guard wasSignalled else { return }
-    // The event is counted until the delegate has received it, because tests wait for the count.
+    // The event counts as pending until the delegate has received it, because tests wait for the count.
     deliver()
     signalIfDue()
     signals.withLock { $0 -= 1 }
   }
 
-  /// Delivers all pending events of the main thread: before a notification that must come after them.
+  /// Delivers all pending events of the main thread, before a notification that must come after them.
   func deliverAllOnMain() {
     let isOnMain = lock.withLock {
       schedules.contains { schedule in
@@ -307,8 +312,8 @@ final class StreamPort: @unchecked Sendable {
   /// Delivers the next event. Returns whether there was one.
   @discardableResult
   private func deliver() -> Bool {
-    // Delegate and stream are released outside the lock: this may be their last reference, and their deinit may take
-    // the lock.
+    // The delegate and the stream are released outside the lock. These may be the last references, and a deinit may
+    // take the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }
     let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
@@ -323,20 +328,20 @@ final class StreamPort: @unchecked Sendable {
     return true
   }
 
-  /// The next event; nil while the app is suspended. Under the lock.
+  /// The next event; nil while the app is suspended. Requires the lock.
   private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
 }
 
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Checks the loops again after they have had time to run.
+  /// Checks the loops again, once they have had time to run.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// Since when events have been waiting for loops of which none is running; nil if there are no such events, or they
-  /// were already reported.
+  /// The time since which events have been waiting for loops, none of which is running; nil if no events are waiting,
+  /// or if this has already been reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }
@@ -349,13 +354,13 @@ extension StreamPort {
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // Only once it can be read: a reader of the misuses waits for this one while another thread reports it.
+    // The watch ends only when the misuse can be read: other threads that read the misuses wait until then.
     lock.withLock { watch.end() }
   }
 }
 
 extension RunLoop.Mode {
-  /// The mode in CoreFoundation's form. It recognises the common modes by address, not by name.
+  /// The mode in CoreFoundation's form. CoreFoundation recognizes the common modes by address, not by name.
   fileprivate var core: CFString? {
     self == .common ? kCFRunLoopCommonModes : CFStringCreateWithCString(nil, rawValue, 0x0800_0100)
   }

@@ -9,16 +9,17 @@ import Foundation
 ///                         └───────────────────────┘
 /// ```
 ///
-/// Besides the phase there are two independent facts: whether there is something to read or room to write
-/// (``Readiness``), and how the bytes ended (``Ending``). As on Apple's systems, the delegate receives:
+/// Two more facts are independent of the phase: whether there is something to read or room to write (``Readiness``),
+/// and how the bytes ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
-/// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some;
+/// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some unread;
 /// - `hasSpaceAvailable` once, and again only after a write;
-/// - `endEncountered` once, on an input stream only after everything was read, or `errorOccurred` once;
+/// - `endEncountered` once (on an input stream, only after everything has been read), or `errorOccurred` once;
 /// - nothing before `open()` and nothing after `close()`.
 ///
-/// An event stays pending until ``take(_:)``, however late the app sets a delegate, schedules or opens the stream.
+/// An event stays pending until ``take(_:)`` is called, however late the app sets a delegate, or schedules or opens the
+/// stream.
 struct StreamState {
   /// The direction of the bytes.
   enum Direction { case input, output }
@@ -51,14 +52,14 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// Why reads or writes fail. It can be set before the delegate is notified of an ending: a write fails as soon as
-  /// the other end is gone.
+  /// Why reads or writes fail. It can be set before the delegate is notified of the ending, because a write fails as
+  /// soon as the other end is gone.
   private(set) var error: (any Error)?
 
   /// A stream that is not open.
   init(_ direction: Direction) { self.direction = direction }
 
-  /// The status as `Stream` reports it. At the end of the bytes it changes whether or not the stream has a delegate.
+  /// The status as `Stream` reports it. It changes at the end of the bytes, whether or not the stream has a delegate.
   var status: Stream.Status {
     switch phase {
     case .notOpen: .notOpen
@@ -83,7 +84,7 @@ struct StreamState {
     }
   }
 
-  /// No more bytes arrive, and an input stream has none left.
+  /// Whether no more bytes will arrive, and an input stream has none left.
   private var isAtEnd: Bool {
     switch ending {
     case .due(.endEncountered), .told(.endEncountered): direction == .output || readiness == .none
@@ -93,41 +94,42 @@ struct StreamState {
 
   // MARK: Events
 
-  /// The app opens the stream. Returns whether this was the first time.
+  /// Opens the stream for the app. Returns whether this was the first time.
   mutating func open() -> Bool {
     guard phase == .notOpen else { return false }
     phase = .opening
     return true
   }
 
-  /// The app closes the stream, or releases it. Returns whether this was the first time.
+  /// Closes the stream, because the app closed or released it. Returns whether this was the first time.
   mutating func close() -> Bool {
     guard phase != .closed else { return false }
     phase = .closed
     return true
   }
 
-  /// Bytes arrived, or there is room again.
+  /// Bytes have arrived, or there is room again.
   mutating func becomeReady() {
     if readiness == .none { readiness = .due }
   }
 
-  /// The app read or wrote; `isReady` tells whether there are bytes or room left.
+  /// The app has read or written; `isReady` is true if bytes or room remain.
   mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
 
-  /// No more bytes arrive.
+  /// No more bytes will arrive.
   mutating func end() {
     if ending == .none { ending = .due(.endEncountered) }
   }
 
-  /// The stream failed. The delegate gets an event if `isEvent`; otherwise only the status and `error` show it.
+  /// The stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status and `error` show
+  /// the failure.
   mutating func fail(_ reason: any Error, isEvent: Bool) {
     guard phase != .closed else { return }
     if error == nil { error = reason }
     if isEvent, ending == .none { ending = .due(.errorOccurred) }
   }
 
-  /// The delegate gets `event` now.
+  /// Records that the delegate gets `event` now.
   mutating func take(_ event: Stream.Event) {
     switch event {
     case .openCompleted: phase = .open
@@ -139,27 +141,27 @@ struct StreamState {
   }
 }
 
-/// Notices if no loop of a stream has ever taken an event, and how long the first event has been waiting.
+/// Notices that no loop of a stream has ever handled an event, and records how long the first event has been waiting.
 struct LoopWatch {
-  /// How many seconds a thread has from its schedule to its first run of the loop.
+  /// How many seconds a thread has to start running its loop after a stream was scheduled in it.
   static let patience = 2.0
 
   private(set) var since: Date?
   private var isOver = false
 
-  /// An event is waiting. Returns whether it is the first.
+  /// Records that an event is waiting. Returns whether it is the first one.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()
     return true
   }
 
-  /// A loop took an event, so it is running.
+  /// Records that a loop handled an event, so it is running.
   mutating func end() {
     since = nil
     isOver = true
   }
 
-  /// The stream is closed.
+  /// Stops watching, because the stream is closed.
   mutating func stop() { since = nil }
 }

@@ -1,27 +1,27 @@
-/// The bytes of a write that its stream did not take, and that the app must write again.
+/// The bytes of a write that the stream did not accept, and that the app must write again.
 ///
-/// Apps that ignore the result of `write` lose them, which is the commonest bug of clients. Their next write begins with
-/// other bytes, or there is none. Only the first bytes of the rest are kept to compare, so a rest that happens to begin as
-/// the next message does is not recognized.
+/// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. Their next write
+/// begins with other bytes, or there is none. Only the first bytes of the rest are kept for comparison, so the loss
+/// goes unnoticed if the next message happens to begin with the same bytes.
 struct UnwrittenRest {
-  /// How many bytes are compared.
+  /// The maximum number of bytes that are compared.
   private static let most = 64
 
   private var write: LostRest?
   private var missing = 0
   private var beginning: [UInt8] = []
 
-  /// The write whose rest is still missing.
+  /// The write whose rest is still missing; nil if there is none.
   var lost: LostRest? { missing > 0 ? write : nil }
 
-  /// The same; it is not missing any more afterwards.
+  /// Returns the write whose rest is missing, and stops reporting it.
   mutating func take() -> LostRest? {
     defer { missing = 0 }
     return lost
   }
 
-  /// The app wrote, and the stream took this many of the bytes. Returns the write before whose rest does not come, if this
-  /// write is not that rest.
+  /// Records a write, of which the stream accepted `taken` bytes. If it does not continue an earlier short write,
+  /// returns that earlier write.
   mutating func wrote(_ bytes: UnsafeRawBufferPointer, taken: Int, at place: CallPlace?) -> LostRest? {
     let expected = beginning.prefix(bytes.count)
     let isRest = bytes.prefix(expected.count).elementsEqual(expected)
@@ -45,10 +45,10 @@ package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   let taken: Int
   let caller: Caller
 
-  /// "write took 997 of 3000 bytes at App.swift:12 in send()".
+  /// For example "write took 997 of 3000 bytes at App.swift:12 in send()".
   package var description: String { "write took \(taken) of \(asked) bytes\(caller)" }
 
-  /// Who wrote: the compiler knows the place of a call with an array; that of a call with a pointer is on the stack.
+  /// The caller. For an array, the compiler supplies the place of the call; for a pointer, it is found on the stack.
   enum Caller: Equatable, Sendable, CustomStringConvertible {
     case known(CallPlace)
     case traced(CallTrace)

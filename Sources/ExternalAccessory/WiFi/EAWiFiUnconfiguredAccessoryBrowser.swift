@@ -6,7 +6,7 @@ public struct EAWiFiUnconfiguredAccessoryProperties: OptionSet, Sendable {
   /// The bits.
   public let rawValue: UInt
 
-  /// Properties from their bits.
+  /// Creates properties from their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// AirPlay.
@@ -22,12 +22,12 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   private let texts: (name: String, manufacturer: String, model: String, ssid: String, macAddress: String)
   private let bits: EAWiFiUnconfiguredAccessoryProperties
 
-  /// Do not call. Stops the process: unconfigured accessories come from a browser.
+  /// Do not call this. It stops the process. Unconfigured accessories come from a browser.
   public override init() {
     fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
   }
 
-  /// An accessory of a world.
+  /// Creates an unconfigured accessory for a world.
   package init(
     name: String, manufacturer: String, model: String, ssid: String, macAddress: String,
     properties: EAWiFiUnconfiguredAccessoryProperties
@@ -43,11 +43,11 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   open var manufacturer: String { texts.manufacturer }
   /// The model.
   open var model: String { texts.model }
-  /// The name of the accessory's own network, which is used to configure it.
+  /// The name of the accessory's own network, over which it is configured.
   open var ssid: String { texts.ssid }
   /// The MAC address.
   open var macAddress: String { texts.macAddress }
-  /// What it supports.
+  /// What the accessory supports.
   open var properties: EAWiFiUnconfiguredAccessoryProperties { bits }
 }
 
@@ -69,24 +69,24 @@ public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
   case success = 0
   /// The user cancelled the configuration.
   case userCancelledConfiguration = 1
-  /// It failed.
+  /// The configuration failed.
   case failed = 2
 }
 
 /// Searches for accessories that are not configured for a wireless network yet, and configures them.
 ///
-/// All browsers of a process share one search: stopping it in one browser stops it in all, and so does configuring an
-/// accessory. Each browser has its own filter.
+/// All browsers of a process share one search, but each has its own filter. Stopping the search or configuring an
+/// accessory in one browser stops the search in all of them.
 open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   private let lock = Lock()
   private weak var listener: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?
   private let queue: DispatchQueue?
   private let air: WiFiAir
   private var found: Set<EAWiFiUnconfiguredAccessory> = []
-  /// The filter; nil while this browser does not search.
+  /// The filter; nil while this browser is not searching.
   private var filter: ((EAWiFiUnconfiguredAccessory) -> Bool)?
 
-  /// A browser that calls its delegate on `queue`; nil means the main queue.
+  /// Creates a browser that calls its delegate on `queue`, or on the main queue if it is nil.
   public init(delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?, queue: DispatchQueue?) {
     listener = delegate
     self.queue = queue
@@ -95,7 +95,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     air.add(self)
   }
 
-  /// A browser without a delegate.
+  /// Creates a browser without a delegate.
   public override convenience init() { self.init(delegate: nil, queue: nil) }
 
   /// The delegate. It is not retained.
@@ -104,10 +104,10 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     set { lock.withLock { listener = newValue } }
   }
 
-  /// The accessories in range that pass the filter.
+  /// The accessories in range that match the filter.
   open var unconfiguredAccessories: Set<EAWiFiUnconfiguredAccessory> { lock.withLock { found } }
 
-  /// Starts the search. The predicate is evaluated with each `EAWiFiUnconfiguredAccessory`; nil accepts all.
+  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`; nil matches all.
   open func startSearchingForUnconfiguredAccessories(matching predicate: NSPredicate?) {
     lock.withLock {
       filter = { accessory in predicate.map { $0.evaluate(with: accessory) } ?? true }
@@ -119,8 +119,8 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// Stops the search.
   open func stopSearchingForUnconfiguredAccessories() { air.stop() }
 
-  /// Configures an accessory and calls the delegate with the result. Nothing is shown, so `viewController` can be any
-  /// object.
+  /// Configures an accessory and calls the delegate with the result. No user interface is shown, so `viewController`
+  /// can be any object.
   open func configureAccessory(
     _ accessory: EAWiFiUnconfiguredAccessory, withConfigurationUIOn viewController: AnyObject
   ) { air.configure(accessory) }
@@ -140,10 +140,10 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Compares what is in range with what was found before, and calls the delegate with the difference if this browser
-  /// is searching.
+  /// Compares the accessories in range with those found before. If this browser is searching, calls the delegate with
+  /// the difference.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
-    // The predicate is the app's code and may call this browser, so it is evaluated outside the lock.
+    // The predicate is the app's code and may call this browser, so it is evaluated without holding the lock.
     guard let filter = lock.withLock({ filter }) else { return }
     let now = all.filter(filter)
     let (new, gone) = lock.withLock {
@@ -166,7 +166,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     if let queue { queue.async { call.run() } } else { air.main.add { call.run() } }
   }
 
-  /// Runs once, on the browser's queue.
+  /// A call that runs once, on the browser's queue.
   private struct DelegateCall: @unchecked Sendable {
     let run: () -> Void
     init(_ run: @escaping () -> Void) { self.run = run }
@@ -178,11 +178,11 @@ public protocol EAWiFiUnconfiguredAccessoryBrowserDelegate: NSObjectProtocol {
   /// The state of the search changed.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState)
-  /// These accessories came into range since the last call.
+  /// These accessories have come into range since the last call.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser,
     didFindUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>)
-  /// These accessories went out of range since the last call.
+  /// These accessories have gone out of range since the last call.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser,
     didRemoveUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>)

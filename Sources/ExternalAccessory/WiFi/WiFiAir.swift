@@ -1,7 +1,7 @@
 internal import AccessoryCore
 import Foundation
 
-/// The search for unconfigured Wi-Fi accessories. A realm has one search, which all its browsers share.
+/// The search for unconfigured Wi-Fi accessories. All browsers of a realm share it.
 ///
 /// ```
 ///   stopped ◀──stop()── searching ◀──start()── any but unavailable
@@ -25,7 +25,7 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    // Released after the lock, because the deinit of a browser may call this object.
+    // Released after the lock, because a browser's deinit may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
       let held = browsers.compactMap(\.browser) + [browser]
       browsers = held.map { Weak(browser: $0) }
@@ -65,7 +65,8 @@ package final class WiFiAir: @unchecked Sendable {
       return
     }
     guard currentState != .configuring else {
-      // One at a time. A second request for the same accessory gets the result of the first; any other fails.
+      // Only one configuration at a time. A second request for the same accessory gets the result of the first; any
+      // other fails.
       if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }
@@ -106,13 +107,13 @@ package final class WiFiAir: @unchecked Sendable {
     if !stoppedFirst { move(to: .stopped) }
   }
 
-  /// The world is ending: a configuration fails and a search stops.
+  /// Fails a configuration in progress and stops the search, because the world is ending.
   func end() {
     finish(.failed)
     stop()
   }
 
-  /// Turns Wi-Fi on or off. When it is turned off, a configuration in progress fails.
+  /// Turns Wi-Fi on or off. Turning it off fails a configuration in progress.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
