@@ -6,8 +6,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The Apple device: takes cables, identifies and authenticates the accessory at the other end, and publishes it to
-/// apps.
+/// The Apple device. It takes cables, identifies and authenticates the accessory at the other end of each, and
+/// publishes it to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -17,22 +17,22 @@ import IAP2
 ///
 /// Several apps can use one device; each is an ``AppView``.
 public final class Device {
-  /// The settings with which this device was created.
+  /// The settings of this device.
   public let settings: DeviceSettings
-  /// The loop on which everything happens.
+  /// The loop on which all events happen.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // Computed, or taken from the settings, once for all cables.
+  // Computed or copied from the settings once, for all cables.
 
-  /// The wire's choices.
+  /// The settings of the device's end of a link.
   let peerSettings: DevicePeer.Settings
   /// Verifies accessories.
   let authenticator: any DeviceAuthenticator
-  /// The control messages that the device sends by itself.
+  /// The rules for control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
-  /// The accessory messages that the rules are about.
+  /// The accessory messages that the rules refer to.
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// Which order accessories are asked in, where that is found out.
+  /// Which order of authentication and identification each accessory needs, if the device has to find that out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -47,7 +47,7 @@ public final class Device {
   var ids: ConnectionIDs
   var random: SeededRandom
 
-  /// A device without cables. `report` receives all its events, on the loop.
+  /// Creates a device without cables. `report` receives all its events, on the loop.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
@@ -64,23 +64,23 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
-  /// What the accessory on each cable is expected to do next.
+  /// For the accessory on each cable, what it is expected to do next.
   package var phases: [PeerPhase] { attachments.map(\.phase) }
 
-  /// How many cables are plugged in.
+  /// The number of cables that are plugged in.
   public var cableCount: Int { attachments.count }
 
-  /// What the links on all its cables have done, including cables that are gone.
+  /// The counters of the links on all cables, including those of earlier cables.
   public var linkCounters: LinkCounters {
     var sum = formerLinks
     for attachment in attachments { sum += attachment.linkCounters }
     return sum
   }
 
-  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)`` is called. If the
-  /// identification differs from what was previously known about the accessory, that is a warning. With
-  /// `refusesSignatures` the device refuses even valid signatures. `key` tells accessories at one place apart. The
-  /// events have `worldNumber`.
+  /// Plugs in a cable. The device holds it until the other end closes it or ``unplugAll(_:)`` is called. If the
+  /// identification differs from what was known about the accessory before, a warning is reported. With
+  /// `refusesSignatures`, the device refuses even valid signatures. `key` distinguishes the accessories at one place.
+  /// `worldNumber` is added to the events.
   public func plugIn(
     _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -106,8 +106,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices cables that are plugged in. A real device was seen to stop noticing after fast
-  /// replugging (field failure W15) until it was restarted; it then finds the cables that are there.
+  /// Whether the device notices newly plugged-in cables. In the field, after fast replugging, a real device stopped
+  /// noticing them until it was restarted, and then found the cables that were there (failure W15).
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -117,12 +117,12 @@ public final class Device {
     }
   }
 
-  /// Pulls every cable out from this side.
+  /// Pulls out every cable at this end.
   public func unplugAll(_ reason: String = "unplugged") {
     for attachment in attachments { attachment.close(reason) }
   }
 
-  /// A new app that uses this device. It is not notified of accessories that are already published: see
+  /// Creates an app that uses this device. The app is not notified of accessories that are already published; see
   /// ``AppView/accessories``.
   public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
     let app = AppView(device: self, handler: handler, settings: settings)
@@ -130,15 +130,15 @@ public final class Device {
     return app
   }
 
-  /// Sends a control message to every identified accessory, or to the one with this serial number. If the device's
-  /// rules send this message, its parameters are changed instead: accessories that subscribed to it receive it now, and
-  /// others when they ask. Returns how many received it.
+  /// Sends a control message to every identified accessory, or to those with the given serial number. If the device's
+  /// rules send this message, its parameters are changed instead: accessories that subscribed to the message receive it
+  /// now, others when they ask for it. Returns the number of accessories that received it.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
-  /// Resets the link of every accessory with this serial number; each starts again.
+  /// Resets the link of every accessory with this serial number. Each of them then starts again.
   public func resetLinks(serial: String) {
     for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
   }
@@ -153,7 +153,8 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// The limits of a link, as text. The last text is cached, because an accessory that comes back has the same limits.
+  /// The limits of a link as text. The most recent text is cached, because an accessory that reconnects has the same
+  /// limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
     if lastTerms.length != length || lastTerms.window != window {
@@ -181,7 +182,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Reports an action of the publication machine to the apps; `subject` is its accessory.
+  /// Passes an action of the publication machine on to the apps. `subject` describes its accessory.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -207,7 +208,7 @@ public final class PluggedCable {
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
-    // The device has not noticed the cable yet.
+    // The device has not noticed the cable.
     isOver = true
     main.close()
   }
@@ -219,7 +220,7 @@ extension Device: CableOwner {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// The same for a caller who may unplug the cable later.
+  /// The same, for callers that may unplug the cable later.
   @discardableResult
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
@@ -239,7 +240,7 @@ extension Device: CableOwner {
     return plugged
   }
 
-  /// Adds what a dialer reports to the timeline.
+  /// Adds a dialer's reports to the timeline.
   public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): log(.warning(reason.description), accessory.subject)
@@ -251,14 +252,14 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event; nil where its medium has no information about it.
+  /// The accessory as the subject of an event; nil if its medium has no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
 }
 
 extension Device {
-  /// The alert shown when no installed app declares one of the accessory's protocols in its Info.plist.
+  /// Shows the system's alert if no installed app declares one of the accessory's protocols in its Info.plist.
   private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
     guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
     let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
@@ -268,43 +269,43 @@ extension Device {
   }
 }
 
-/// How strictly a device authenticates.
+/// How strictly a device authenticates accessories.
 public enum AuthenticationMode: String, CaseIterable, Sendable {
-  /// An unreadable certificate or a wrong signature makes the device refuse the accessory (AA04).
+  /// The device refuses an accessory with an unreadable certificate or a wrong signature (AA04).
   case verify
-  /// These are only warnings, and the accessory is used.
+  /// The device only warns about these problems, and uses the accessory.
   case accept
-  /// The accessory is not asked to authenticate; some hosts in the field never ask.
+  /// The device does not ask for authentication. Some hosts in the field never do.
   case skip
 }
 
 /// The settings of a device.
 public struct DeviceSettings {
-  /// The wire's choices.
+  /// The settings of the device's end of a link.
   public var peer = DevicePeer.Settings()
   /// How long an accessory may be silent before its link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// What an accessory is asked first. A publication before the accessory is ready needs identification first.
+  /// Which step comes first. If an accessory is to be published before it is ready, identification must come first.
   public var order = HostOrder.authentication
-  /// When accessories are shown to apps.
+  /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
-  /// A flicker made by the device itself.
+  /// A flicker that the device causes by itself.
   public var flicker: Flicker?
-  /// Whether the system shows an alert when no app declares a protocol of an accessory.
+  /// Whether the system shows an alert if no app declares one of an accessory's protocols.
   public var alertsForMissingApps = true
   /// Verifies accessories.
   public var authenticator: any DeviceAuthenticator
-  /// Whether every control message is reported as an event, and an undeclared one as a warning.
+  /// Whether to report every control message as an event, and every undeclared one as a warning.
   public var tellsMessages = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// What the device tells accessories about itself, and how it answers them.
+  /// What the device tells accessories about itself, and how it replies to them.
   public var profile = DeviceProfile()
-  /// The time of day when the loop's clock was zero, in seconds since 1970.
+  /// The time of day at the loop's origin, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?
-  /// Receives files that accessories send; nil drops them.
+  /// Receives the files that accessories send; nil means they are dropped.
   public var keepFile: FileTransfers.Keeper?
 
   /// The default settings, with an authenticator.
@@ -312,10 +313,11 @@ public struct DeviceSettings {
     self.authenticator = authenticator
   }
 
-  /// The wire settings, in the order in which the publication uses them: before identification no name is known.
+  /// The settings of the device's end of a link. If accessories are published early, identification comes first,
+  /// because before it their names are unknown.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
-    // The rules of the profile send these; see `DeviceAttachment+Messages`.
+    // The profile's rules send these messages; see `DeviceAttachment+Messages`.
     settings.news = []
     settings.answersPowerUpdates = false
     if authentication == .skip { settings.asksForAuthentication = false }
@@ -325,10 +327,10 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the order depends on the accessory.
+  /// Whether the device tries both orders to find the one that the accessory needs.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long an accessory may take for its first answer, if there is another order to try.
+  /// How long to wait for an accessory's first answer, if there is another order to try.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

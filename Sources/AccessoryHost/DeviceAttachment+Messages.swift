@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// What a device sends by itself, and how it handles messages and files beyond identification and sessions.
+// The messages that a device sends on its own, and messages and files other than those of identification and sessions.
 extension DeviceAttachment {
-  /// An identification was accepted: the rules that apply to this accessory may send messages.
+  /// Starts the rules that apply to this accessory, now that its identification was accepted. They may send messages.
   func beginRules(_ identification: Identification) {
     let declared = identification.messagesReceived
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }
@@ -17,7 +17,7 @@ extension DeviceAttachment {
     player?.begin(declared: declared)
   }
 
-  /// A message passed that the timeline shows or that a rule is about.
+  /// Handles a message that the timeline shows or that a rule refers to.
   func handlePassing(_ passed: PassedMessage) {
     let isShown = device.settings.tellsMessages
     if isShown { log(.message(passed)) }
@@ -41,7 +41,7 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send; returns whether it was sent now.
+  /// Sends a message, or changes what the rules send. Returns whether it was sent now.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {
@@ -53,7 +53,7 @@ extension DeviceAttachment {
     }
   }
 
-  /// An accessory asks the device to launch an app.
+  /// Handles an accessory's request to launch an app.
   func handleLaunch(_ request: AppLaunchRequest) {
     log(
       .note(
@@ -64,7 +64,7 @@ extension DeviceAttachment {
 
   // MARK: Files
 
-  /// A packet of a file transfer.
+  /// Handles a packet of a file transfer.
   func handleFile(_ packet: [UInt8]) {
     transfers?.receive(packet)
   }
@@ -80,8 +80,8 @@ extension DeviceAttachment {
     return files
   }
 
-  /// If the accessory asks for the artwork of the current track, its file is in transit before the update that names
-  /// it.
+  /// If the accessory asks for the artwork of the current track, starts the transfer of the file before the update that
+  /// refers to it.
   private func offerArtwork(_ message: ControlMessage, _ player: MessagePlayer) {
     if let offered, files?.isUnderWay(offered) == true { return }
     guard let artwork = device.settings.artwork, let parameters = try? ParameterReader.read(message.body),

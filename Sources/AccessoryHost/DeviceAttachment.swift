@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// One accessory at the other end of one cable, from the device's side: three machines (identification and
-/// authentication inside the peer, publication here) and what passes between them.
+/// The accessory at the other end of one cable, as the device sees it. It connects three machines: identification and
+/// authentication inside the peer, and publication here.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -14,15 +14,16 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Plays the device's rules; nil if none applies to this accessory.
+  /// Applies the device's rules; nil if none of them applies to this accessory.
   var player: MessagePlayer?
-  /// The link's file transfers; nil until the first one.
+  /// The file transfers on the link; nil until the first one.
   var files: FileTransfers?
-  /// The file with the most recently offered artwork.
+  /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity is not checked, because this is used for every event; it is read and written without calls in between.
+  // Exclusivity is not checked, because every event uses this property. It is read and written without calls in
+  // between.
   @exclusivity(unchecked) private var publication: PublicationMachine
-  /// The last publication as events show it.
+  /// The latest publication, as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   /// The accepted identification, as events show it.
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -63,10 +64,10 @@ final class DeviceAttachment: ConnectionOwner {
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
 
-  /// What apps see of the accessory now.
+  /// The accessory as apps currently see it.
   var published: PublishedAccessory? { publication.current }
 
-  /// What the link has done.
+  /// The counters of the link.
   var linkCounters: LinkCounters { connection.inspect { $0.core.counters } }
 
   func start() {
@@ -115,7 +116,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // A link that began anew within one read has asked again already.
+      // A link that was restarted within one read has already asked again.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
@@ -163,11 +164,11 @@ final class DeviceAttachment: ConnectionOwner {
 
   // MARK: Authentication and identification in the other order
 
-  /// The last message of authentication or identification before the accessory was ready.
+  /// The last message of authentication or identification, if the accessory is not ready yet.
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
-  /// Chooses the other order for the next link, if the accessory did not answer the first message and the order may be
-  /// changed. `event` is how that showed.
+  /// Chooses the other order for the next link, if the accessory did not answer the first message and the order may
+  /// change. `event` describes how that was noticed.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
     guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
@@ -212,7 +213,7 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// One frame of iAP1 may be noise, or a greeting from an accessory that tries both protocols.
+  /// A single iAP1 frame may be noise, or a greeting from an accessory that tries both protocols.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
@@ -271,7 +272,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 
-  /// The subject of an event: the published accessory, otherwise the identified one.
+  /// The subject of an event: the published accessory or, if there is none, the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == publication.currentConnectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified
@@ -279,7 +280,7 @@ final class DeviceAttachment: ConnectionOwner {
 }
 
 extension LocalCard {
-  /// A sentence for each difference between this card and an identification.
+  /// Describes each difference between this card and an identification in a sentence.
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
       said == `is`

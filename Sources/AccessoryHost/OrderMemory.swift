@@ -1,7 +1,7 @@
 import AccessoryProfiles
 import IAP2
 
-/// Which order the accessories at each address are asked in, where the device finds that out.
+/// Remembers the order of authentication and identification for each address, if the device has to find it out.
 ///
 /// ```
 ///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
@@ -10,7 +10,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is pulled before its first answer looks like one that hangs up, so the other order is tried once.
+/// An accessory that is unplugged before its first answer looks like one that hangs up, so the other order is tried
+/// once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -19,12 +20,12 @@ struct OrderMemory {
     case settled(Order)
   }
 
-  /// The most addresses that are remembered; the accessories of a local directory have one each.
+  /// The maximum number of addresses to remember. Each accessory in a local directory has its own.
   private static let limit = 10_000
 
   private var entries: [String: Entry] = [:]
 
-  /// The order for the next link with the accessory at `place`, and whether there is another to try.
+  /// The order for the next link with the accessory at `place`, and whether it is the last one to try.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)
@@ -32,7 +33,8 @@ struct OrderMemory {
     }
   }
 
-  /// The accessory at `place` did not answer the first message. Returns the order to try next, if there is another.
+  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next; nil if none
+  /// is left.
   mutating func ignored(at place: String) -> Order? {
     switch entries[place] {
     case nil:
@@ -46,7 +48,7 @@ struct OrderMemory {
     }
   }
 
-  /// The accessory at `place` is ready. Only an order that had to be found out is kept.
+  /// Records that the accessory at `place` is ready. The order is kept only if it had to be found out.
   mutating func ready(at place: String) {
     if case .trying(let order) = entries[place] { entries[place] = .settled(order) }
   }

@@ -2,15 +2,16 @@ import AccessoryCore
 
 /// The state of an app.
 public enum AppState: String, CaseIterable, Sendable {
-  /// On the screen.
+  /// The app is on the screen.
   case foreground
-  /// Running, but not visible.
+  /// The app is running, but not visible.
   case background
-  /// In memory, but not running.
+  /// The app is in memory, but not running.
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and what each means for the app's accessories.
+/// An app's transitions between foreground, background and suspension, and what each one means for the app's
+/// accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -28,14 +29,14 @@ struct AppLifecycle: Equatable {
     case loses
     /// The app gets its accessories back.
     case regains
-    /// The app runs again: the notifications that waited are delivered.
+    /// The app runs again, and the notifications that were held are delivered.
     case delivers
   }
 
   private(set) var state = AppState.foreground
   /// Whether the app keeps accessories and sessions in the background.
   let keepsAccessories: Bool
-  /// When an app that was woken by bytes is suspended again.
+  /// When an app that was woken up by bytes is suspended again.
   private(set) var deadline: Instant?
 
   /// An app in the foreground.
@@ -43,9 +44,9 @@ struct AppLifecycle: Equatable {
     self.keepsAccessories = keepsAccessories
   }
 
-  /// Whether notifications wait until the app runs.
+  /// Whether notifications are held until the app runs.
   var isHeld: Bool { state == .suspended && keepsAccessories }
-  /// Whether the app has accessories now.
+  /// Whether the app currently has accessories.
   var hasAccessories: Bool { state == .foreground || keepsAccessories }
 
   mutating func move(to next: AppState) -> Effect {
@@ -56,7 +57,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Bytes are waiting in one of the app's sessions; the app runs for a while.
+  /// Bytes have arrived in one of the app's sessions, so the app runs for a while.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -71,9 +72,9 @@ struct AppLifecycle: Equatable {
   }
 }
 
-/// A notification for an app.
+/// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
-  /// The accessory connected.
+  /// An accessory connected.
   case connect(PublishedAccessory)
   /// An accessory disconnected; the value is its last state, with connection ID and protocols.
   case disconnect(PublishedAccessory)
@@ -86,7 +87,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   }
 }
 
-/// The notifications for a suspended app, kept until it runs again.
+/// The notifications to a suspended app, held until it runs again.
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never knew of it
@@ -94,9 +95,9 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///
-/// Invariant: a connection ID is in the queue at most twice, and then as a disconnect of an accessory that the app
-/// knew, never together with its own connect. The queue is therefore never longer than the number of accessories that
-/// the app knew plus the number of those connected.
+/// Invariant: a connection ID is in the queue at most once, either as a connect or as the disconnect of an accessory
+/// that the app knew. The queue is therefore no longer than the number of accessories that the app knew plus the number
+/// of connected ones.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
@@ -109,13 +110,13 @@ struct NoticeQueue: Equatable {
     }
   }
 
-  /// Empties the queue, and returns the notifications that the app gets now, in order.
+  /// Empties the queue and returns the notifications to post now, in order.
   mutating func drain(_ rule: AppRules.Reattachment) -> [AccessoryNotice] {
     defer { notices = [] }
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // When the transport changes, the connect comes before the disconnect, which is not a reattachment.
+      // When an accessory changes its transport, its connect comes before its disconnect. That is not a reattachment.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The part of iOS that serves one app: decides which accessories the app sees, when it is notified of them, and what
-/// happens to both when it leaves the screen.
+/// The part of iOS that serves one app. It decides which accessories the app sees, when the app is notified of them,
+/// and what happens to its accessories and notifications when it leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -9,11 +9,12 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// Inner machines: ``AppLifecycle`` (running or not), ``NoticeQueue`` (waiting notifications), ``AppSessionTable``
-/// (which sessions may be opened).
+/// Inner machines: ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications),
+/// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: when the app is notified of a connect, the accessory is in its list, and at a disconnect it is no longer
-/// there; the app is never notified of a hidden accessory; in the background without the mode the list is empty.
+/// Invariants: when the app is notified of a connect, the accessory is in its list; when it is notified of a
+/// disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory. In the
+/// background, without the background mode, the list is empty.
 struct AppMachine: Equatable {
   /// What the caller must do, in order.
   enum Action: Equatable {
@@ -23,33 +24,33 @@ struct AppMachine: Equatable {
     case tellDelegate(PublishedAccessory)
     /// End all sessions of the app.
     case closeSessions
-    /// Hold the events of sessions from now on, or deliver them.
+    /// Start or stop holding the events of sessions.
     case hold(Bool)
     /// Show a system alert.
     case alert(String)
     /// An explanation of what the app sees, for the log.
     case explain(String)
-    /// The app did something that it must not do.
+    /// Record that the app did something it must not do.
     case misuse(String)
   }
 
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// One count for the whole process, as in the shared manager: if one of several objects unregisters once too often,
-  /// no observer in the process gets notifications any more. How far below zero Apple's count goes is not known; this
-  /// one stays at zero and records the misuse.
+  /// One counter for the whole process, as in the shared manager: if one object unregisters too often, every observer
+  /// in the process stops getting notifications. Whether Apple's counter can go below zero is unknown. This one stops
+  /// at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
   /// The published accessories that the app may see, whether or not it is running.
   private var visible: [PublishedAccessory] = []
-  /// The published accessories that the app must not see.
+  /// The published accessories that are hidden from the app.
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
 
-  /// The accessories that the app sees now, in the order of publication.
+  /// The accessories that the app currently sees, in order of publication.
   private(set) var accessories: [PublishedAccessory] = []
 
   init(_ settings: AppSettings) {
@@ -66,7 +67,7 @@ struct AppMachine: Equatable {
 
   // MARK: The device
 
-  /// The app starts with these accessories published: nothing is posted for them.
+  /// Launches the app while these accessories are already published. No notification is posted for them.
   mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
     var actions: [Action] = []
     if case .sought = manifest.origin {
@@ -104,7 +105,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // An accessory in the first half of a flicker offers no protocols that could be compared, and real apps do see it.
+    // In the first half of a flicker, an accessory offers no protocols to compare. Real apps do see it.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -155,7 +156,7 @@ struct AppMachine: Equatable {
     return follow(effect, wasHeld: wasHeld)
   }
 
-  /// Bytes have arrived for a session of the suspended app.
+  /// Bytes have arrived for a session while the app is suspended.
   mutating func bytesCame(now: Instant) -> [Action] {
     guard rules.wakesForBytes else { return [] }
     let wasHeld = lifecycle.isHeld
@@ -183,15 +184,15 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Sessions come first, because bytes that arrived before an accessory disconnected are read before the app is
-      // notified of the disconnect.
+      // Sessions come first, because the app reads the bytes that arrived before a disconnect before it is notified of
+      // the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
 
   // MARK: Sessions
 
-  /// Decides whether a session may be opened. `isOpenElsewhere` means that another app has a session for the same
+  /// Decides whether a session may be opened. `isOpenElsewhere` is true if another app has a session for the same
   /// protocol of the same accessory.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
@@ -209,7 +210,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert for a requested session: EADemo's alert about its Info.plist.
+  /// The alert for a session with an undeclared protocol, the one that EADemo shows about its Info.plist; nil if the
+  /// protocol is declared.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -229,11 +231,11 @@ struct AppMachine: Equatable {
 public struct AppSettings: Equatable, Sendable {
   /// Its Info.plist.
   public var manifest = AppManifest.none
-  /// How the system treats it.
+  /// How the system treats the app.
   public var rules = AppRules()
   /// Whether the app gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
-  /// The name of the setting that turns off the filter by declared protocols, for messages.
+  /// For messages: the name of the setting that turns off the check for declared protocols.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
   /// An app without an Info.plist, on a current system.

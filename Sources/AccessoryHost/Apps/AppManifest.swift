@@ -3,49 +3,49 @@ import AccessoryProfiles
 import Glibc
 
 /// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
-/// background. It also records where they were read from, because a wrong Info.plist is the usual reason for an empty
-/// list of accessories.
+/// background. The type also records where the settings came from, because a wrong Info.plist is the usual reason for
+/// an empty list of accessories.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
 /// manifest.declares("com.lawaken.iap2")
 /// ```
 public struct AppManifest: Equatable, Sendable {
-  /// The key of the protocols.
+  /// The key for the protocols.
   public static let protocolsKey = "UISupportedExternalAccessoryProtocols"
-  /// The key of the background modes.
+  /// The key for the background modes.
   public static let modesKey = "UIBackgroundModes"
-  /// The background mode that keeps accessories.
+  /// The background mode that lets an app keep its accessories.
   public static let mode = "external-accessory"
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// There is no Info.plist, and no file was searched for.
+    /// No Info.plist: no file was searched for.
     case none
     /// No Info.plist was found at these paths.
     case sought([String])
-    /// This file.
+    /// The settings were read from this file.
     case file(String)
   }
 
   /// Where the settings come from.
   public let origin: Origin
-  /// The declared protocols; nil without an Info.plist, which counts as declaring every protocol.
+  /// The declared protocols; nil if there is no Info.plist, in which case every protocol counts as declared.
   public let declaredProtocols: [String]?
   /// The background modes.
   public let backgroundModes: [String]
 
-  /// Creates a manifest from its values.
+  /// Creates a manifest from values.
   public init(origin: Origin = .none, declaredProtocols: [String]?, backgroundModes: [String] = []) {
     self.origin = origin
     self.declaredProtocols = declaredProtocols
     self.backgroundModes = backgroundModes
   }
 
-  /// An app without an Info.plist, which was not searched for.
+  /// The manifest of an app for which no Info.plist was searched.
   public static let none = AppManifest(declaredProtocols: nil)
 
-  /// Reads an Info.plist, XML or binary.
+  /// Reads an Info.plist, in XML or binary form.
   public static func read(file path: String) throws(SourceProblem) -> AppManifest {
     let plist = try PropertyList(path: path)
     guard case .dictionary = plist else {
@@ -56,7 +56,7 @@ public struct AppManifest: Equatable, Sendable {
       backgroundModes: try plist[modesKey]?.texts(of: "\(path): \(modesKey)") ?? [])
   }
 
-  /// Reads the first Info.plist that exists; if there is none, remembers the paths.
+  /// Reads the first Info.plist that exists. If there is none, the manifest records the paths.
   public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)
@@ -69,12 +69,12 @@ public struct AppManifest: Equatable, Sendable {
     declaredProtocols?.contains(protocolName) ?? true
   }
 
-  /// Whether accessories and sessions are kept in the background.
+  /// Whether the app keeps accessories and sessions in the background.
   public var keepsAccessoriesInBackground: Bool { backgroundModes.contains(Self.mode) }
 
   // MARK: For messages
 
-  /// Which file was read, or where one was searched for: "Info.plist of /app (com.a, com.b)".
+  /// The file that was read, or the paths that were searched: "Info.plist of /app (com.a, com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"
@@ -87,18 +87,18 @@ public struct AppManifest: Equatable, Sendable {
     }
   }
 
-  /// Why the app does not see an accessory.
+  /// Explains why the app does not see an accessory.
   func explainHidden(_ accessory: PublishedAccessory, switch name: String) -> String {
     "the app does not see \(accessory.name): it offers \(accessory.protocols.joined(separator: ", ")), and "
       + "\(provenance); declare one of them there, or switch the filter off with \(name)"
   }
 
-  /// Why no session is opened.
+  /// Explains why no session is opened.
   func explainUndeclared(_ protocolName: String, switch name: String) -> String {
     "the protocol \(protocolName) is not declared: \(provenance); declare it there, or switch the check off with \(name)"
   }
 
-  /// Why the app loses its accessories in the background.
+  /// Explains why the app loses its accessories in the background.
   var explainLoss: String {
     let place: String
     switch origin {

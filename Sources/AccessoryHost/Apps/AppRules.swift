@@ -1,9 +1,9 @@
-/// How the system treats an app, in points where sources disagree or systems differ. Each setting has a default and the
-/// other behaviors that were reported.
+/// How the system treats an app, on points where sources disagree or systems differ. Each setting has a default and the
+/// other behaviors that have been reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// Accessories that offer a protocol declared in the app's Info.plist, and accessories that offer none yet.
+    /// Accessories that offer a protocol declared in the app's Info.plist, and accessories that do not offer any yet.
     case declared
     /// All accessories. Older systems listed every accessory.
     case all
@@ -13,32 +13,32 @@ public struct AppRules: Equatable, Sendable {
   public enum UndeclaredSessions: String, CaseIterable, Sendable {
     /// No session is opened: the behavior since iOS 5.
     case refused
-    /// The session opens: the behavior of iOS 3.2 and 4.
+    /// The session is opened: the behavior of iOS 3.2 and 4.
     case allowed
   }
 
   /// What happens when an app opens a second session for the same protocol of an accessory.
   public enum SecondSession: String, CaseIterable, Sendable {
-    /// The first session is closed, then the second opens, as Apple documents it.
+    /// The first session is closed, and then the second is opened, as documented by Apple.
     case closesFirst
     /// No session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both are open. iAP2 allows it, but no system does it; for tests of accessories, not of apps.
+    /// Both sessions are open. iAP2 allows this, but no system does it. It is for testing accessories, not apps.
     case sideBySide
   }
 
-  /// What happens when another app already has a session for the protocol.
+  /// What happens when an app opens a session for a protocol for which another app already has one.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session: for accessories that serve several apps.
+    /// Both apps get a session. This is for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused
-    /// The earlier session is closed.
+    /// The earlier session is closed, and the later app gets one.
     case interrupted
   }
 
-  /// The notifications that a suspended app gets later, when an accessory disconnected and connected again with a new
-  /// connection ID.
+  /// The notifications that a suspended app gets when it runs again, if an accessory disconnected and connected again
+  /// with a new connection ID.
   public enum Reattachment: String, CaseIterable, Sendable {
     /// The disconnect and the connect.
     case both
@@ -50,11 +50,11 @@ public struct AppRules: Equatable, Sendable {
 
   /// Which connect notifications are never posted, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
-    /// None: all are posted.
+    /// None: all notifications are posted.
     case none
-    /// All: an iOS 11 beta never posted one.
+    /// All of them. An iOS 11 beta never posted one.
     case all
-    /// Those that would be posted while the app is not on the screen.
+    /// Those that occur while the app is not in the foreground.
     case outsideForeground
   }
 
@@ -62,26 +62,26 @@ public struct AppRules: Equatable, Sendable {
   public var visibility = Visibility.declared
   /// What happens when an app opens a session for an undeclared protocol.
   public var undeclaredSessions = UndeclaredSessions.refused
-  /// Whether the background mode `external-accessory` keeps accessories and sessions, as it does since iOS 5.
+  /// Whether the background mode `external-accessory` lets an app keep accessories and sessions, as it has since iOS 5.
   public var honorsBackgroundMode = true
   /// What happens when the same app opens a second session for one protocol of one accessory.
   public var secondSession = SecondSession.closesFirst
-  /// The same, for another app.
+  /// What happens when another app already has a session for the protocol.
   public var otherApps = OtherApps.shared
-  /// What a suspended app learns about an accessory that left and came back.
+  /// The notifications that a suspended app gets about an accessory that disconnected and connected again.
   public var reattachment = Reattachment.both
-  /// How long after its connect an accessory accepts no sessions: some systems return nil at first and a session later.
+  /// How long after its connect an accessory refuses sessions. Some systems return nil at first, and a session later.
   public var settlingTime = Duration.zero
-  /// Whether bytes for a suspended app wake it up; iOS 11 sometimes did not.
+  /// Whether bytes for a suspended app wake it up. On iOS 11 they sometimes did not.
   public var wakesForBytes = true
-  /// How long an app that was woken by bytes runs before it is suspended again.
+  /// How long an app that was woken up by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
-  /// Whether an accessory's delegate is notified of its disconnect, even if the app never registered for notifications.
+  /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
   /// Which connect notifications are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session sends bytes-available once and never again, as a release of iOS 11 did.
+  /// Whether a session reports available bytes once and never again, as one release of iOS 11 did.
   public var announcesBytesOnce = false
 
   /// The rules of current systems.

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app, and whether it may open another. One session is allowed per accessory and protocol; several
-/// protocols of one accessory can be used at the same time.
+/// The sessions of one app. The table decides whether the app may open another. Each protocol of an accessory can have
+/// one session, and several protocols of one accessory can be used at the same time.
 struct AppSessionTable: Equatable {
-  /// The answer to an app that opens a session.
+  /// The decision about an app's request to open a session.
   enum Decision: Equatable {
     case open
-    /// These sessions are closed first.
+    /// Open it, but first close these sessions.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -22,7 +22,7 @@ struct AppSessionTable: Equatable {
   private var entries: [Entry] = []
   private var lastKey = 0
 
-  /// Decides whether a session may be opened, with an accessory that the app sees and a protocol that it may use.
+  /// Decides whether to open a session, for an accessory that the app sees and a protocol that it may use.
   func decide(
     _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
   ) -> Decision {
@@ -38,45 +38,45 @@ struct AppSessionTable: Equatable {
     }
   }
 
-  /// The open sessions for one protocol of one connection of an accessory.
+  /// The open sessions for one protocol of one connection.
   func keys(_ connectionID: Int, _ protocolName: String) -> [Int] {
     entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
 
-  /// A session was opened; its key is never used again.
+  /// Records that a session was opened, and returns its key, which is never reused.
   mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
     lastKey += 1
     entries.append(Entry(key: lastKey, connectionID: connectionID, protocolName: protocolName))
     return lastKey
   }
 
-  /// A session has ended.
+  /// Records that a session has ended.
   mutating func ended(_ key: Int) {
     entries.removeAll { $0.key == key }
   }
 
-  /// How many sessions are open.
+  /// The number of open sessions.
   var count: Int { entries.count }
 }
 
-/// Why an app got no session.
+/// Why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory, or this connection of it, is gone, or the app may not see it.
+  /// The accessory, or this connection of it, is gone, or it is hidden from the app.
   case notConnected(connectionID: Int)
-  /// The accessory does not offer the protocol; during the first half of a flicker it offers none.
+  /// The accessory does not offer the protocol. In the first half of a flicker it offers none.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol; the text names the file and the remedy.
+  /// The app's Info.plist does not declare the protocol. The explanation names the file and the remedy.
   case protocolNotDeclared(String, explanation: String)
-  /// The app already has a session for the protocol, and the rules allow no second one.
+  /// The app already has a session for the protocol, and the rules do not allow a second one.
   case alreadyOpen(String)
-  /// Another app has a session for the protocol, and the rules allow no second one.
+  /// Another app has a session for the protocol, and the rules do not allow a second one.
   case openInAnotherApp(String)
-  /// The accessory connected too recently for the rules.
+  /// The accessory connected too recently to accept sessions under the rules.
   case notSettled(remaining: Duration)
-  /// The connection refused.
+  /// The connection refused the session.
   case refused(SessionRefusal)
 
-  /// A sentence.
+  /// The reason as a sentence.
   public var description: String {
     switch self {
     case .notConnected(let id): "the accessory with connection ID \(id) is no longer connected"
@@ -95,15 +95,15 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// Chooses the protocol for which an app opens a session.
+/// Chooses the protocol for a session.
 public enum ProtocolChoice {
-  /// Why no protocol can be chosen; the description is a sentence fragment with the nearest valid name.
+  /// Why no protocol can be chosen. The description is a sentence fragment that suggests the nearest valid name.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong, and which protocols are offered.
     public let description: String
   }
 
-  /// The wanted protocol, or the only one that is offered.
+  /// Returns the wanted protocol, or the only one offered.
   ///
   /// ```swift
   /// try ProtocolChoice.choose(nil, among: ["com.lawaken.iap2"])   // "com.lawaken.iap2"

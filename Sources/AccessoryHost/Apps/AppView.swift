@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessorySessions
 
-/// One app's view of a device: which accessories it sees, its notifications, and the sessions that it opens.
+/// One app's view of a device: the accessories it sees, its notifications, and its sessions.
 ///
-/// ``AppMachine`` decides everything; this class carries out its decisions.
+/// ``AppMachine`` makes all decisions; this class carries them out.
 ///
 /// ```swift
 /// var settings = AppSettings()
@@ -34,7 +34,7 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// The accessories that the app sees now, in order of publication: its `connectedAccessories`.
+  /// The accessories that the app currently sees, in order of publication. This is its `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
   /// The published accessories that the app does not see, because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
@@ -44,10 +44,10 @@ public final class AppView {
   /// The number of registrations minus the number of unregistrations.
   public var registrationCount: Int { machine.registrationCount }
 
-  /// Registers for notifications; each call needs a matching ``unregister()``.
+  /// Registers for notifications. Each call needs a matching ``unregister()``.
   public func register() { machine.register() }
 
-  /// Undoes one registration. One call too many is recorded as a misuse.
+  /// Undoes one registration. An extra call is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
 
   // MARK: App states
@@ -67,7 +67,7 @@ public final class AppView {
 
   // MARK: Sessions
 
-  /// Opens a session with a published accessory. It is open as soon as this returns.
+  /// Opens a session with a published accessory. The session is open when this returns.
   public func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> Session {
     do throws(AppSessionError) {
       let session = try admitSession(accessory, protocolName)
@@ -113,7 +113,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Done in a later turn, because the session is calling now.
+  /// In a later turn, because the session is the caller.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -134,7 +134,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events are held still has events to deliver.
+    // If a session's events are held, it still has events to deliver.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -159,7 +159,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // The events that were waiting are delivered after this.
+    // The sessions deliver their held events after this call.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -174,19 +174,19 @@ public final class AppView {
 
 /// Receives the notifications of an app.
 public protocol AppHandler: AnyObject {
-  /// An accessory connected; in the first half of a flicker it has no protocols.
+  /// An accessory connected. In the first half of a flicker it has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is its last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's own delegate, right after the notification, and even if no notification is posted.
+  /// Calls the accessory's own delegate, right after the notification, or even if no notification was posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app was suspended or is running again. Called only for apps that keep their accessories while suspended.
+  /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 
 extension AppHandler {
-  /// Does nothing by default.
+  /// The default implementation does nothing.
   public func appRuns(_ isRunning: Bool, _ app: AppView) {}
-  /// The default implementation, for apps without a delegate.
+  /// The default implementation does nothing, for apps without accessory delegates.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }

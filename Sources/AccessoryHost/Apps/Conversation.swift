@@ -2,22 +2,22 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the previous one: used by `easim send`.
+/// Sends requests over one session, each after the reply to the previous one. `easim send` uses it.
 public final class Conversation: SessionHandler {
   /// One request, and the expected reply.
   public struct Exchange: Equatable, Sendable {
-    /// What is sent.
+    /// The bytes to send.
     public var request: [UInt8]
-    /// What is expected.
+    /// The expected reply.
     public var rule: ReplyRule
 
-    /// A request and its reply.
+    /// Creates an exchange.
     public init(_ request: [UInt8], _ rule: ReplyRule = ReplyRule()) {
       (self.request, self.rule) = (request, rule)
     }
   }
 
-  /// What happened.
+  /// What happened in the conversation.
   public enum Event: Equatable, Sendable {
     /// The reply to the request with this index is complete.
     case replied(Int, [UInt8])
@@ -34,19 +34,19 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// nil after the last event, because it usually retains this object.
+  /// nil after the last event, because the closure usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// What came after the last reply, which was expected byte for byte.
+  /// The bytes after the last reply, if that reply must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
-  /// Reports each reply, and finally how the conversation ended, to `onEvent`.
+  /// Creates a conversation. `onEvent` receives each reply, and finally how the conversation ended.
   ///
-  /// - Parameter settle: how long to watch for more bytes after the last reply, if it is expected byte for byte.
+  /// - Parameter settle: how long to watch for more bytes after the last reply, if that must match byte for byte.
   public init(
     _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
   ) {
@@ -58,35 +58,35 @@ public final class Conversation: SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// Starts on an open session, and becomes the session's handler.
+  /// Starts the conversation on an open session, and becomes the session's handler.
   public func start(on session: Session) {
     self.session = session
     session.handler = self
     proceed()
   }
 
-  /// Which request is in progress, how much of it was sent, and how much of its reply has arrived.
+  /// The index of the current request, how many of its bytes were sent, and the part of its reply that has arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
-  /// There is room to send more.
+  /// Continues, because there is room to send more.
   public func sessionIsWritable(_ session: Session) { proceed() }
 
-  /// Bytes arrived.
+  /// Continues, because bytes have arrived.
   public func sessionIsReadable(_ session: Session) { proceed() }
 
-  /// The session has ended.
+  /// Handles the end of the session.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     proceed()
     guard onEvent != nil else { return }
     guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
-    // Many accessories close the session after their reply.
+    // Many accessories close the session after they have replied.
     if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
 
-  /// Sends and reads as much as possible now.
+  /// Sends and reads as much as is possible now.
   private func proceed() {
     if isSettling { return readRest() }
     while onEvent != nil, let session, current < exchanges.count {
@@ -131,7 +131,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// After the last reply nothing more may arrive, if it was expected byte for byte.
+  /// If the last reply must match byte for byte, nothing may follow it.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()
@@ -140,7 +140,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether every reply came as expected, and the conversation only watches for more bytes after the last one.
+  /// Whether every reply was as expected, and the conversation is only watching for extra bytes after the last one.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {
@@ -151,7 +151,7 @@ public final class Conversation: SessionHandler {
     if rest.count >= ReplyRule.longest { finishSettling() }
   }
 
-  /// Stops watching for more bytes.
+  /// Stops watching for extra bytes.
   public func finishSettling() {
     if isSettling { finish(rest.isEmpty ? .done : .excess(rest)) }
   }

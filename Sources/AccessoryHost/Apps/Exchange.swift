@@ -2,27 +2,27 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends bytes over a session and checks the reply: used by `easim send` and the demo.
+/// Sends bytes over a session and checks the reply. `easim send` and the demo use it.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// belong to a `UniqueStream`, the kind of difference is reported too: everything after the first difference is
-/// collected until nothing more arrives.
+/// come from a `UniqueStream`, the kind of mistake is reported too. For that, everything after the first difference is
+/// collected until no more bytes arrive.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
-    /// No reply: done when everything is acknowledged.
+    /// No reply. The exchange is done when everything has been acknowledged.
     case none
     /// The same bytes that were sent.
     case echo
   }
 
-  /// The result.
+  /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
     /// Everything was sent, and the expected reply arrived.
     case verified(sent: Int, received: Int)
-    /// The reply is not the stream that was sent.
+    /// The reply differs from the stream that was sent, in these ways.
     case wrong([StreamFinding])
-    /// The reply differs.
+    /// The reply differs at this position.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
     /// More bytes arrived than were expected.
     case excess(received: Int, expected: Int)
@@ -34,7 +34,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// nil after it was called, because it usually retains this object.
+  /// nil after the call, because the closure usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -45,11 +45,11 @@ public final class Exchange: SessionHandler {
   private let settle: Duration
   private var settleTimer: LoopTimer?
 
-  /// Sends `payload` and calls `done` once. At most `window` bytes are sent without having been returned, for apps that
-  /// want small writes.
+  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight, that is, sent but not yet echoed.
+  /// This suits apps that need small writes.
   ///
   /// - Parameters:
-  ///   - settle: how long to watch for more bytes after the last expected one; this needs the loop.
+  ///   - settle: how long to watch for extra bytes after the last expected one. This requires `loop`.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
     on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void
@@ -65,10 +65,10 @@ public final class Exchange: SessionHandler {
     self.done = done
   }
 
-  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
+  /// How long the session must be quiet after a wrong byte before the mistake is analyzed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Sends the first `count` bytes of a stream, and reports the kind of every mistake in the echo.
+  /// Sends the first `count` bytes of a stream, and reports what kind of mistakes the echo has.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -82,14 +82,14 @@ public final class Exchange: SessionHandler {
     settleTimer?.cancel()
   }
 
-  /// Starts on an open session, and becomes the session's handler.
+  /// Starts the exchange on an open session, and becomes the session's handler.
   public func start(on session: Session) {
     session.handler = self
     send(session)
     sessionIsReadable(session)
   }
 
-  /// The progress, for the message at a timeout.
+  /// The progress so far, for the message after a timeout.
   public var progress: (sent: Int, received: Int) { (sent, received) }
 
   private func send(_ session: Session) {
@@ -108,10 +108,10 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything came as expected, and the exchange only watches for more bytes after the last one.
+  /// Whether everything was as expected, and the exchange is only watching for extra bytes after the last one.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
-  /// Stops watching for more bytes.
+  /// Stops watching for extra bytes.
   public func finishSettling() {
     if sent == payload.count, received == expected.count { finish(.verified(sent: sent, received: received)) }
   }
@@ -124,17 +124,17 @@ public final class Exchange: SessionHandler {
     told(outcome)
   }
 
-  /// Bytes arrived.
+  /// Compares the bytes that have arrived.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // Returned bytes make room in the window; the session reports its own room.
+    // Echoed bytes make room in the window. The session reports its own room separately.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
-  /// Reports a mistake in the received bytes, if there is one, without waiting for more.
+  /// Reports a mistake in the bytes received so far, if there is one, without waiting for more bytes.
   public func conclude() {
     guard let findings = verifier?.conclude(), !findings.isEmpty else { return }
     finish(.wrong(findings))
@@ -146,7 +146,7 @@ public final class Exchange: SessionHandler {
     if verifier?.check(bytes.extracting(0..<rest), scratch) == true, rest == bytes.byteCount {
       return finishIfComplete()
     }
-    // Any byte after the last one of an echo is wrong.
+    // Any byte after the end of an echo is wrong.
     verifier?.collect(bytes.extracting(rest..<bytes.byteCount))
     if verifier?.isFull == true { return conclude() }
     quietTimer = quietTimer ?? loop?.makeTimer { [weak self] in self?.conclude() }
@@ -175,16 +175,16 @@ public final class Exchange: SessionHandler {
     return .different(at: place, expected: expected[place], got: got, window: window)
   }
 
-  /// There is room to send more.
+  /// Sends more, because there is room.
   public func sessionIsWritable(_ session: Session) {
     send(session)
   }
 
-  /// The session has ended.
+  /// Handles the end of the session.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
-    // Many accessories close the session after their reply.
+    // Many accessories close the session after they have replied.
     if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
@@ -199,7 +199,7 @@ extension Exchange.Outcome {
 }
 
 extension Exchange.Outcome: CustomStringConvertible {
-  /// A sentence.
+  /// The outcome as a sentence.
   public var description: String {
     switch self {
     case .verified(let sent, let received):
@@ -215,7 +215,7 @@ extension Exchange.Outcome: CustomStringConvertible {
   }
 }
 
-/// EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 repeatedly.
+/// The pattern of EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 repeatedly.
 public enum CountingPattern {
   /// The first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {

@@ -1,5 +1,5 @@
-/// How Apple's framework reports events to an app, in points where its documentation is silent or systems differ;
-/// ``AppRules`` contains the rest. Each setting has a default and the other behaviors that were reported.
+/// How Apple's framework reports events to an app, on points where its documentation is silent or systems differ.
+/// ``AppRules`` contains the rest. Each setting has a default and the other behaviors that have been reported.
 public struct FrameworkSettings: Sendable {
   /// What is reported first at a disconnect.
   public enum EndOrder: Sendable, CaseIterable {
@@ -9,11 +9,11 @@ public struct FrameworkSettings: Sendable {
     case notificationFirst
   }
 
-  /// What streams report when their accessory leaves.
+  /// What streams report when their accessory disconnects.
   public enum LossEvent: Sendable, CaseIterable {
-    /// `endEncountered` on both.
+    /// `endEncountered` on both streams.
     case endEncountered
-    /// `errorOccurred` on both.
+    /// `errorOccurred` on both streams.
     case errorOccurred
     /// Nothing, until the next write fails.
     case silence
@@ -23,7 +23,7 @@ public struct FrameworkSettings: Sendable {
   public enum FullWrite: Int, Sendable, CaseIterable {
     /// 0: nothing was accepted.
     case zero = 0
-    /// -1, as for an error.
+    /// -1, as after an error.
     case minusOne = -1
   }
 
@@ -43,61 +43,62 @@ public struct FrameworkSettings: Sendable {
     case stoppedFirst
   }
 
-  /// The layout of `EAAccessory.description`, which changes from one generation of iOS to another.
+  /// The layout of `EAAccessory.description`, which varies between generations of iOS.
   public enum DescriptionLayout: Sendable, CaseIterable {
-    /// iOS 12's.
+    /// The layout of iOS 12.
     case a
-    /// The description has a region code.
+    /// A layout with a region code.
     case b
-    /// The description has no delegate.
+    /// A layout without the delegate.
     case c
   }
 
-  /// Which comes first at a disconnect: streams or notification.
+  /// Which is reported first at a disconnect: the ends of the streams or the notification.
   public var endOrder = EndOrder.streamsFirst
-  /// What streams report when their accessory leaves.
+  /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
-  /// What a write without room returns.
+  /// What a write returns when there is no room.
   public var fullWrite = FullWrite.zero
   /// How long a session stays open after the app has released it.
   public var lifetime = SessionLifetime.Rule.heldOrOpen
-  /// The order of a picker's completion and the connect.
+  /// The order of the picker's completion and the connect notification.
   public var pickerOrder = PickerOrder.connectFirst
-  /// The order of the end of a configuration and the state.
+  /// The order of the events at the end of a Wi-Fi configuration.
   public var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
-  /// How many bytes an output stream holds between the app and the wire: the most that one write takes. Small and odd,
-  /// because no message has this size and many are longer: a write whose result the app ignores loses bytes.
+  /// How many bytes an output stream buffers between the app and the wire, which limits how much one write accepts. The
+  /// number is small and odd so that no message has exactly this size and many are longer: if the app ignores the
+  /// result of a write, bytes are lost.
   public var sendBufferSize = 997
-  /// How many bytes an input stream holds between the wire and the app.
+  /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
 
   /// The defaults.
   public init() {}
 }
 
-/// When a session that an app has released ends, depending on three objects: the session and its two streams.
+/// When a session that the app has released ends. This depends on three objects: the session and its two streams.
 ///
-/// Apps and systems differ. Some apps keep the session object, some only its streams. A session whose streams were
-/// not both closed has been reported to block the next one, even when the output stream was never opened.
+/// Apps and systems differ. Some apps keep the session object, and some keep only its streams. According to reports, a
+/// session whose streams were not both closed can block the next session, even if the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
-  /// When the session ends.
+  /// The condition under which a session ends.
   public enum Rule: Hashable, Sendable {
-    /// When the session object is released and each stream was closed or released, opened or not: no app is known to
-    /// break with this rule.
+    /// The session object was released, and each stream was closed or released, even if it was never opened. No app is
+    /// known to fail under this rule.
     case heldOrOpen
-    /// When the session object is released.
+    /// The session object was released.
     case held
-    /// When the object is released and both streams were closed with `close()`, opened or not.
+    /// The session object was released, and `close()` was called on both streams, even if they were never opened.
     case closedTwice
   }
 
   /// One of the two streams.
   public enum Stream: Hashable, Sendable, CaseIterable {
-    /// Bytes from the accessory.
+    /// The stream of bytes from the accessory.
     case input
-    /// Bytes to the accessory.
+    /// The stream of bytes to the accessory.
     case output
   }
 
@@ -107,12 +108,12 @@ public struct SessionLifetime: Equatable, Sendable {
   /// Whether the session has ended.
   public private(set) var isOver = false
 
-  /// A session that was just opened.
+  /// Creates the lifetime of a session that was just opened.
   public init(_ rule: Rule = .heldOrOpen) {
     self.rule = rule
   }
 
-  /// The app closed a stream, opened or not. Returns whether the session ends now.
+  /// The app closed a stream, whether or not it had opened it. Returns whether the session ends now.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What reply is expected, and how much of it is read.
+/// Which reply is expected, and how much of it to read.
 ///
 /// ```swift
 /// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
@@ -11,7 +11,7 @@ import IAP2
 public struct ReplyRule: Equatable, Sendable {
   /// What is expected.
   public enum Expectation: Equatable, Sendable {
-    /// Anything, also nothing.
+    /// Anything, including no reply.
     case anything
     /// These bytes, and no others.
     case bytes([UInt8])
@@ -21,36 +21,36 @@ public struct ReplyRule: Equatable, Sendable {
     case pattern(BytePattern)
   }
 
-  /// How much is read.
+  /// How much of the reply to read.
   public enum Extent: Equatable, Sendable {
     /// Nothing: only the acknowledgement of the request.
     case nothing
-    /// So many bytes.
+    /// This number of bytes.
     case count(Int)
-    /// Whatever arrives within a time.
+    /// Whatever arrives within this time.
     case time(Duration)
     /// Everything up to and including these bytes.
     case until([UInt8])
-    /// Whatever arrives until the session is quiet; a reply that has not begun after `first` counts as absent.
+    /// Everything until the session is quiet. If nothing has arrived after `first`, there is no reply.
     case quiet(first: Duration)
   }
 
   /// What is expected.
   public var expectation: Expectation
-  /// How much is read; nil means as much as is needed to judge the reply.
+  /// How much to read; nil means as much as is needed to judge the reply.
   public var extent: Extent?
 
-  /// How long the session must be quiet after the last byte of a reply of unknown length.
+  /// How long the session must be quiet before a reply of unknown length counts as complete.
   public static let pause = Duration.milliseconds(200)
-  /// The longest reply.
+  /// The maximum length of a reply in bytes.
   public static let longest = 64 << 20
 
-  /// A rule.
+  /// Creates a rule.
   public init(_ expectation: Expectation = .anything, reading extent: Extent? = nil) {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// The actual and the expected reply, both as text or hex, with the first byte that differs.
+  /// A message that shows the actual and the expected reply, both as text or as hex, and the first byte that differs.
   func complaint(of reply: [UInt8]) -> String {
     func shown(_ bytes: some Collection<UInt8>) -> String {
       let start = Array(bytes.prefix(32))
@@ -76,31 +76,31 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when it is complete.
 ///
-/// It is a value that is given the time and returns the next deadline.
+/// The collector is a value. It is told the time, and returns the next deadline.
 package struct ReplyCollector: Equatable {
-  /// What the collector is waiting for.
+  /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// For bytes, until the deadline if there is one.
+    /// It waits for bytes, until the deadline if there is one.
     case waiting(Instant?)
     case complete
   }
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// Searches for the rule's pattern, looking at each byte once.
+  /// Searches for the rule's pattern. Each byte is examined once.
   private var search: PatternSearch?
-  /// What has come.
+  /// The bytes of the reply so far.
   package private(set) var reply: [UInt8] = []
   /// When the last byte arrived.
   package private(set) var lastByte: Instant?
 
-  /// - Parameter beginning: when the request was sent.
+  /// - Parameter beginning: the time when the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
-  /// Takes the bytes that belong to this reply, and returns how many.
+  /// Takes the bytes that belong to this reply, and returns their number.
   package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
@@ -121,7 +121,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// How many of these bytes precede or belong to `end`, which may have begun before them.
+  /// The number of these bytes up to and including `end`, which may have begun in earlier bytes. If `end` is not
+  /// complete yet, all the bytes that fit.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -129,7 +130,7 @@ package struct ReplyCollector: Equatable {
     return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
   }
 
-  /// Whether the reply is as expected if nothing more arrives.
+  /// Whether the reply would be as expected if nothing more arrived.
   package var isAsExpected: Bool {
     switch rule.expectation {
     case .anything: true
@@ -139,10 +140,10 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// How the reply differs from what is expected, as a sentence fragment; nil if it does not.
+  /// How the reply differs from the expected one, as a sentence fragment; nil if it does not.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
-  /// Whether the end of the session completes the reply.
+  /// Whether the reply counts as complete if the session ends now.
   package var isCompleteAtTheEnd: Bool {
     switch rule.extent {
     case .count, .until: false
@@ -150,7 +151,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Whether the reply is complete, or how long to wait for it.
+  /// Whether the reply is complete and, if not, how long to wait.
   package func state(now: Instant) -> State {
     if reply.count >= ReplyRule.longest { return .complete }
     switch rule.extent {
@@ -164,8 +165,8 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Without an extent, the expectation decides: after a wrong byte, or after the last correct one, a pause begins, in
-  /// which unexpected bytes still belong to this reply.
+  /// The state if the rule has no extent, so that the expectation decides. A pause begins after the first wrong byte or
+  /// the last correct one. Unexpected bytes that arrive during this pause still belong to this reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -176,7 +177,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait: anything that arrives now would be wrong in any case.
+    // The next request need not wait: any further byte would be wrong at any time.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }
@@ -186,7 +187,7 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// The expected reply, as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
+/// The expected reply as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -196,11 +197,11 @@ package enum ReplyWord: Equatable, Sendable {
   case file(String)
   case prefix(String)
 
-  /// The forms, for messages.
+  /// The valid forms, for messages.
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Reads a word. Bare hex digits mean the same as with `hex:`. The error text follows the word and says what is wrong
-  /// with it.
+  /// Parses a word. Plain hex digits mean the same as with `hex:`. The error text continues a message that quotes the
+  /// word, and says what is wrong with it.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -230,13 +231,13 @@ package enum ReplyWord: Equatable, Sendable {
   }
 }
 
-/// How much of a reply is read, as users write it: a number of bytes, a duration, or `until:TEXT`.
+/// How much of a reply to read, as users write it: a number of bytes, a duration, or `until:TEXT`.
 package enum ReadingWord: Equatable, Sendable {
   case count(Int)
   case time(Duration)
   case until(String)
 
-  /// Reads a word. The error text follows the word and says what is wrong with it.
+  /// Parses a word. The error text continues a message that quotes the word, and says what is wrong with it.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

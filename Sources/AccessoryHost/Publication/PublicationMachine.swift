@@ -3,7 +3,8 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is shown to apps, and with what: the only source of connects and disconnects.
+/// Decides when an accessory is shown to apps, and with which contents. It is the only source of connects and
+/// disconnects.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -12,29 +13,29 @@ import IAP2
 ///   early (no protocols) ──ready, and `empty` has passed──▶ withdrawn ──`gap` has passed──▶ published, or early again
 /// ```
 ///
-/// With the policy `early` alone, the early publication is withdrawn as soon as the accessory is ready, and the
-/// accessory is published again at the same instant. With a flicker made by the device, both durations are the
+/// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready, and
+/// the accessory is published again at the same instant. If the device causes a flicker, both durations are the
 /// flicker's.
 ///
-/// Invariants: each connect has its disconnect; nothing with protocols is published before authentication; each number
+/// Invariants: each connect has its disconnect; no publication has protocols before authentication; each connection ID
 /// is issued only once.
 public struct PublicationMachine {
   /// When accessories are shown.
   public enum Policy: String, CaseIterable, Sendable {
-    /// Once accessories are identified and authenticated.
+    /// Once an accessory is identified and authenticated.
     case ready
-    /// As soon as accessories are identified, with no protocols until they are authenticated.
+    /// As soon as an accessory is identified. It has no protocols until it is authenticated.
     case early
   }
 
-  /// Changes that apps are notified of.
+  /// Changes to report to apps.
   public enum Action: Equatable, Sendable {
     /// The accessory appeared.
     case connect(PublishedAccessory)
     /// The accessory disappeared; the value is its last published state.
     case disconnect(PublishedAccessory)
 
-    /// Which.
+    /// The accessory that appeared or disappeared.
     var accessory: PublishedAccessory {
       switch self {
       case .connect(let accessory), .disconnect(let accessory): accessory
@@ -45,7 +46,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but the publication without protocols has not lasted long enough.
+    /// The accessory is ready, but the publication without protocols must last longer.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -57,13 +58,13 @@ public struct PublicationMachine {
   private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
-  /// A machine for one attachment. It does not handle a flicker made by the accessory.
+  /// Creates the machine for one attachment. `flicker` must not be one that the accessory causes by itself.
   public init(policy: Policy = .ready, flicker: Flicker? = nil) {
     self.policy = policy
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
   }
 
-  /// The published accessory.
+  /// The accessory as currently published; nil if it is not.
   public var current: PublishedAccessory? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
@@ -71,7 +72,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The number of the published accessory.
+  /// The connection ID of the current publication; nil if there is none.
   var currentConnectionID: Int? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown.connectionID
@@ -93,7 +94,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory was identified and accepted.
+  /// The accessory was identified, and its identification was accepted.
   public mutating func identified(
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> Action? {
@@ -123,7 +124,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory is gone, or no longer ready: detached, its link down, or its authentication refused.
+  /// The accessory is gone or no longer ready: it was detached, its link went down, or its authentication was refused.
   public mutating func gone() -> Action? {
     defer {
       state = .attached
@@ -146,7 +147,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory has long been ready: only the duration of the publication without protocols counts now.
+      // The accessory is already ready, so only the duration of the publication without protocols matters.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

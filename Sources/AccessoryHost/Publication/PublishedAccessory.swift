@@ -1,34 +1,34 @@
 import IAP2
 
-/// An accessory as apps see it: one publication, with its own number.
+/// An accessory as apps see it: one publication with its own connection ID.
 ///
-/// Everything in it comes from identification and authentication, nothing from a card or an address. It is an immutable
-/// object, because each publication passes through many hands.
+/// All values come from identification and authentication, none from a card or an address. The object is immutable,
+/// because every publication is shared by many parts of the program.
 public final class PublishedAccessory: Equatable, Sendable {
-  /// New for each publication; issued by the device, and never sent on the wire.
+  /// The number of this publication, issued by the device. It is never sent on the wire.
   public let connectionID: Int
-  /// Display name.
+  /// The display name.
   public let name: String
-  /// Manufacturer.
+  /// The manufacturer.
   public let manufacturer: String
-  /// Model number.
+  /// The model number.
   public let modelNumber: String
-  /// Serial number.
+  /// The serial number.
   public let serialNumber: String
-  /// Firmware that runs.
+  /// The revision of the running firmware.
   public let firmwareRevision: String
-  /// Hardware.
+  /// The hardware revision.
   public let hardwareRevision: String
-  /// The product plan, if the accessory names one.
+  /// The product plan's identifier, if the accessory names one.
   public let productPlanUID: String?
-  /// The protocols that can be used now; empty until the accessory is authenticated, whatever its identification
+  /// The protocols that can be used now. Empty until the accessory is authenticated, whatever its identification
   /// contains.
   public let protocols: [String]
-  /// Whether the accessory asks the device to search for an app when none declares a protocol that it offers.
+  /// Whether the accessory asks the device to look for an app if no installed app declares one of its protocols.
   public let asksForApp: Bool
-  /// Length in bytes of the serial number in the authentication certificate; 0 before the certificate arrives.
+  /// The length of the serial number in the authentication certificate, in bytes; 0 until the certificate arrives.
   public let certificateSerialCount: Int
-  /// Length in bytes of the authentication certificate; 0 before it arrives.
+  /// The length of the authentication certificate in bytes; 0 until it arrives.
   public let certificateCount: Int
 
   init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
@@ -68,8 +68,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// The index of the publication with this number. Lists are sorted by publication and therefore by number, so a
-  /// binary search is possible.
+  /// The index of the publication with this connection ID. Lists are sorted by publication and therefore by ID, so this
+  /// is a binary search.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -80,27 +80,28 @@ extension [PublishedAccessory] {
   }
 }
 
-/// What Apple's dump shows of a certificate: its length and the length of its serial number.
+/// What Apple's description of an accessory shows of its certificate: two lengths.
 public struct CertificateSizes: Equatable, Sendable {
-  /// Length of the serial number in bytes.
+  /// The length of the serial number in bytes.
   public var serial = 0
-  /// Length of the certificate in bytes.
+  /// The length of the certificate in bytes.
   public var whole = 0
 
-  /// Nothing came yet.
+  /// The sizes before a certificate has arrived.
   public init() {}
 }
 
-/// Issues the numbers of publications. Real numbers are large, differ from boot to boot, and count up; 0 means none.
+/// Issues the connection IDs of publications. Real ones are large, differ from boot to boot, and count up; 0 means
+/// none.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
-  /// Numbers from a random start above 2^24.
+  /// Starts at a random number above 2^24.
   public init(using random: inout some RandomNumberGenerator) {
     next = Int.random(in: (1 << 24)..<(1 << 25), using: &random)
   }
 
-  /// A number that was never issued before.
+  /// Returns a connection ID that was never issued before.
   public mutating func issue() -> Int {
     defer { next += 1 }
     return next
