@@ -3,63 +3,63 @@ import LinuxIO
 
 /// An accessory as its medium shows it before a connection is made.
 ///
-/// These properties are hints; the identification of iAP2 decides.
+/// These properties are only hints. The iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
   /// Different for every accessory, and for every attachment of the same accessory.
   public var key: String
-  /// The same at each attachment: the serial number in a local directory, the port on USB.
+  /// The same for every attachment of one accessory: the serial number in a local directory, the port on USB.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address
-  /// The name that users see; empty if the medium does not know it.
+  /// The name shown to users; empty if the medium does not know it.
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
-  /// The model; on USB the vendor and product numbers, as in `1209:0001`.
+  /// The model. On USB, this is the vendor and product numbers, as in `1209:0001`.
   public var model: String?
   /// The serial number.
   public var serial: String?
-  /// The protocols that the accessory offers now; nil if only its identification contains them.
+  /// The protocols that the accessory currently offers; nil if only its identification contains them.
   public var protocols: [String]?
-  /// The accessory's card, in a local directory.
+  /// The accessory's card, if it is in a local directory.
   public var card: LocalCard?
-  /// Why the accessory cannot be used now.
+  /// Why the accessory cannot be used at present; nil if it can.
   public var trouble: TransportError?
 
-  /// An accessory of which only the place is known.
+  /// Creates an accessory of which only the place is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity
     self.address = address
   }
 
-  /// Whether this device only resembles an accessory: it stays unusable until something about it changes.
+  /// Whether this device merely resembles an accessory. It stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Whether the accessory offers a protocol, as far as its medium knows. One that names none may be in the first half
-  /// of a flicker.
+  /// Whether the accessory might offer a protocol, as far as its medium knows. An accessory without protocols might,
+  /// because it may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
 }
 
-/// What happened at an address.
+/// A change at an address.
 public enum AccessoryChange: Equatable, Sendable {
   /// An accessory was plugged in.
   case arrived(FoundAccessory)
-  /// Something about an accessory has changed; the second value is its previous state.
+  /// Something about an accessory has changed. The second value is its previous state.
   case changed(FoundAccessory, from: FoundAccessory)
-  /// It was unplugged.
+  /// The accessory was unplugged.
   case left(FoundAccessory, reason: String)
-  /// An accessory came and went before anything could be read from it; the value is the accessory at another
-  /// attachment, if known.
+  /// An accessory came and went before anything could be read from it. The value is the accessory as it was at another
+  /// attachment, if that is known.
   case passed(FoundAccessory?)
-  /// Reports a problem.
+  /// A problem to report.
   case warning(String)
 }
 
 extension Address {
-  /// The place, for messages: "the local directory /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
+  /// The place in words, for messages: "the local directory /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
   public var place: String {
     switch self {
     case .local(let directory, let serial):
@@ -69,12 +69,12 @@ extension Address {
     }
   }
 
-  /// Whether the address names a single accessory, not a place that may have several.
+  /// Whether the address names a single accessory, rather than a place that may have several.
   public var namesOneAccessory: Bool {
     if case .local(_, serial: .some) = self { true } else { false }
   }
 
-  /// The message when no accessory is there: "No Accessories Connected on USB".
+  /// The message if there is no accessory: "No Accessories Connected on USB".
   public var nothingThere: String {
     switch self {
     case .local(let directory, let serial?):

@@ -4,8 +4,8 @@ import LinuxIO
 
 /// A kind of address and how to open it, for both roles: the local directory, sockets and terminals, USB.
 ///
-/// A new medium needs one conformance and one line in a ``MediumTable``; commands, worlds and apps need no change. It
-/// implements only what it can do: the default implementations refuse with a ``TransportError``.
+/// A new medium needs one conformance and one line in a ``MediumTable``. Commands, worlds and apps do not change. A
+/// medium implements only what it supports; the default implementations throw a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
@@ -16,12 +16,12 @@ import LinuxIO
 /// }
 /// ```
 public protocol Medium: Sendable {
-  /// The kinds of addresses that this medium opens.
+  /// The kinds of addresses that this medium can open.
   var kinds: [Address.Kind] { get }
 
   // MARK: For a host
 
-  /// Finds the accessories at an address and connects to them.
+  /// Creates a finder that finds the accessories at an address and connects to them.
   ///
   /// - Throws: ``TransportError`` if there can never be an accessory at this address.
   func makeFinder(
@@ -29,10 +29,10 @@ public protocol Medium: Sendable {
   ) throws
     -> any AccessoryFinder
 
-  /// Lists what is at an address now, without connecting; nil if only a connection can show it.
+  /// Lists the accessories currently at an address, without connecting; nil if only a connection can show them.
   func look(at address: Address) throws -> Sighting?
 
-  /// Whether serial numbers are known before a connection, as in a local directory.
+  /// Whether serial numbers are known before a connection is made, as in a local directory.
   var knowsSerialNumbers: Bool { get }
 
   /// Whether everything that was opened has been released. A program waits for this before it ends.
@@ -43,12 +43,12 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens the place where simulated accessories are plugged in.
+  /// Opens a place in which simulated accessories can be plugged in.
   ///
-  /// - Throws: an error that names the address.
+  /// - Throws: An error that names the address.
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
 
-  /// Whether a device always notices when a cable is pulled, as on USB.
+  /// Whether a device always notices when a cable is unplugged, as on USB.
   var noticesPulledCables: Bool { get }
 }
 
@@ -62,16 +62,16 @@ extension Medium {
     throw TransportError.simulatorsOnly(address)
   }
 
-  /// Only a connection shows whether an accessory is there.
+  /// Only a connection shows whether there is an accessory.
   public func look(at address: Address) throws -> Sighting? { nil }
 
   /// Only a connection shows the serial numbers.
   public var knowsSerialNumbers: Bool { false }
 
-  /// Nothing needs to be released.
+  /// There is nothing to release.
   public var isIdle: Bool { true }
 
-  /// Simulated accessories cannot appear there.
+  /// Simulated accessories cannot appear at these addresses.
   public var capacity: PortCapacity { .none }
 
   /// Simulated accessories cannot appear at these addresses.
@@ -79,18 +79,18 @@ extension Medium {
     throw TransportError.hostsOnly(address)
   }
 
-  /// A cable can be pulled without the device noticing.
+  /// A cable can be unplugged without the device noticing.
   public var noticesPulledCables: Bool { false }
 }
 
-/// What can be seen at an address without connecting.
+/// What is visible at an address without connecting.
 public struct Sighting {
   /// The accessories, and devices that almost qualify as accessories.
   public var accessories: [FoundAccessory]
   /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are only remembered from earlier, so that only a connection shows which of them are there:
-  /// see ``RollCall``.
+  /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which of them
+  /// are present; see ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.
@@ -101,36 +101,36 @@ public struct Sighting {
   }
 }
 
-/// Finds the accessories at one address and connects to them, one attempt at a time; a ``Dialer`` decides when.
+/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
 public protocol AccessoryFinder: AnyObject {
-  /// Whether the finder reports arrivals and departures by itself. Otherwise only a connection shows whether an
-  /// accessory is there.
+  /// Whether the finder itself reports arrivals and departures. If not, only a connection shows whether an accessory is
+  /// present.
   var seesArrivals: Bool { get }
   /// How long to wait between two attempts.
   var pauses: RedialPauses { get }
 
-  /// Reports what is there before it returns, and every later change.
+  /// Reports the accessories that are present before it returns, and later every change.
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws
 
-  /// Reports nothing more.
+  /// Stops reporting.
   func stop()
 
-  /// Tries once to open the cable of an accessory that was reported.
+  /// Makes one attempt to open the cable of an accessory that was reported.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
-  /// - Throws: the reason, if it is known immediately.
+  /// - Throws: The reason for a failure, if it is known immediately.
   func connect(
     to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
   ) throws(TransportError) -> any Connecting
 }
 
-/// The cable of an accessory; its channel is not started.
+/// The cable of an accessory. Its channel has not been started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
   /// How many bytes of an earlier session were read and dropped.
   public let droppedBytes: Int
-  /// Releases the accessory to other hosts; called when the cable has ended.
+  /// Releases the accessory for other hosts. Called when the cable has ended.
   public let release: () -> Void
 
   /// Creates an opened cable.
@@ -143,19 +143,19 @@ public struct OpenedCable {
 
 /// How many simulated accessories can share one address.
 public enum PortCapacity: Sendable {
-  /// None: simulated accessories cannot appear there.
+  /// None, because simulated accessories cannot appear there.
   case none
-  /// One; each further accessory needs its own address.
+  /// One. Each further accessory needs its own address.
   case one
-  /// There may be any number of accessories, as in a local directory or on a bus.
+  /// Any number, as in a local directory or on a bus.
   case many
 }
 
-/// What is needed to create any place for simulated accessories.
+/// The context in which places for simulated accessories are created.
 public struct PortContext {
-  /// The loop that its ports run on.
+  /// The loop on which their ports run.
   public let loop: any PollingLoop
-  /// The command line's options.
+  /// Options from the command line.
   public let options: TransportOptions
   /// Receives warnings, as sentences.
   public let warn: (String) -> Void
@@ -171,9 +171,9 @@ public struct PortContext {
   }
 }
 
-/// A place where simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
+/// A place in which simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
 public protocol PortHub: AnyObject {
-  /// Creates the port of one accessory.
+  /// Creates the port for one accessory.
   ///
   /// - Parameter number: the number of the accessory in this program, from 1.
   func makePort(for profile: Profile, number: Int) throws -> any Port

@@ -2,12 +2,12 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// Declared by hand, like those in LinuxIO/LinuxCalls.swift.
+// Declared by hand, like the functions in LinuxIO/LinuxCalls.swift.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// The media of a program, by the kinds of addresses they open: the only place that decides how an address becomes a
-/// cable.
+/// A program's media, by the kinds of addresses that they open. This is the only place that decides how an address
+/// becomes a cable.
 ///
 /// ```swift
 /// let media = MediumTable.linked
@@ -17,12 +17,12 @@ import LinuxIO
 public struct MediumTable: Sendable {
   private var media: [Address.Kind: any Medium] = [:]
 
-  /// A table of these media.
+  /// Creates a table of these media.
   public init(_ media: [any Medium] = []) {
     for medium in media { add(medium) }
   }
 
-  /// Adds a medium, which replaces any other medium for the same kinds of addresses.
+  /// Adds a medium. It replaces any other medium for the same kinds of addresses.
   public mutating func add(_ medium: any Medium) {
     for kind in medium.kinds { media[kind] = medium }
   }
@@ -32,8 +32,8 @@ public struct MediumTable: Sendable {
 
   /// The standard media, and those of optional products that are linked into this program.
   ///
-  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app thus gets USB with one line in
-  /// its Package.swift and no change to its sources.
+  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app therefore gets USB with one
+  /// line in its Package.swift, without changing its sources.
   public static let linked: MediumTable = {
     var table = standard
     withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
@@ -50,13 +50,13 @@ public struct MediumTable: Sendable {
 
   // MARK: For a host
 
-  /// A dialer that has not started.
+  /// Creates a dialer without starting it.
   ///
   /// - Parameters:
   ///   - owner: takes the cables.
-  ///   - wanted: which accessories at the address to connect to.
+  ///   - wanted: the accessories at the address to connect to.
   ///   - wrap: puts transcripts and faults around the channels of each cable.
-  /// - Throws: an error that names the address, if there can never be an accessory there.
+  /// - Throws: An error that names the address, if there can never be an accessory there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,
     options: TransportOptions = TransportOptions(), wanted: Dialer.Wanted = .every,
@@ -66,32 +66,32 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists what is at an address now, without connecting; nil if only a connection can show it.
+  /// Lists the accessories currently at an address, without connecting; nil if only a connection can show them.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that any medium opened has been released. A program waits for this, with its loops running,
-  /// before it ends.
+  /// Whether everything that the media opened has been released. Before a program ends, it waits for this with its
+  /// loops running.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
-/// Creates the ports of one program's simulated accessories. What several of them share, such as a local directory or a
-/// bus, is opened once.
+/// Creates the ports for one program's simulated accessories. Anything that several ports share, such as a local
+/// directory or a bus, is opened once.
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext
   private var hubs: [Address: any PortHub] = [:]
 
-  /// A maker that has not opened anything yet.
+  /// Creates a maker that has not opened anything yet.
   public init(_ media: MediumTable, _ context: PortContext) {
     self.media = media
     self.context = context
   }
 
-  /// The port of the accessory with this number, from 1.
+  /// Creates the port for the accessory with this number, from 1.
   ///
-  /// - Throws: an error that names the address.
+  /// - Throws: An error that names the address.
   public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {
     let hub = try hubs[address] ?? media[address].makePortHub(at: address, context)
     hubs[address] = hub

@@ -2,32 +2,33 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Where a simulated accessory is plugged in: an address that it listens on, or one end of a cable in memory.
+/// The place where a simulated accessory is plugged in: an address that it listens on, or one end of an in-memory
+/// cable.
 ///
-/// Opening a port plugs the accessory in, and closing it unplugs it. Each device that connects brings a cable.
+/// Opening the port plugs the accessory in, and closing it unplugs it. Each device that connects brings its own cable.
 public protocol Port: AnyObject {
-  /// The place, for messages.
+  /// The name of the place, for messages.
   var place: String { get }
 
-  /// Publishes what the accessory looks like from now on: called before it is plugged in, and whenever it changes. A
-  /// port without a place to publish it does nothing.
+  /// Publishes the accessory's new appearance. Called before the accessory is plugged in, and whenever its appearance
+  /// changes. Does nothing if the port has no place to publish it.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs the accessory in. `onEvent` is called in a later turn for every device that connects.
+  /// Plugs in the accessory. `onEvent` is called in a later turn for every device that connects.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs the accessory: no device can connect any more. The owner of the cable in use closes it.
+  /// Unplugs the accessory, after which no device can connect. A cable in use must be closed by its owner.
   func close()
 }
 
 extension Port {
-  /// Shows it nowhere.
+  /// The default implementation does nothing.
   public func show(_ appearance: PortAppearance) {}
 }
 
 /// What hosts can see of an accessory without taking its cable.
 public struct PortAppearance: Equatable, Sendable {
-  /// The name that users see.
+  /// The name shown to users.
   public var name: String
   /// The serial number.
   public var serial: String
@@ -35,10 +36,10 @@ public struct PortAppearance: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory offers now.
+  /// The protocols that the accessory currently offers.
   public var protocols: [String]
 
-  /// What a profile shows while it offers these protocols.
+  /// Creates the appearance of a profile while it offers these protocols.
   public init(_ profile: Profile, offering protocols: [String]) {
     name = profile.identity.name
     serial = profile.identity.serialNumber
@@ -48,9 +49,9 @@ public struct PortAppearance: Equatable, Sendable {
   }
 }
 
-/// What a port reports.
+/// A report from a port.
 public enum PortEvent {
-  /// A device connected; the value is its cable.
+  /// A device connected through this cable.
   case cable(Cable, from: String)
   /// A problem that does not stop the port.
   case warning(String)
@@ -69,27 +70,27 @@ extension PortEvent {
   }
 }
 
-/// A port at an address that devices connect to.
+/// A port at an address to which devices connect.
 ///
-/// If the system chooses a port number (`tcp:127.0.0.1:0`), the first choice is kept, so that an accessory has the same
-/// address after a flicker.
+/// If the system chooses a port number (`tcp:127.0.0.1:0`), the port keeps the first one, so that the accessory has the
+/// same address after a flicker.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop
   private let options: TransportOptions
   private var listener: (any Listener)?
 
-  /// A port at `address`.
+  /// Creates a port at `address`.
   public init(at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions()) {
     self.address = address
     self.loop = loop
     self.options = options
   }
 
-  /// The address, including anything the system chose once it was open.
+  /// The address, with anything that the system chose when the port was first opened.
   public var place: String { address.description }
 
-  /// Listens.
+  /// Starts to listen.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let listener = try Transports.listen(at: address, on: loop, options: options) { event in
       onEvent(PortEvent(event))

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Unix sockets, TCP, pseudo terminals and serial lines: one address is one accessory, and only a connection shows
-/// whether it is there.
+/// Unix sockets, TCP, pseudo terminals and serial lines. Each address is one accessory, and only a connection shows
+/// whether it is present.
 struct StreamMedium: Medium {
   let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
   let capacity = PortCapacity.one
@@ -35,10 +35,11 @@ private final class StreamHub: PortHub {
   }
 }
 
-/// Assumes that an accessory is at the address. Each attempt finds out whether it is.
+/// Assumes that there is an accessory at the address. Every attempt to connect tests that.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
-  // Short, because these media report no arrivals: the second attachment of a flicker must not be missed.
+  // The pauses are short because these media do not report arrivals, and the second attachment of a flicker must not be
+  // missed.
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
 
   private let address: Address

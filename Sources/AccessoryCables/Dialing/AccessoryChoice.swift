@@ -1,21 +1,21 @@
-/// Which accessory an address selects: the one that matches, if there is only one.
+/// The accessory that an address selects: the matching one, if there is exactly one.
 public enum AccessoryChoice: Equatable, Sendable {
-  /// This one.
+  /// This accessory is selected.
   case one(FoundAccessory)
-  /// Nothing is there.
+  /// No accessory is at the address.
   case nothing
   /// Several accessories match equally well.
   case several([FoundAccessory])
-  /// Accessories are present, but none of them offers the protocol.
+  /// There are accessories, but none of them offers the protocol.
   case unfit([FoundAccessory])
 
-  /// Chooses by protocol, if one is given.
+  /// Chooses an accessory, by protocol if one is given.
   ///
-  /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen when nothing matches
+  /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen if nothing matches
   /// better.
   ///
-  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. Then the protocol
-  ///   does not matter: connecting shows what the accessory offers.
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If so, the
+  ///   protocol does not matter, because connecting will show what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

@@ -1,29 +1,30 @@
 import AccessoryCore
 import LinuxIO
 
-/// Keeps a host connected to the accessories at an address: it connects to each one as soon as it appears, and again
-/// whenever it returns, so that the host follows a flicker to its end. Each accessory has a ``Line``.
+/// Keeps a host connected to the accessories at an address. It connects to each accessory as soon as it appears, and
+/// again whenever it returns, so the host follows a flicker to its end. Each accessory has its own ``Line``.
 ///
-/// Made by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
+/// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
 public final class Dialer {
-  /// Which accessories at an address to connect to.
+  /// The accessories at an address to connect to.
   public struct Wanted {
     let takesOne: Bool
     let fits: (FoundAccessory) -> Bool
 
-    /// All that fit.
+    /// All accessories that match.
     public static func every(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// The first one that matches and can be opened; after that only this one, at each of its attachments.
+    /// The first accessory that matches and can be opened. Afterwards the dialer connects only to this one, each time
+    /// it is attached.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
 
-    /// All.
+    /// All accessories.
     public static var every: Wanted { every { _ in true } }
-    /// The first one that can be opened.
+    /// The first accessory that can be opened.
     public static var one: Wanted { one { _ in true } }
   }
 
@@ -34,17 +35,17 @@ public final class Dialer {
   private let wrap: (Cable) -> Cable
   private var ways: [String: Way] = [:]
   private var isStopped = false
-  /// The accessory that was chosen, if only one is wanted.
+  /// The identity of the chosen accessory, if only one is wanted.
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
-  /// One accessory, with what its line needs from outside.
+  /// One accessory with its line and everything the line needs.
   private final class Way {
     var accessory: FoundAccessory
     var line: Line
     var attempt: (any Connecting)?
     var timer: LoopTimer?
-    /// How many links in a row ended before the accessory was ready.
+    /// How many consecutive links ended before the accessory was ready.
     var unfinished = 0
 
     init(_ accessory: FoundAccessory, _ pauses: RedialPauses) {
@@ -53,7 +54,7 @@ public final class Dialer {
     }
   }
 
-  /// A dialer that has not started.
+  /// Creates a dialer without starting it.
   ///
   /// - Parameter wrap: puts transcripts and faults around the channels of each cable.
   public init(
@@ -69,35 +70,35 @@ public final class Dialer {
 
   deinit { stop() }
 
-  /// Begins.
+  /// Starts to connect.
   ///
-  /// - Throws: when the medium cannot be used, for example a local directory that cannot be trusted.
+  /// - Throws: An error if the medium cannot be used, for example if a local directory cannot be trusted.
   public func start() throws {
     try finder.start { [unowned self] change in happened(change) }
   }
 
-  /// Stops dialling. Cables that are plugged in stay until they end.
+  /// Stops connecting. Cables that are plugged in stay until they end.
   public func stop() {
     isStopped = true
     finder.stop()
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt did not open a cable, or opened one whose accessory never became ready; nil after a success,
-  /// and when the accessory has left.
+  /// Why the last attempt did not open a cable, or opened one whose accessory never became ready. nil after a success,
+  /// and after the accessory has left.
   public var trouble: TransportError? { lastTrouble?.reason }
 
-  /// Whether the accessory had a link at its last attachment and was not ready when that ended.
+  /// Whether the accessory's last cable had a link that ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why no cable can be expected any more; nil while one can. If the medium reports arrivals, another accessory may
-  /// still appear.
+  /// Why no further cable can be expected; nil if one can. Always nil if the medium reports arrivals, because another
+  /// accessory may still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
   }
 
-  /// How many accessories are being connected to, or are connected.
+  /// The number of accessories that are connected or being connected to.
   public var openLines: Int {
     ways.values.count { $0.line.state == .dialling || $0.line.state == .connected }
   }
@@ -116,7 +117,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // A cable that is plugged in ends on its own.
+      // A cable that is plugged in ends by itself.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -147,11 +148,11 @@ public final class Dialer {
     guard !isStopped, wanted.fits(way.accessory) else { return false }
     guard wanted.takesOne else { return true }
     if let taken { return taken == way.accessory.identity }
-    // One at a time, so that only the first one that can be opened is used.
+    // One accessory at a time, so that only the first one that can be opened is used.
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
-  /// Tries the accessories that were waiting for another.
+  /// Tries the accessories that were waiting while another was being connected to.
   private func dialOthers() {
     guard wanted.takesOne else { return }
     for way in ways.values.sorted(by: { $0.accessory.key < $1.accessory.key }) {
@@ -221,8 +222,8 @@ public final class Dialer {
 }
 
 extension TransportError {
-  /// Whether users should see this failure immediately. A dialer waits for accessories that are not there, so that
-  /// failure is not reported.
+  /// Whether to report this failure to users at once. A missing accessory is not reported, because the dialer waits for
+  /// it.
   fileprivate var isWorthTelling: Bool {
     switch self {
     case .nobodyThere, .timedOut, .noLink, .unfinished, .left: false
@@ -231,22 +232,22 @@ extension TransportError {
   }
 }
 
-/// Takes the cables that a ``Dialer`` opens: the device role.
+/// Takes the cables that a ``Dialer`` opens. The device role implements it.
 public protocol CableOwner: AnyObject {
-  /// Takes a cable and keeps it until it ends; then `ended` is called, once.
+  /// Takes a cable and keeps it until it ends. Then calls `ended` once.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
-  /// Receives what a dialer has to report besides cables.
+  /// Receives a dialer's other reports.
   func handle(_ report: DialerReport)
 }
 
 /// How a host's use of a cable ended.
 public struct CableOutcome: Equatable, Sendable {
-  /// A sentence fragment.
+  /// The reason as a sentence fragment.
   public let reason: String
-  /// Whether the iAP2 link ever came up: an accessory that another host is using merely closes the cable.
+  /// Whether the iAP2 link ever came up. If another host is using an accessory, the cable is closed without a link.
   public let linkWasUp: Bool
-  /// The last message before the accessory would have been ready; nil if it was ready, or never had a link.
+  /// The last message of an accessory that did not become ready; nil if it did, or if it never had a link.
   public let unfinishedAt: String?
 
   /// Creates an outcome.
@@ -257,12 +258,12 @@ public struct CableOutcome: Equatable, Sendable {
   }
 }
 
-/// What a dialer reports besides cables.
+/// A dialer's report about something other than a cable.
 public enum DialerReport: Equatable, Sendable {
-  /// An accessory cannot be connected to. Each reason is reported once until it changes.
+  /// Connecting to an accessory failed. The same reason is reported only once in a row.
   case trouble(TransportError, FoundAccessory)
-  /// This number of bytes from an earlier session was read from an accessory and dropped.
+  /// This number of bytes from an earlier session was read from the accessory and dropped.
   case droppedBytes(Int, FoundAccessory)
-  /// Anything else that is wrong.
+  /// Any other problem.
   case warning(String)
 }

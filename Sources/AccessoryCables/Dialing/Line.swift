@@ -12,13 +12,13 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure: users see each such attempt as an attachment at both
-/// ends, so the pauses grow. After an accessory that was ready, or an attempt without an answer, the pause is the
-/// shortest one.
+/// A cable whose accessory never became ready counts as a failure. Users see each such attempt as an attachment at both
+/// ends, so the pauses between attempts grow. The pause is the shortest one after an attempt that nothing answered, and
+/// after an accessory that was ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
-  /// How far the line has got.
+  /// The progress of a line.
   public enum State: Equatable, Sendable {
     /// Nothing has been tried yet.
     case idle
@@ -26,28 +26,28 @@ public struct Line: Equatable, Sendable {
     case dialling
     /// The cable is plugged in.
     case connected
-    /// The last attempt failed; the line tries again at this time.
+    /// The last attempt failed. The line tries again at this time.
     case waiting(until: Instant)
-    /// The last cable ended; the line connects again at this time.
+    /// The last cable ended. The line connects again at this time.
     case lost(until: Instant)
-    /// Nothing is tried until the accessory changes, because the problem does not go away by itself.
+    /// The problem does not go away by itself, so the line waits for the accessory to change.
     case givenUp
   }
 
-  /// How far the line has got.
+  /// The current state.
   public private(set) var state = State.idle
   /// Why the last attempt opened no cable, or one whose accessory never became ready.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
 
-  /// A line on which nothing has been tried yet.
+  /// Creates a line on which nothing has been tried yet.
   public init(pauses: RedialPauses) {
     self.pauses = pauses
     pause = pauses.shortest
   }
 
-  /// The time of the next attempt.
+  /// When to try again; nil if nothing is scheduled.
   public var deadline: Instant? {
     switch state {
     case .waiting(let until), .lost(let until): until
@@ -55,7 +55,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable now, because the accessory is wanted or has changed. Returns whether to begin an attempt.
+  /// Requests a cable now, because the accessory is wanted or has changed. Returns whether to start an attempt.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -65,20 +65,20 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable at the deadline. Returns whether to begin an attempt.
+  /// Requests a cable at the deadline. Returns whether to start an attempt.
   public mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()
   }
 
-  /// The attempt opened a cable.
+  /// Records that the attempt opened a cable.
   public mutating func connected() {
     guard state == .dialling else { return }
     state = .connected
     trouble = nil
   }
 
-  /// The attempt failed or could not be made. Returns whether the reason is new.
+  /// Records that the attempt failed or could not be made. Returns whether the reason is new.
   public mutating func failed(_ reason: TransportError, now: Instant) -> Bool {
     let isNews = trouble != reason
     trouble = reason
@@ -87,7 +87,7 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// The cable ended. `reason` explains why its accessory never became ready, if it did not.
+  /// Records that the cable ended. `reason` explains why the accessory never became ready; nil if it was ready.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason
@@ -98,9 +98,9 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// After an attempt without an answer, and after a cable whose accessory was ready.
+  /// The pause after an attempt that nothing answered, and after a cable whose accessory was ready.
   public var shortest: Duration
-  /// The maximum, after cables whose accessory never became ready.
+  /// The longest pause after cables whose accessory never became ready.
   public var longest: Duration
 
   /// Creates pauses.

@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects to each of several accessories once, to find out which of them speak iAP2 now. This is for media such as
-/// Bluetooth, which remember devices without knowing whether they are in range.
+/// Connects once to each of several accessories, to find out which of them currently speak iAP2. This is for media such
+/// as Bluetooth, which remember devices without knowing whether they are in range.
 ///
-/// It sends nothing, because an iAP2 accessory sends its detection sequence without being asked. Each connection is closed as
-/// soon as the result is known.
+/// It sends nothing, because an iAP2 accessory sends its detection sequence unasked. Each connection is closed as soon
+/// as its result is known.
 public final class RollCall {
-  /// The accessories in the order given, each with the reason in `trouble` if it cannot be used.
+  /// The accessories in the original order. If one cannot be used, its `trouble` is the reason.
   public private(set) var accessories: [FoundAccessory]
-  /// Whether the result for each accessory is known.
+  /// Whether all results are known.
   public var isOver: Bool { pending.isEmpty }
 
   private let finder: any AccessoryFinder
@@ -23,7 +23,7 @@ public final class RollCall {
   /// How long a connected accessory may take to start iAP2. Accessories repeat the detection sequence every second.
   public static var patience: Duration { .seconds(5) }
 
-  /// A roll call that has not started.
+  /// Creates a roll call without starting it.
   ///
   /// - Parameters:
   ///   - accessories: the remembered accessories. One that already has a `trouble` is skipped.
@@ -41,9 +41,9 @@ public final class RollCall {
 
   deinit { stop() }
 
-  /// Begins. Results arrive in later turns.
+  /// Starts the roll call. Results arrive in later turns.
   ///
-  /// - Throws: when the medium cannot be used.
+  /// - Throws: An error if the medium cannot be used.
   public func start() throws {
     try finder.start { [unowned self] change in
       switch change {
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. An accessory without a result gets this one: it did not answer within `limit`.
+  /// Ends the roll call. For each accessory without a result, the result is that it did not answer within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -97,7 +97,7 @@ public final class RollCall {
   }
 }
 
-/// Reads what a connected accessory sends first.
+/// Reads the first bytes from a connected accessory.
 private final class Listener: ChannelHandler {
   private let opened: OpenedCable
   private let address: Address
@@ -147,16 +147,16 @@ private final class Listener: ChannelHandler {
   }
 }
 
-/// Looks for the start of iAP2 in a stream: the detection sequence, or the first bytes of a packet. An accessory whose
-/// link was reset begins with a packet.
+/// Searches a stream for the start of iAP2: the detection sequence, or the first bytes of a packet. An accessory whose
+/// link was reset starts with a packet.
 struct IAP2Beginning {
-  /// Bytes read so far.
+  /// The number of bytes read so far.
   private(set) var count = 0
   /// Whether the start of iAP2 was found.
   private(set) var isFound = false
   /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
-  /// The last bytes read: the sequence may be split between two reads.
+  /// The last bytes read, because the sequence may be split between two reads.
   private var last: [UInt8] = []
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
@@ -164,10 +164,10 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may come first.
   private static let longest = 65_536
 
-  /// Whether so many bytes were read that the start of iAP2 can no longer follow.
+  /// Whether too many bytes have been read for the start of iAP2 still to follow.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
-  /// "41 54 0d 0a …".
+  /// The first bytes as text: "41 54 0d 0a …".
   var sample: String { Hex.spaced(first) + (count > first.count ? " …" : "") }
 
   mutating func read(_ bytes: RawSpan) {

@@ -2,28 +2,28 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which files appear in and disappear from one directory at a time, in order.
+/// Reports in order which files appear in and disappear from a directory. It watches one directory at a time.
 ///
-/// The kernel keeps events until they are read, so none is missed. If there are more than it can keep (16,384 on most
-/// systems), it reports ``Event/overflow``.
+/// The kernel keeps events until they are read, so none is missed. If its queue overflows (at 16,384 events on most
+/// systems), the watch reports ``Event/overflow``.
 public final class DirectoryWatch: DescriptorHandler {
-  /// What happened in the directory.
+  /// A change in the directory.
   public enum Event: Equatable, Sendable {
-    /// A name appeared: a file was created, or moved in complete.
+    /// A name appeared: a file was created, or a complete file was moved in.
     case appeared(String)
-    /// A name is gone.
+    /// A name disappeared.
     case vanished(String)
-    /// The directory itself is gone or was replaced.
+    /// The directory itself was removed or replaced.
     case lost
-    /// More happened than the kernel could keep: read the directory again.
+    /// The kernel's queue overflowed, so the directory must be read again.
     case overflow
   }
 
   /// Which events to report.
   public enum Interest: Sendable {
-    /// Complete files that are moved into the directory, and files that are removed.
+    /// Complete files that are moved in, and files that are removed.
     case entries
-    /// Anything new.
+    /// Anything that is created.
     case creations
   }
 
@@ -31,10 +31,10 @@ public final class DirectoryWatch: DescriptorHandler {
   private let loop: any PollingLoop
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
-  /// The kernel's number of the watched directory; -1 if there is none.
+  /// The kernel's number for the watched directory; -1 if there is none.
   private var directory: Int32 = -1
 
-  /// A watch without a directory.
+  /// Creates a watch without a directory.
   public init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
     let source = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
     self.loop = loop
@@ -49,7 +49,7 @@ public final class DirectoryWatch: DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Watches this directory from now on, and no other.
+  /// Watches this directory, instead of any previous one.
   public func look(at path: String, for interest: Interest) throws(SystemError) {
     lookAway()
     var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
@@ -61,13 +61,13 @@ public final class DirectoryWatch: DescriptorHandler {
     if directory < 0 { throw .last("watch the directory \(path)") }
   }
 
-  /// Watches no directory.
+  /// Stops watching the directory.
   public func lookAway() {
     if directory >= 0 { inotify_rm_watch(descriptor, directory) }
     directory = -1
   }
 
-  /// Ends the watch.
+  /// Ends the watch for good.
   public func close() {
     watch?.cancel()
     watch = nil
@@ -78,7 +78,7 @@ public final class DirectoryWatch: DescriptorHandler {
   /// Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     while descriptor >= 0 {
-      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
+      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow that
       // buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -86,7 +86,7 @@ public final class DirectoryWatch: DescriptorHandler {
       }
       guard let events else { return }
       for (source, event) in events where event == .overflow || source == directory {
-        // The kernel has removed this watch by itself.
+        // The kernel has already removed this watch.
         if event == .lost { lookAway() }
         onEvent(event)
       }

@@ -2,20 +2,20 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// What an attached accessory publishes about itself in the local directory, for hosts that look before they take a
+/// An attached accessory's description of itself in the local directory, for hosts that want to look before they take a
 /// cable.
 ///
-/// It is only a hint: what an app sees comes from identification alone.
+/// The card is only a hint. Everything that apps see comes from the identification.
 ///
 /// ```json
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
 ///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 /// ```
 public struct LocalCard: Equatable, Sendable {
-  /// The version of the format that ``json`` uses.
+  /// The version of the format written by ``json``.
   public static let version = 1
 
-  /// The name that users see.
+  /// The name shown to users.
   public var name: String
   /// The serial number.
   public var serial: String
@@ -23,14 +23,15 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory offers now: none in the first half of a flicker.
+  /// The protocols that the accessory currently offers. In the first half of a flicker there are none.
   public var protocols: [String]
   /// The process that plays the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970: fine enough to preserve the order of arrival.
+  /// When the accessory was attached, in microseconds since 1970, which is precise enough to preserve the order of
+  /// arrival.
   public var attachedAt: Int
 
-  /// A card.
+  /// Creates a card.
   public init(
     name: String, serial: String, manufacturer: String, model: String, protocols: [String], process: ProcessIdentity,
     attachedAt: Int
@@ -47,14 +48,14 @@ public struct LocalCard: Equatable, Sendable {
   /// When the accessory was attached, in seconds since 1970.
   public var attachedSeconds: Double { Double(attachedAt) / 1_000_000 }
 
-  /// The card as it is written: one object on one line.
+  /// The contents of the card's file: one JSON object on one line.
   public func json(socket: String) -> String {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
 
-  /// Reads a card from the local directory. Unknown keys are ignored: a later version may have written them.
+  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written them.
   ///
-  /// - Throws: ``LocalCardError``, which names the card and what is wrong with it.
+  /// - Throws: ``LocalCardError``, which names the card and its problem.
   public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw LocalCardError("\(error)") }
@@ -72,7 +73,7 @@ public struct LocalCard: Equatable, Sendable {
 
 /// Why a card cannot be used.
 public struct LocalCardError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Which card it is, and what is wrong with it.
+  /// The card's name and its problem.
   public let description: String
 
   init(_ description: String) {
@@ -80,7 +81,7 @@ public struct LocalCardError: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// A card with the other fields of its file.
+/// A card and the other fields in its file.
 private struct CardFile: Equatable {
   var version = LocalCard.version
   var card: LocalCard
@@ -123,8 +124,8 @@ private struct CardFile: Equatable {
 }
 
 extension LocalEntry {
-  /// Puts the card in the local directory, or replaces it. Readers find either the old card or the new one, never a
-  /// part.
+  /// Writes the card to the local directory, replacing any existing one. Readers see either the old card or the new
+  /// one, never part of a card.
   public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(
@@ -141,7 +142,7 @@ extension LocalEntry {
     }
   }
 
-  /// The current contents of the card; nil once it was removed.
+  /// The current contents of the card; nil if it has been removed.
   public func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }

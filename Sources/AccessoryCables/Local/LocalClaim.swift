@@ -1,16 +1,16 @@
 import Glibc
 import LinuxIO
 
-/// The right of one host to the cable of one accessory in the local directory: a locked file that contains the host's
-/// process id.
+/// One host's claim on the cable of one accessory in the local directory. It is a locked file that contains the host's
+/// process ID.
 ///
-/// The kernel releases the lock when the host ends for any reason.
+/// When the host ends, for whatever reason, the kernel releases the lock.
 public final class LocalClaim {
-  /// The result of asking for a cable.
+  /// The result of a request for a cable.
   public enum Outcome {
-    /// The cable is ours until the claim is released.
+    /// The cable belongs to this host until the claim is released.
     case granted(LocalClaim)
-    /// Another host has the cable; the value is its process ID, if known.
+    /// Another host is using the cable. The value is its process ID, if known.
     case inUse(pid: Int32?)
     /// The accessory is no longer attached.
     case gone
@@ -24,7 +24,7 @@ public final class LocalClaim {
 
   deinit { release() }
 
-  /// Asks for the cable.
+  /// Requests the cable.
   public static func make(for entry: LocalEntry) throws(SystemError) -> Outcome {
     let number = open(entry.lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     if number < 0, errno == ENOENT { return .gone }
@@ -36,12 +36,12 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // If the process ID cannot be written, it is only missing from another host's message.
+    // If the process ID cannot be written, it is merely missing from another host's message.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }
 
-  /// Releases the cable to other hosts.
+  /// Releases the cable for other hosts.
   public func release() {
     guard descriptor >= 0 else { return }
     close(descriptor)
@@ -50,8 +50,8 @@ public final class LocalClaim {
 }
 
 extension LocalEntry {
-  /// Creates the file that hosts lock. While attaching, this happens after the socket is created and before the card
-  /// is.
+  /// Creates the file that hosts lock. An attaching accessory does this after it has created the socket and before it
+  /// writes the card.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }

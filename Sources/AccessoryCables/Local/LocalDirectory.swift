@@ -2,19 +2,20 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The directory where simulated accessories are plugged in and hosts in other processes find them.
+/// The directory in which simulated accessories are plugged in, and in which hosts in other processes find them.
 ///
-/// The standard local directory is `$EASIM_LOCAL`; else `easim` in `$XDG_RUNTIME_DIR`; else `easim-UID` in the system's
-/// temporary directory. It is created with mode 0700. A directory that belongs to another user, or that other users
-/// or the group can write to, is refused, because whoever can write there can pretend to be an accessory.
+/// The standard local directory is `$EASIM_LOCAL`; if that is not set, `easim` in `$XDG_RUNTIME_DIR`; otherwise
+/// `easim-UID` in the system's temporary directory. It is created with mode 0700. A directory that another user owns,
+/// or that the group or other users can write to, is refused, because anyone who can write there can pretend to be an
+/// accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
-  /// Which rule chose the directory.
+  /// How the directory was chosen.
   public enum Origin: Hashable, Sendable {
-    /// An address named it.
+    /// An address contains it.
     case address
-    /// `$EASIM_LOCAL` names it.
+    /// `$EASIM_LOCAL` contains it.
     case environment
     /// It is in the user's runtime directory.
     case runtimeDirectory
@@ -24,13 +25,15 @@ public struct LocalDirectory: Hashable, Sendable {
 
   /// The absolute path.
   public let path: String
-  /// Which rule chose it.
+  /// How the directory was chosen.
   public let origin: Origin
 
-  /// The maximum length of the path in bytes, so that a socket in the directory still fits into a socket address.
+  /// The maximum length of the path in bytes. The path of a socket in the directory must still fit into a socket
+  /// address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
-  /// The local directory of an address: `local:DIR#SERIAL` names one, `local:` means the standard one.
+  /// The local directory for an address. `local:DIR#SERIAL` contains a path; `local:` means the standard directory, for
+  /// which `path` is nil.
   public init(_ path: String?) {
     guard let path else {
       self = .standard()
@@ -50,7 +53,8 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Refuses the former name of `EASIM_LOCAL`. A program that ignored it would look elsewhere and find nothing.
+  /// Rejects the former name of `EASIM_LOCAL`. If it were ignored, the program would look in another directory and find
+  /// nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {
@@ -72,12 +76,12 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// The address of an accessory in this local directory; without a serial number, of the whole directory.
+  /// The address of the accessory with this serial number in the directory, or of the whole directory if it is nil.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
 
-  /// Creates the directory if it is missing, and checks it.
+  /// Creates the directory if it does not exist, and checks it.
   public func make() throws(LocalError) {
     guard path.utf8.count <= Self.longestPath else { throw .pathTooLong(path) }
     if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -88,10 +92,10 @@ public struct LocalDirectory: Hashable, Sendable {
 
   /// Whether the directory exists.
   ///
-  /// - Throws: when the existing directory cannot be trusted.
+  /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // In a directory that every user can write to, a symbolic link could lead anywhere.
+    // In a directory that every user can write to, a symbolic link could point anywhere.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -106,9 +110,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Whether the directory is used for nothing else, so that its mode may be changed: it contains only a local
-  /// directory's files, and is not a system directory. System directories are directly below the root or have one of
-  /// the special bits, like /tmp and /var/mail.
+  /// Whether the directory is used only as a local directory, so that its mode may be changed: it contains no other
+  /// files and is not a system directory. Directories directly below the root count as system directories, and so do
+  /// those with the setgid or sticky bit, such as /tmp and /var/mail.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
@@ -127,26 +131,27 @@ extension LocalDirectory: CustomStringConvertible {
 
 /// Why no local directory can be used.
 public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The environment contains the variable that `EASIM_LOCAL` replaced.
+  /// The environment still contains the variable that `EASIM_LOCAL` replaced.
   case oldVariable
-  /// The path is a file.
+  /// The path leads to a file.
   case notADirectory(String)
   /// The directory belongs to another user.
   case notOwned(String, by: UInt32)
-  /// Other users can write to the directory. Unless it is only a local directory, its mode is not easim's to change.
+  /// Other users can write to the directory. easim suggests changing its mode only if it is used only as a local
+  /// directory.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   /// The parent directory does not exist.
   case noParent(String)
-  /// The path is too long for a socket in it.
+  /// The path is too long for sockets in the directory.
   case pathTooLong(String)
-  /// The system refused.
+  /// A system call failed.
   case system(SystemError)
 
-  /// Users who can write to a directory that does not belong to them.
+  /// Other users who can write to a directory.
   public enum Others: String, Sendable {
-    /// Every user.
+    /// All users.
     case everybody
-    /// The directory's group.
+    /// The members of the directory's group.
     case group = "its group"
   }
 

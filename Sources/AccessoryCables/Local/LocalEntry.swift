@@ -2,24 +2,24 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory in the local directory: three files with one short random name, all removed when
-/// it detaches.
+/// The files of one attached accessory in the local directory. There are three, with the same short random name, and
+/// all are removed when the accessory is detached.
 ///
 /// | file | contents |
 /// |---|---|
 /// | `NAME.sock` | the socket of the cable: created first, removed last |
 /// | `NAME.lock` | locked by the host that has the cable |
-/// | `NAME.json` | the card, which always appears whole |
+/// | `NAME.json` | the card, which is always complete |
 ///
-/// An attachment is alive while a process listens on its socket, whatever process IDs say. This identifies stale files
-/// without trusting the card.
+/// An attachment is alive as long as a process listens on its socket, whatever process IDs suggest. This makes it
+/// possible to detect stale files without trusting the card.
 ///
-/// A name consists of six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice.
-/// Files with other names are never touched.
+/// A name consists of six characters for the accessory and a counter of its attachments: `k3x9qa-2`. Names are never
+/// reused. Files with other names are never touched.
 public struct LocalEntry: Hashable, Sendable {
   /// The directory that contains the files.
   public let directory: LocalDirectory
-  /// The files' name, without a suffix.
+  /// The name that the files share, without a suffix.
   public let name: String
 
   private static let letters = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -29,7 +29,7 @@ public struct LocalEntry: Hashable, Sendable {
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
 
-  /// The entry with this name; nil if it cannot be an entry's name.
+  /// The entry with this name; nil if it is not a valid name.
   public init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
@@ -57,11 +57,11 @@ public struct LocalEntry: Hashable, Sendable {
   /// The path where the card is written before it is moved into place.
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
-  /// The letters that all attachments of one accessory share.
+  /// The characters that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// The letters for an accessory, from the system's random source: with a world's own source, two processes
-  /// with the same seed would choose the same name.
+  /// Random characters for an accessory. They come from the system's random source: with a world's own source, two
+  /// processes with the same seed would choose the same name.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
@@ -71,7 +71,7 @@ public struct LocalEntry: Hashable, Sendable {
   /// Whether a process listens on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the files in an order that never misleads a host: the card first.
+  /// Removes the files in an order that never misleads a host: the card goes first.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -80,12 +80,12 @@ public struct LocalEntry: Hashable, Sendable {
 }
 
 extension LocalDirectory {
-  /// Every entry that has a card, sorted by name.
+  /// All entries that have a card, sorted by name.
   public func entries() -> [LocalEntry] {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
-  /// Removes what dead processes left behind, and returns what was removed.
+  /// Removes the stale files of dead processes. Returns the removed entries.
   @discardableResult
   public func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
@@ -96,14 +96,14 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // Asked after the files were listed, and before anybody is looked for behind them: if no socket is being created
-    // now, each that was listed either has its listener by now or will never have one.
+    // Checked after the files were listed and before their listeners are looked for. If no socket is being created now,
+    // every listed socket either has its listener already or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
       guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
-      // A process listens on the socket before it creates anything else, so an entry that has another file but no
-      // listener is certainly dead.
+      // A process listens on the socket before it creates any other file, so an entry with another file but no listener
+      // is certainly dead.
       guard found != ["sock"] || !isSocketBeingCreated else { return nil }
       entry.remove()
       return entry
@@ -113,7 +113,7 @@ extension LocalDirectory {
   /// The socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have such a socket. Some may have been killed.
+  /// The processes that have such a socket. Some of them may have been killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Local accessories: those simulated by processes on this machine, found by their cards.
+/// Local accessories: those that processes on this machine simulate, found by their cards.
 struct LocalMedium: Medium {
   let kinds = [Address.Kind.local]
   let capacity = PortCapacity.many
@@ -38,7 +38,7 @@ struct LocalMedium: Medium {
   }
 }
 
-/// Ports in one local directory.
+/// The ports in one local directory.
 private final class LocalHub: PortHub {
   private let local: LocalPorts
   private let loop: any PollingLoop
@@ -51,7 +51,7 @@ private final class LocalHub: PortHub {
   func makePort(for profile: Profile, number: Int) -> any Port { local.makePort(on: loop) }
 }
 
-/// Follows the cards in a local directory and claims cables. An accessory has one host at a time; the others wait until
+/// Follows the cards in a local directory and claims cables. An accessory has one host at a time. The others wait until
 /// that host releases its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
@@ -63,7 +63,7 @@ final class LocalFinder: AccessoryFinder {
   private let options: TransportOptions
   private var watcher: LocalWatcher?
 
-  /// Finds the accessories in a local directory, or only the one with this serial number.
+  /// Finds all accessories in a local directory, or only the one with this serial number.
   init(_ directory: LocalDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
     self.directory = directory
     self.serial = serial
@@ -101,7 +101,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have just left, which the watcher reports.
+        // The accessory may have just left. The watcher will report that.
         claim.release()
         completion(.failure(error.at(address)))
       }
@@ -110,7 +110,7 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// An accessory, as described by its card in a local directory.
+  /// Creates the accessory that a card in a local directory describes.
   init(_ accessory: LocalAccessory) {
     let card = accessory.card
     self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)
@@ -124,7 +124,7 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// A change in a local directory; nil if it concerns an accessory with a serial number other than the given one.
+  /// The change in terms of found accessories. nil if `serial` is given and the accessory has another serial number.
   fileprivate init?(_ change: LocalWatcher.Change, serial: String?) {
     let subject: LocalAccessory?
     switch change {

@@ -2,36 +2,36 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The local directory that the simulators of this process use: created if it does not exist, checked, and cleared of
-/// the stale files of dead processes.
+/// The local directory for this process's simulators. It is created if it does not exist, checked, and cleared of dead
+/// processes' stale files.
 ///
 /// ```swift
 /// let local = try LocalPorts(LocalDirectory.standard())
 /// let accessory = SimulatedAccessory(profile, at: local.makePort(on: loop), …)
 /// ```
 public final class LocalPorts {
-  /// Where it is.
+  /// The directory.
   public let directory: LocalDirectory
-  /// The attachments of dead processes that were found and removed.
+  /// The attachments of dead processes that were removed.
   public let swept: [String]
 
-  /// Creates and checks the local directory.
+  /// Creates and checks the local directory, and removes stale files.
   public init(_ directory: LocalDirectory) throws(LocalError) {
     self.directory = directory
     try directory.make()
     swept = directory.sweep().map(\.name)
   }
 
-  /// Creates a place to plug in one accessory.
+  /// Creates a port for one accessory.
   public func makePort(on loop: any PollingLoop) -> LocalPort {
     LocalPort(directory, on: loop)
   }
 }
 
-/// A place in the local directory. Each attachment consists of a socket, a lock file and a card that share a new name.
+/// A port in the local directory. Each attachment consists of a socket, a lock file and a card, which share a new name.
 ///
-/// The socket is created first and the card last, and they are removed in the opposite order, so that a host that reads
-/// a card always finds the socket it names.
+/// The socket is created first and the card last, and they are removed in reverse order. A host that reads a card
+/// therefore always finds its socket.
 public final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
@@ -53,10 +53,10 @@ public final class LocalPort: Port {
     self.loop = loop
   }
 
-  /// The local directory, and the accessory in it.
+  /// The address of the accessory in the local directory.
   public var place: String { directory.address(of: appearance?.serial).description }
 
-  /// Rewrites the card, if the accessory is plugged in.
+  /// Rewrites the card if the accessory is plugged in.
   public func show(_ appearance: PortAppearance) {
     guard appearance != self.appearance else { return }
     self.appearance = appearance
@@ -69,7 +69,7 @@ public final class LocalPort: Port {
   /// Makes the accessory appear in the local directory.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // Done again at every attachment, because the directory may have been removed during a flicker.
+    // Repeated at every attachment, because the directory may have been removed during a flicker.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)
@@ -102,7 +102,7 @@ public final class LocalPort: Port {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        // No name in a local directory is used twice, so nothing is replaced.
+        // Names in a local directory are never reused, so no existing socket can be replaced.
         var options = TransportOptions()
         options.locksUnixPath = false
         let listener = try directory.creatingSocket {

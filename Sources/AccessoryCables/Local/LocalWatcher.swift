@@ -2,34 +2,34 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards, but takes no
+/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards but does not take
 /// cables.
 ///
-/// While the local directory does not exist, the nearest existing directory above it is watched. When a simulator dies
-/// without unplugging its accessories, the watcher notices at once that its process has ended, and removes the stale
-/// files.
+/// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
+/// dies without unplugging its accessories, the watcher notices at once that the process has ended, and removes the
+/// stale files.
 ///
 /// ```swift
 /// let watcher = LocalWatcher(.standard(), on: loop) { change in print(change) }
-/// try watcher.start()          // reports what is there already before it returns
+/// try watcher.start()          // reports the existing accessories before it returns
 /// ```
 public final class LocalWatcher {
-  /// What happened in the local directory.
+  /// A change in the local directory.
   public enum Change: Equatable, Sendable {
-    /// An accessory is plugged in.
+    /// An accessory was plugged in.
     case arrived(LocalAccessory)
-    /// The card of an accessory has changed; the second value is the accessory before the change.
+    /// An accessory's card has changed. The second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
-    /// It was unplugged.
+    /// An accessory was unplugged.
     case left(LocalAccessory, reason: String)
-    /// An accessory came and went before its card could be read; the value is the accessory at an earlier attachment,
-    /// if it is known.
+    /// An accessory came and went before its card could be read. The value is the accessory at an earlier attachment,
+    /// if that is known.
     case passed(name: String, LocalAccessory?)
     /// A problem that does not stop the watcher.
     case warning(String)
   }
 
-  /// The local directory that is watched.
+  /// The watched directory.
   public let directory: LocalDirectory
   private let loop: any PollingLoop
   private let onEvent: (Change) -> Void
@@ -37,15 +37,15 @@ public final class LocalWatcher {
   private var state = State.idle
 
   private var attached: [String: LocalAccessory] = [:]
-  /// Names whose card disappeared before it could be read.
+  /// Names whose cards disappeared before they could be read.
   private var missed: Set<String> = []
-  /// The most recent card of each accessory, by the letters of its names.
+  /// Each accessory's most recent card, by the characters that its names share.
   private var recentCards = RecentCards<LocalAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
     case idle
-    /// The local directory does not exist; a directory above it is watched.
+    /// The local directory does not exist, and a directory above it is watched.
     case waiting
     case watching
   }
@@ -59,14 +59,14 @@ public final class LocalWatcher {
 
   deinit { stop() }
 
-  /// The accessories that are plugged in now, in order of arrival.
+  /// The accessories that are currently plugged in, in order of arrival.
   public var accessories: [LocalAccessory] {
     attached.values.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }
   }
 
-  /// Starts, and reports everything that is already there.
+  /// Starts watching, and reports all existing accessories.
   ///
-  /// - Throws: when the local directory cannot be trusted, or nothing can be watched.
+  /// - Throws: An error if the local directory cannot be trusted, or if nothing can be watched.
   public func start() throws {
     _ = try directory.check()
     owners = OwnerWatch(on: loop) { [unowned self] process in ownerIsGone(process) }
@@ -86,12 +86,13 @@ public final class LocalWatcher {
 
   // MARK: The directory
 
-  /// Watches the local directory, or the nearest directory above it until the local directory exists.
+  /// Watches the local directory or, until that exists, the nearest directory above it.
   private func settle() throws {
     while let watch {
       if try directory.check() {
         state = .watching
-        // Watch first, then read: an accessory that arrives in between is seen twice, and ignored the second time.
+        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and
+        // ignored the second time.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -99,7 +100,7 @@ public final class LocalWatcher {
       }
       state = .waiting
       let above = try watchAbove(watch)
-      // The local directory may have been created just before the watch began.
+      // The local directory may have been created just before the watch started.
       if try !directory.check(), Self.exists(above) { return }
     }
   }
@@ -114,7 +115,7 @@ public final class LocalWatcher {
     throw SystemError("watch \(directory.path)", code: ENOENT)
   }
 
-  /// Returns whether the directory exists.
+  /// Watches a directory. Returns whether it exists.
   private static func look(
     at path: String, for interest: DirectoryWatch.Interest, _ watch: DirectoryWatch
   ) throws(SystemError) -> Bool {
@@ -132,7 +133,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       tell(.warning("\(error)"))
-      // Any replacement will be checked again.
+      // A directory that replaces this one will be checked again.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
     }
@@ -158,7 +159,7 @@ public final class LocalWatcher {
     }
   }
 
-  /// The kernel's queue overflowed, so accessories that came and went meanwhile are unknown.
+  /// Handles an overflow of the kernel's queue. Accessories that came and went in the meantime are lost.
   private func lookAgain() {
     tell(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
@@ -210,35 +211,35 @@ public final class LocalWatcher {
   }
 
   private func ownerIsGone(_ process: ProcessIdentity) {
-    // The watch reports the removal like any other.
+    // The watch reports these removals like any others.
     directory.sweep()
   }
 
   private func tell(_ change: Change) { onEvent(change) }
 }
 
-/// An accessory that is plugged into a local directory, as its card describes it.
+/// An accessory that is plugged into a local directory, as described by its card.
 public struct LocalAccessory: Equatable, Sendable {
-  /// The accessory's place in the local directory.
+  /// The accessory's files in the local directory.
   public let entry: LocalEntry
-  /// What the accessory publishes about itself.
+  /// The accessory's card.
   public let card: LocalCard
 
-  /// An accessory as it was found.
+  /// Creates an accessory from what was found.
   public init(entry: LocalEntry, card: LocalCard) {
     self.entry = entry
     self.card = card
   }
 
-  /// Its address.
+  /// The accessory's address.
   public var address: Address { entry.directory.address(of: card.serial) }
 }
 
 extension LocalDirectory {
-  /// Lists the accessories that are plugged in now, in order of arrival, and the cards that cannot be used. Removes
-  /// stale files of dead processes first.
+  /// Lists the accessories that are currently plugged in, in order of arrival, and describes the cards that cannot be
+  /// used. Stale files of dead processes are removed first.
   ///
-  /// - Throws: when the local directory cannot be trusted. A local directory that does not exist is empty.
+  /// - Throws: An error if the local directory cannot be trusted. A directory that does not exist counts as empty.
   public func look() throws(LocalError) -> (accessories: [LocalAccessory], problems: [String]) {
     guard try check() else { return ([], []) }
     sweep()
@@ -256,10 +257,10 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when the processes behind the cards in a local directory end: at once if the kernel reports it, otherwise by
-/// checking once a second (old kernels, or processes that are not visible from here).
+/// Notices when the processes that own the cards in a local directory end. It notices at once if the kernel reports it,
+/// and otherwise by checking once a second (on old kernels, and for processes that are not visible from here).
 final class OwnerWatch {
-  /// How often to check if the kernel does not report.
+  /// How often to check processes whose end the kernel does not report.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -278,7 +279,7 @@ final class OwnerWatch {
     timer = loop.makeTimer { [unowned self] in ask() }
   }
 
-  /// Raises the number of this process's cards by one.
+  /// Counts one more card of this process.
   func add(_ process: ProcessIdentity) {
     if owners[process] == nil {
       let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
@@ -288,7 +289,7 @@ final class OwnerWatch {
     owners[process]?.cards += 1
   }
 
-  /// Lowers the number of this process's cards by one.
+  /// Counts one card fewer of this process.
   func remove(_ process: ProcessIdentity) {
     guard let owner = owners[process] else { return }
     owners[process]?.cards -= 1
@@ -311,16 +312,15 @@ final class OwnerWatch {
   }
 }
 
-/// The last card of each recent accessory, so that an accessory is recognised when it reappears too briefly for its card to
-/// be read.
+/// The last card of each recent accessory, for accessories that reappear too briefly for their card to be read.
 ///
-/// Memory is bounded by two halves: when the newer half is full, it replaces the older one. So the last `room`
-/// accessories are always known, and at most twice as many are kept.
+/// Memory is bounded by keeping two halves: when the newer half is full, it replaces the older one. The last `room`
+/// accessories are therefore always known, and at most twice as many are kept.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores the current state of an accessory; at least `room` accessories stay known.
+  /// Stores the current state of an accessory. At least `room` accessories stay known.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer
@@ -329,6 +329,6 @@ struct RecentCards<Accessory> {
     newer[name] = accessory
   }
 
-  /// The last stored state of the accessory with this name.
+  /// The state that was last stored for this accessory; nil if it is unknown.
   subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Observers of an owner's cables that can be added and removed while the cables are in use: captures and transcripts
-/// that are switched on and off.
+/// Observers of an owner's cables, such as captures and transcripts. They can be added and removed while the cables are
+/// in use.
 ///
-/// A new observer sees the cables that are plugged in now, from their next byte on, and all later ones.
+/// A new observer sees all later cables, and the current ones from their next byte on.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -13,14 +13,14 @@ import AccessoryFaults
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
-  /// Creates the observer of one channel, given the number of the cable, from 1, and the protocol of a native channel.
+  /// Creates the observer for one channel, given the number of the cable, from 1, and the protocol of a native channel.
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []
   private var channels: [Weak<TappedChannel>] = []
   private var cableCount = 0
 
-  /// A set without witnesses.
+  /// Creates a set without observers.
   public init() {}
 
   /// Adds an observer of every current and future channel, until ``remove(_:)`` is called with the same key.
@@ -35,14 +35,14 @@ public final class CableTaps {
     for entry in channels { entry.object?.remove(key) }
   }
 
-  /// A fault acted on a packet on the main channel of the newest cable; the fault is at this end.
+  /// Reports that a fault at this end acted on a packet on the main channel of the newest cable.
   public func struck(_ strike: FaultStrike, at end: Cable.End) {
     let channel = channels.last { $0.object?.isMain == true }?.object
     channel?.struck(
       strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
   }
 
-  /// The same cable, seen at this end by the observers.
+  /// Returns the same cable, observed at this end.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount

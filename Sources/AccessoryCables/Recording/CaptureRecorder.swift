@@ -2,35 +2,35 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng: every byte in both directions with its time, one interface for each cable and each of its
-/// native channels, and events as comments on a separate interface.
+/// Records cables as pcapng: every byte in both directions with its time, and events as comments. Each cable and each
+/// of its native channels is an interface of the file, and events have a separate one.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
 /// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
-/// Each call of `write` receives complete blocks, so the file is readable up to the last one written.
+/// Each call of `write` gets complete blocks, so the file is always readable up to the last call.
 public final class CaptureRecorder {
-  /// Pauses the cables while the file is written more slowly than bytes arrive.
+  /// Pauses the cables while the file cannot be written as fast as bytes arrive.
   public let gate: CableGate
-  /// Makes a witness that sees each recorded channel as well: a trace.
+  /// Creates a second observer for each recorded channel, such as a trace.
   public var companion: Companion?
   private var channels: [Weak<RecordedChannel>] = []
   private let epoch: Int64
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
 
-  /// Makes a witness, given the name of a cable, what it is of, and the protocol of a native channel.
+  /// Creates an observer, given the name of a cable, its description, and the protocol of a native channel.
   public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
-  /// Begins a file.
+  /// Starts a file.
   ///
   /// - Parameters:
   ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
-  ///   - comment: what the file says about itself.
-  ///   - gate: pauses the cables while the file is written more slowly than bytes arrive.
-  ///   - write: takes whole blocks.
+  ///   - comment: the file's description of itself.
+  ///   - gate: pauses the cables while the file cannot be written as fast as bytes arrive.
+  ///   - write: receives complete blocks.
   public init(
     program: String, epoch: Int64 = 0, comment: String = "", gate: CableGate = CableGate(),
     write: @escaping ([UInt8]) -> Void
@@ -41,18 +41,18 @@ public final class CaptureRecorder {
     let comments = comment.isEmpty ? [] : [comment]
     let begin = writer.begin(comments: comments)
     write(begin + writer.interface(named: "timeline", description: "events", .iap2))
-    // Readers count times from the first packet.
+    // Written first because readers count times from the first packet.
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 
-  /// An observer of one channel of a cable, which becomes an interface of the file.
+  /// Creates an observer for one channel of a cable. The channel becomes an interface of the file.
   ///
   /// - Parameter side: the protocol of a native channel; nil for the main channel.
   public func witness(named name: String, description: String, side: String?) -> any CableWitness {
     RecordedChannel(self, name, description, side: side)
   }
 
-  /// A fault acted on a packet of the newest cable with this name; the fault is at this end.
+  /// Reports that a fault at this end acted on a packet of the newest cable with this name.
   public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
     let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
     channel?.companion?.struck(
@@ -65,7 +65,7 @@ public final class CaptureRecorder {
     channels.append(Weak(channel))
   }
 
-  /// Adds an event as a comment.
+  /// Records an event as a comment.
   public func note(_ text: String, at time: Instant) { note(text, on: 0, at: time) }
 
   fileprivate func note(_ text: String, on interface: Int, at time: Instant) {
@@ -116,7 +116,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Records the same cable at this end, as separate interfaces.
+  /// Returns the same cable, recorded at this end. Its channels become separate interfaces.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop
