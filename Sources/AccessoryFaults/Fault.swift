@@ -1,16 +1,16 @@
 import AccessoryFormats
 
-/// A fault of a channel, as in `--fault loss,chance=5%,in`.
+/// A fault of a channel, such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies it, to simulated and real accessories alike. This type contains what all faults have in
-/// common; ``effect`` contains the kind and its parameters.
+/// ``FaultChannel`` applies it, to simulated and to real accessories. This type contains what all faults have in
+/// common. Its ``effect`` is the kind of the fault, with its parameters.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
 /// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
 /// ```
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of faults: first those that act on bytes, then those that act on packets.
+  /// The kinds of faults. Those that act on bytes come first, followed by those that act on packets.
   public enum Effect: Equatable, Sendable {
     /// Bytes arrive later, in order.
     case latency(Latency)
@@ -36,15 +36,15 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case loss(Loss)
     /// Packets arrive more than once.
     case duplicate(Duplicate)
-    /// Packets are overtaken.
+    /// Packets are overtaken by later ones.
     case reorder(Reorder)
-    /// Packets have a wrong bit.
+    /// Packets have a flipped bit.
     case corrupt(Corrupt)
     /// Random bytes precede packets.
     case noise(Noise)
   }
 
-  /// All faults, and how each is written.
+  /// All kinds of faults, and how each is written.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
     Kind(Effect.latency)
     Kind(Effect.rate)
@@ -63,7 +63,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     Kind(Effect.noise)
   }
 
-  /// The directions of a channel, seen from the end that the fault is at.
+  /// The directions of a channel, from the point of view of the end that has the fault.
   public enum Direction: String, Sendable, CaseIterable {
     /// What this end receives.
     case `in`
@@ -81,24 +81,24 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case out
   }
 
-  /// What it does.
+  /// What the fault does.
   public var effect: Effect
-  /// In which directions.
+  /// The directions in which it acts.
   public var acts: Directions
-  /// How long after the channel starts the fault begins.
+  /// How long after the start of the channel the fault begins.
   public var after = Duration.zero
-  /// How long the fault lasts; zero means as long as the channel.
+  /// How long the fault lasts; zero means that it lasts as long as the channel.
   public var lasting = Duration.zero
 
-  /// A fault that begins with the channel and lasts as long; without `directions` it acts in the default ones of its
-  /// kind.
+  /// Creates a fault that lasts as long as the channel. If `directions` is nil, it acts in the default directions of
+  /// its kind.
   public init(_ effect: Effect, _ directions: Directions? = nil) {
     self.effect = effect
     acts = directions ?? effect.directions.first ?? .both
   }
 
-  /// Reads `NAME,parameter=value,…`. A bare word is the value of the choice it belongs to, so `loss,in` is
-  /// `loss,direction=in`.
+  /// Parses `NAME,parameter=value,…`. A parameter's name may be omitted if its value is one of its named choices:
+  /// `loss,in` means `loss,direction=in`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The fault's name: `loss`.
@@ -113,18 +113,18 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// How long the fault lasts; nil means as long as the channel.
+  /// How long the fault lasts; nil means that it lasts as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
   /// Whether the fault pulls the cable.
   public var cuts: Bool { if case .cut = effect { true } else { false } }
 
-  /// The form used on the command line, with everything that differs from the defaults.
+  /// The fault as written on the command line, with everything that differs from the defaults.
   public var description: String { Self.format.text(self) }
 }
 
 extension Fault.Effect {
-  /// The directions in which such a fault may act, the default first.
+  /// The directions in which a fault of this kind may act. The first is the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
   /// What the fault does, with its parameters.
@@ -149,15 +149,15 @@ extension Fault.Effect {
   }
 }
 
-/// One kind of fault: its parameters, how they are written, and the machine that plays it.
+/// One kind of fault: its parameters, how they are written, and its state machine.
 protocol FaultKind: Equatable, Sendable {
-  /// The directions in which it may act, the default first.
+  /// The directions in which the fault may act. The first is the default.
   static var directions: [Fault.Directions] { get }
 
   /// How the fault is written.
   static var format: Record<Self> { get }
 
-  /// The machine for one direction.
+  /// Creates the state machine for one direction.
   func makeStage(_ unit: FaultUnit) -> any FaultStage
 }
 
@@ -166,7 +166,7 @@ extension FaultKind {
 }
 
 extension Kind<Fault> {
-  /// One kind of fault, with the parameters common to all faults last.
+  /// Creates one kind of fault. The parameters that all faults share come last.
   fileprivate init<Payload: FaultKind>(_ make: @escaping @Sendable (Payload) -> Fault.Effect) {
     let day = Duration.zero ... .seconds(86_400)
     let shared: [Field<Fault>] = [
@@ -181,8 +181,8 @@ extension Kind<Fault> {
 }
 
 extension [Fault] {
-  /// The lowest rate among these faults, in bytes per second; nil if none limits it. For
-  /// `LinkSettings.lineRate`: an end that knows its line does not overfill it.
+  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. Used for
+  /// `LinkSettings.lineRate`: an end that knows the rate of its line does not overfill it.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
   }
@@ -192,10 +192,10 @@ extension [Fault] {
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
-  /// What they did.
+  /// Their total effects.
   public var count: FaultCount
 
-  /// Adds the effects of a channel's faults to a list with one entry per kind.
+  /// Adds the effects of a channel's faults to a list that has one entry for each kind.
   public static func add(_ channel: FaultChannel, to tallies: inout [FaultTally]) {
     for entry in channel.counts {
       let name = entry.fault.name

@@ -1,29 +1,31 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// A channel around another that disturbs it with faults.
+/// A channel that applies faults to another channel.
 ///
-/// Bytes pass the faults in the order of the list, in both directions; each fault acts in its directions, where `in` is
-/// what this end receives. Faults are seeded: the same list, seed and bytes at the same times give the same result.
-/// They hold a limited number of bytes; beyond that `send` accepts less, and the inner channel is not read.
+/// In both directions, bytes pass the faults in the order of the list. Each fault acts only in its own directions,
+/// where `in` is what this end receives. Faults are seeded: the same list, the same seed and the same bytes at the same
+/// times give the same result. The number of bytes that they hold is limited. At the limit, `send` accepts less, and
+/// the inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits for the bytes that are held before it, in either direction; if the cable is lost, so are those
-/// bytes. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
+/// An orderly end waits until the bytes before it have been delivered, in either direction. If the cable is lost, these
+/// bytes are lost too. After its owner has closed it, the channel gives up if the inner channel accepts nothing for
+/// ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
     case open(any ChannelHandler)
-    /// The owner closed the channel; accepted bytes are still sent.
+    /// The owner has closed the channel, but accepted bytes are still being sent.
     case closing
     case over
   }
 
-  /// How long a closed channel waits for the inner channel to accept something.
+  /// How long a closed channel waits for the inner channel to accept more bytes.
   static let closingTime = Duration.seconds(2)
 
   private let inner: any Channel
@@ -34,18 +36,19 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let outbound: FaultLane
   private var state = State.made
   private let timer: LoopTimer
-  /// The limit of a close that makes no progress.
+  /// Ends a close that makes no progress.
   private var closer: LoopTimer?
-  /// The inner channel has ended in an orderly way, but the bytes that it delivered before are still in transit.
+  /// The orderly end of the inner channel, while the bytes before it are still in transit.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
-  /// Whether the channel advances in the next turn, regardless of the faults' deadlines.
+  /// Whether the channel advances in the next turn, whatever the faults' deadlines are.
   private var isDue = false
   private var senderWaits = false
 
-  /// A channel around `inner` with `faults`, which use random numbers from `random`. `report` is called for events
-  /// that users should see, such as cuts and stalls, and `struck` for each packet that a packet fault acts on.
+  /// Creates a channel around `inner` with `faults`, which get their random numbers from `random`. `report` is called
+  /// for events that users should see, such as cuts and stalls. `struck` is called for each packet that a packet fault
+  /// acts on.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -64,8 +67,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   deinit { timer.cancel() }
 
-  /// Each fault has its own random numbers in each direction, so that appending a fault to the list does not change the
-  /// others.
+  /// Gives each fault its own random numbers in each direction, so that appending a fault to the list does not change
+  /// the others.
   private static func seeded(
     _ faults: [Fault], _ random: SeededRandom
   ) -> (in: [(fault: Fault, random: SeededRandom)], out: [(fault: Fault, random: SeededRandom)]) {
@@ -74,13 +77,14 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return (seeded.map { ($0, $1.derived("in")) }, seeded.map { ($0, $1.derived("out")) })
   }
 
-  /// What each fault has done in each direction, in the order of the list.
+  /// The effects of each fault in each direction, in the order of the list.
   public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
-  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; a removed fault
-  /// passes on the bytes that it holds, at its own pace, and affects no others. The times of new faults count from now.
+  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
+  /// still passes on the bytes that it holds, at its own pace, and affects no others. The times of new faults are
+  /// counted from now.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -100,16 +104,16 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   // MARK: - Channel
 
-  /// Forwarded to the inner channel.
+  /// The inner channel's value.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// Forwarded to the inner channel.
+  /// The inner channel's value.
   public var longestTransfer: Int? { inner.longestTransfer }
 
-  /// The bytes that the faults and the inner channel hold.
+  /// The number of bytes held by the faults and the inner channel.
   public var undelivered: Int { outbound.held + inner.undelivered }
 
-  /// Begins to receive, and to count the faults' times.
+  /// Starts to receive. The faults' times are counted from now.
   public func start(_ handler: any ChannelHandler) {
     switch state {
     case .made: break
@@ -125,7 +129,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     advanceSoon()
   }
 
-  /// Accepts as much as the faults and the inner channel have room for.
+  /// Accepts as many bytes as the faults and the inner channel have room for.
   public func send(_ bytes: RawSpan) -> Int {
     guard case .open = state, outbound.cut == nil else { return 0 }
     if ending != nil {
@@ -146,7 +150,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state, ending != nil { advanceSoon() }
   }
 
-  /// Continues in a later turn.
+  /// Resumes receiving in a later turn.
   public func resumeReading() {
     guard isPaused else { return }
     isPaused = false
@@ -154,7 +158,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Closes the channel; accepted bytes are still sent, at the faults' pace.
+  /// Closes the channel. Accepted bytes are still sent, at the faults' pace.
   public func close() {
     switch state {
     case .made:
@@ -165,7 +169,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // A channel notices only by receiving that its other end is gone.
+      // Only a channel that receives can notice that its other end is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -175,14 +179,14 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   // MARK: - The channel inside
 
-  /// The other end sent bytes.
+  /// Passes the received bytes through the faults.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     guard case .open = state, inbound.cut == nil else { return }
     inbound.takeAll(bytes, now: loop.now)
     if inbound.takeTouched() { settle() }
   }
 
-  /// The inner channel has room again.
+  /// Continues to send, because the inner channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     if case .closing = state { limitClosing() }
     outbound.sinkHasRoom()
@@ -190,7 +194,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// The inner channel has ended.
+  /// Handles the end of the inner channel.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard case .open = state else { return abandon() }
     outbound.discard()
@@ -213,12 +217,12 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   public func timerFired(_ timer: LoopTimer) {
     isDue = false
     inbound.advance(now: loop.now)
-    // A cable is cut only once, even if both directions cut it at the same time.
+    // A cable is cut only once, even if both directions cut it at the same instant.
     if !isCut { outbound.advance(now: loop.now) }
     settle()
   }
 
-  /// Does whatever has become possible. Never called from inside a call to this channel.
+  /// Does everything that has become possible. Never called from within a call to this channel.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()
@@ -227,7 +231,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      // A cut also ends a close: bytes that were not sent before it are lost.
+      // A cut also ends a close. Bytes that were not sent before the cut are lost.
       if isCut || outbound.isDone { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound.cut ?? inbound.cut {
@@ -236,7 +240,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The reader is waiting for room to send, which will never come.
+        // The reader has paused until there is room to send, which will never come.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -282,12 +286,12 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     }
   }
 
-  /// Restarts the time limit of a close.
+  /// Restarts the time limit for a close.
   private func limitClosing() {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
-      // Bytes that faults still hold do not count.
+      // Only bytes that the inner channel does not accept count. Faults may hold others for longer.
       if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
@@ -312,43 +316,43 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   }
 }
 
-/// An event of a fault that users should see.
+/// A fault's event that users should see.
 public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// The fault.
   public let fault: Fault
-  /// The direction, seen from the end that the fault is at.
+  /// The direction, from the point of view of the end that has the fault.
   public let direction: Fault.Direction
-  /// What happened: "the cable is pulled".
+  /// What happened, for example "the cable is pulled".
   public let text: String
 
-  /// "cut,after=2s (out): the cable is pulled".
+  /// For example "cut,after=2s (out): the cable is pulled".
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
-/// A packet that a packet fault acted on: lost, sent twice, changed or delivered late.
+/// A packet that a packet fault acted on: it was lost, sent twice, changed or delayed.
 public struct FaultStrike: Equatable, Sendable {
   /// The fault.
   public let fault: Fault
-  /// In which direction, seen from the end that the fault is at.
+  /// The direction, from the point of view of the end that has the fault.
   public let direction: Fault.Direction
-  /// The packet as it was before.
+  /// The packet in its original form.
   public let packet: [UInt8]
-  /// When.
+  /// When the fault acted.
   public let time: Instant
 
-  /// Which end sent the packet, where the fault is at `end`.
+  /// The end that sent the packet, if the fault is at `end`.
   public func sender(at end: Cable.End) -> Cable.End { direction == .out ? end : end.other }
 }
 
 extension Cable {
-  /// The same cable with faults at this end. On native channels, which have no packets, each transfer counts as a
-  /// packet; each channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a
-  /// native channel also ends the main channel and all others.
+  /// Returns the same cable with faults at this end. Native channels have no packets, so there each transfer counts as
+  /// a packet. Each channel counts its own bytes and time. A cable is always pulled as a whole: if a fault cuts a
+  /// native channel, the main channel and all other channels end too.
   ///
   /// - Parameters:
   ///   - random: called once for each channel.
-  ///   - made: called with each channel that was created.
-  ///   - struck: called for each packet of the main channel that a packet fault acts on.
+  ///   - made: called with each channel that is created.
+  ///   - struck: called for each packet on the main channel that a packet fault acts on.
   public func faulty(
     _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in },

@@ -1,15 +1,15 @@
 import AccessoryFormats
 
-/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`. A preset only changes the
-/// timing of whatever address is used; to use Bluetooth itself, use the address `bt:`.
+/// A kind of link as found in the field, as a chain of faults. It is the value of `--fault bluetooth`. A preset only
+/// changes timing, at whatever address is used; to use Bluetooth itself, use the address `bt:`.
 ///
 /// ```swift
-/// let chain = try LinkPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
+/// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates were reported from the field. Delays that no report gives are our choice, as the comments below note.
+/// The rates were reported from the field. Delays that no report contains are our own choice, as noted below.
 public struct LinkPreset: Equatable, Sendable {
-  /// The name in `--fault`.
+  /// The preset's name in `--fault`.
   public let name: String
   /// A description for help.
   public let summary: String
@@ -19,13 +19,13 @@ public struct LinkPreset: Equatable, Sendable {
   /// All link presets.
   public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
-  /// Bluetooth classic: 7,500 bytes a second, the throughput of External Accessory reported from the field. The delay
-  /// of 10 to 25 ms is our choice: a few slots of the radio.
+  /// Bluetooth classic: 7,500 bytes per second, the throughput of External Accessory reported from the field. The delay
+  /// of 10 to 25 ms is our own choice, a few slots of the radio.
   public static let bluetooth = LinkPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes/s in each direction, 10 to 25 ms delay",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
 
-  /// The same while the app scans for Bluetooth LE: 60 to 70 % of the throughput for the first 20 seconds.
+  /// Bluetooth while the app scans for Bluetooth LE: 60 to 70 % of the throughput for the first 20 seconds.
   public static let bluetoothScanning = LinkPreset(
     name: "bluetooth-scanning", summary: "`bluetooth` while the app scans for BLE: 65 % of the rate for the first 20 s",
     faults: [
@@ -33,15 +33,16 @@ public struct LinkPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// The same while hands-free audio shares the radio: of 15 frames a second, 6 to 15 arrived. The rate is that of 6,
-  /// the worst case. The delay is our choice: it grows by the slots that audio takes.
+  /// Bluetooth while hands-free audio shares the radio. Of 15 frames per second, 6 to 15 arrived; the rate is for 6,
+  /// the worst case. The delay is our own choice; it is longer by the slots that audio takes.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
-  /// Writes above about 2 KB become very slow. No report says how slow; the 2,000 bytes a second are our choice.
+  /// Writes above about 2 KB become very slow. No report says how slow, so the 2,000 bytes per second are our own
+  /// choice.
   public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
@@ -65,7 +66,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// The faults in a string: those of the preset with that name, or the one fault that it describes.
+  /// Parses faults: the name of a preset stands for its faults, and any other text describes one fault.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

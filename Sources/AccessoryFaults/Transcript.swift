@@ -1,20 +1,21 @@
 import AccessoryCore
 import IAP2
 
-/// The transcript of one channel of a cable: what passed in which direction, one line per packet:
+/// The transcript of one channel of a cable. It has one line for each packet, with its direction:
 ///
 /// ```
 /// 0.000000 A DETECT
 /// 0.000213 D DATA seq=1 ack=0 session=1 AA00 RequestAuthenticationCertificate
 /// ```
 ///
-/// A native channel carries no packets, so each transfer is a line: `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
+/// A native channel carries no packets, so each transfer has a line: `1.002000 D SIDE com.example.files 10240 bytes 00
+/// 01 …`.
 ///
-/// Times are the loop's; `A` is the accessory and `D` the device. A packet is written when its last byte passes, so
-/// both ends of a cable without delay write the same lines. Each attachment has its own transcript, so that its
-/// narrator knows the sessions of exactly the link it sees.
+/// Times are those of the loop. `A` is the accessory and `D` the device. A packet is written when its last byte passes,
+/// so both ends of a cable without delay write the same lines. Each attachment has its own transcript, so that its
+/// narrator knows only the sessions of the link that it observes.
 public final class Transcript: CableWitness {
-  /// How many bytes of a payload are usually written.
+  /// How many bytes of a payload are written by default.
   public static let usualBytes = 8
 
   private let protocolName: String?
@@ -24,7 +25,8 @@ public final class Transcript: CableWitness {
   private var fromDevice = PacketScanner()
   private var narrator: PacketNarrator
 
-  /// `write` receives each line, without its line end. The first `shownBytes` of each payload are written.
+  /// Creates a transcript. `write` receives each line without its line break. The first `shownBytes` of each payload
+  /// are shown.
   ///
   /// - Parameter protocolName: the protocol of a native channel; nil for the main channel.
   public init(
@@ -34,7 +36,7 @@ public final class Transcript: CableWitness {
     narrator = PacketNarrator(shownBytes: shownBytes)
   }
 
-  /// A line for each packet, or for the transfer.
+  /// Writes a line for each packet, or one for the transfer.
   public func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     if let protocolName {
       let shown = bytes.withUnsafeBytes { Hex.spaced($0.prefix(shownBytes)) }
@@ -47,7 +49,7 @@ public final class Transcript: CableWitness {
     }
   }
 
-  /// A line that gives the reason.
+  /// Writes a line with the reason for the end.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     write("\(time.secondsText) \(end.note(of: reason, protocolName))")
   }
@@ -68,8 +70,8 @@ public final class Transcript: CableWitness {
 }
 
 extension Cable {
-  /// The same cable with a transcript at this end: packets on the main channel, transfers on native channels. It pauses
-  /// while `gate` is closed. The first `shownBytes` of each payload are written.
+  /// Returns the same cable with a transcript at this end: of packets on the main channel, and of transfers on native
+  /// channels. While `gate` is closed, the cable pauses. The first `shownBytes` of each payload are shown.
   public func transcribed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil, shownBytes: Int = Transcript.usualBytes,
     write: @escaping (String) -> Void

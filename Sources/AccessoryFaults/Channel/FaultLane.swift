@@ -1,39 +1,39 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One direction of a channel: its faults in order, and the bytes between them.
+/// One direction of a channel, with its faults in order and the bytes between them.
 ///
 /// ```
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
 /// ```
 ///
-/// A chunk that no fault changes passes through without a copy. If a fault or the sink accepts less than it is given,
-/// the rest stays in the fault before it, which then accepts nothing, and so on back to the sender. A lane therefore
-/// never holds more than its faults may hold.
+/// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
+/// chunk, the rest stays in the preceding fault, which then accepts nothing, and so on back to the sender. A lane
+/// therefore never holds more than its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
   private var slots: [FaultSlot]
   private let unit: FaultUnit
   /// Whether the owner has called ``start(now:)``.
   private var hasStarted = false
-  /// Received bytes for which there is no room: a channel cannot refuse bytes that it receives.
+  /// Received bytes for which there is no room. They are queued here because a channel cannot refuse received bytes.
   private var entry = ChunkQueue()
-  /// Accepts bytes from the front and returns how many; set once, by the owner.
+  /// Accepts bytes from the beginning and returns their number. Set once, by the owner.
   var sink: (RawSpan) -> Int = { _ in 0 }
   private var isFinishing = false
   private var finished = 0
   private var isDiscarded = false
-  /// The sink accepted less than it was given, and has not reported room since.
+  /// Whether the sink accepted only part of a chunk and has not reported room since.
   private var isSinkFull = false
-  /// The index of the fault that cut the channel, and the reason.
+  /// The index of the fault that cut the channel, and the reason; nil if none has.
   private(set) var cut: (place: Int, why: String)?
-  /// Whether, since the owner last checked, a deadline may have moved or bytes may be left.
+  /// Whether a deadline may have moved, or bytes may be left, since the owner last checked.
   private var isTouched = false
 
-  /// Whether the packets that faults act on are kept for ``takeStruck()``.
+  /// Whether to keep the packets that faults act on for ``takeStruck()``.
   private let keepsStruck: Bool
 
-  /// Creates a lane with the faults of this direction, each with its own random numbers.
+  /// Creates a lane with the faults of this direction. Each has its own random numbers.
   init(
     _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit, keepsStruck: Bool
   ) {
@@ -50,22 +50,22 @@ final class FaultLane {
     return slot
   }
 
-  /// Whether the lane accepts bytes now.
+  /// Whether the lane currently accepts bytes.
   var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
 
-  /// Whether all received bytes were passed on.
+  /// Whether all received bytes have been passed on.
   var isClear: Bool {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
-  /// How many received bytes have not been passed on.
+  /// How many received bytes have not been passed on yet.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the lane will pass on nothing more: it is fully drained, or permanently stuck, for example in an endless
-  /// stall.
+  /// Whether the lane will not pass on anything more. It is either fully drained or permanently stuck, for example in
+  /// an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
-  /// Whether the sink accepted less than it was given and has not reported room since.
+  /// Whether the sink accepted only part of a chunk and has not reported room since.
   var waitsForSink: Bool { isSinkFull }
 
   /// When to call ``advance(now:)``.
@@ -78,7 +78,7 @@ final class FaultLane {
     return earliest
   }
 
-  /// The effects of each fault.
+  /// The effects of each fault so far.
   var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }
 
   func takeTouched() -> Bool {
@@ -102,9 +102,9 @@ final class FaultLane {
 
   // MARK: Changing the faults
 
-  /// Replaces the faults while the channel is in use. A fault that stays keeps its state. A removed fault passes on
-  /// what it holds, at its own pace, affects no more bytes, and remains in the lane until then. The times of new faults
-  /// count from now.
+  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
+  /// stays in the lane until it has passed on the bytes that it holds, at its own pace, and affects no further bytes.
+  /// The times of new faults are counted from now.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -119,7 +119,7 @@ final class FaultLane {
       }
     }
     for index in goes { slots[index].end(now: now) }
-    // New faults come first: the bytes in the others are older, and must not be overtaken.
+    // New faults come first. The bytes held by the others are older and must not be overtaken.
     slots = new + slots.filter { !$0.isEnded || !$0.isClear }
     for index in slots.indices { noteCut(index) }
     isTouched = true
@@ -136,12 +136,12 @@ final class FaultLane {
     isTouched = true
   }
 
-  /// The sink accepts bytes again; ``advance(now:)`` follows.
+  /// The sink accepts bytes again. The caller then calls ``advance(now:)``.
   func sinkHasRoom() {
     isSinkFull = false
   }
 
-  /// Accepts as many bytes from the front as there is room for, and returns the number.
+  /// Accepts as many bytes from the beginning as there is room for. Returns their number.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -153,7 +153,7 @@ final class FaultLane {
     return taken
   }
 
-  /// Accepts everything; bytes without room wait.
+  /// Accepts all bytes. Those for which there is no room are queued.
   func takeAll(_ bytes: RawSpan, now: Instant) {
     let taken = take(bytes, now: now)
     if taken < bytes.byteCount, !isDiscarded {
@@ -165,7 +165,7 @@ final class FaultLane {
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
     // Nothing passes after a cut.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // A fault that is idle now costs only one check.
+    // A fault that is currently idle costs only this check.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -180,7 +180,8 @@ final class FaultLane {
     case .whole:
       let taken = push(chunk, to: index + 1, now)
       if taken < count, !isDiscarded {
-        // Nothing was accepted before this chunk, so the fault has seen it and must not see it again.
+        // The fault had no pending output before this chunk, so the chunk has passed the fault and must not pass it
+        // again.
         slots[index].step.output.append(chunk.extracting(taken..<count))
         isTouched = true
       }
@@ -196,10 +197,10 @@ final class FaultLane {
     if cut == nil, let why = slots[index].step.cut { cut = (index, why) }
   }
 
-  /// Passes on the output of a fault.
+  /// Passes on the pending output of a fault.
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
-    // Moved out during the call, because the sink may call anything, even end this lane.
+    // The output is moved out during the call, because the sink may call anything, and may even end this lane.
     var lent = ChunkQueue()
     swap(&lent, &slots[index].step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
@@ -209,11 +210,11 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does everything that is due, and passes on everything that can be passed on.
+  /// Does everything that is due, and passes on as many bytes as possible.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // Starts at the far end, so that the faults before it can use the room that opens there.
+    // Starts with the last fault, so that the faults before it can use the room that this makes.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -233,7 +234,7 @@ final class FaultLane {
     advance(now: now)
   }
 
-  /// Ends one fault after another, each when all those before it are drained.
+  /// Finishes the faults one after another, each after those before it have drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)
@@ -243,7 +244,7 @@ final class FaultLane {
     }
   }
 
-  /// Drops everything, because the channel has ended.
+  /// Drops all bytes, because the channel has ended.
   func discard() {
     isDiscarded = true
     entry.removeAll()

@@ -1,17 +1,17 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output that has not been accepted yet, and the period during which it acts.
+/// One fault in a lane: its stage, the output that was not accepted yet, and the time window in which it acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window a stage is not called, unless it still holds bytes that later ones must not overtake. If the
-/// stage passes these on by itself, later bytes wait here meanwhile; otherwise, on a line that is always busy, the
-/// stage would always hold something and its window would never end.
+/// Outside its window, a stage is called only if it still holds bytes that later ones must not overtake. If the stage
+/// passes these on by itself, later bytes wait in the slot. Otherwise, on a line that is always busy, the stage would
+/// always hold something and its window would never end.
 ///
-/// A class, because it is large and used several times for every chunk; only its lane uses it.
+/// This is a class because it is large and is used several times for every chunk. Only its lane uses it.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
@@ -24,12 +24,12 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
-  /// Whether it was ended by ``end(now:)``.
+  /// Whether ``end(now:)`` ended the fault early.
   private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. Calling it for every chunk it ignores would cost more than
-  /// everything else.
+  /// How many bytes the stage held after its last call. Stored, because asking the stage for every chunk that it
+  /// ignores would cost more than everything else.
   private var inStage = 0
-  /// Bytes that arrived after the window and wait for those that the stage holds.
+  /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
   private var waiting = ChunkQueue()
   private static let mostWaiting = 65_536
 
@@ -39,26 +39,26 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether the fault does not affect bytes now: its window is closed, and it holds nothing.
+  /// Whether the fault currently does not affect bytes: its window is closed, and it holds none.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// The fault's output has not been accepted yet; until then it accepts nothing and does nothing.
+  /// Whether the fault has output that was not accepted yet. Until it is, the fault accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
-  /// How many bytes are held here.
+  /// How many bytes the slot holds.
   var held: Int { step.output.count + inStage + waiting.count }
 
-  /// Whether the fault will pass on nothing more unless new bytes arrive.
+  /// Whether the fault will not pass on anything unless more bytes arrive.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
-  /// The maximum number of bytes it accepts now.
+  /// The maximum number of bytes that the fault currently accepts.
   var room: Int {
     if isBlocked { return 0 }
     if isRunningDry { return max(0, Self.mostWaiting - waiting.count) }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
-  /// The window is over; the held bytes are passed on when their time comes.
+  /// Whether the window is closed, but the stage still holds bytes that it passes on when they are due.
   private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !waiting.isEmpty) }
 
   private var isAsked: Bool { isOpen || inStage > 0 }
@@ -109,7 +109,7 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early: bytes that it has already taken are still passed on at its pace, and it affects no others.
+  /// Ends the fault early. It still passes on the bytes that it holds, at its own pace, and affects no others.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen
@@ -133,7 +133,7 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
-      // A stage that holds bytes without a deadline is waiting for the rest of a packet, which is here.
+      // A stage that holds bytes without a deadline is waiting for the rest of a packet, which these bytes may contain.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

@@ -1,24 +1,25 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure machine: chunks and times go in; bytes to pass on, with their times, come out.
+/// One fault in one direction, as a pure state machine. Its input is chunks and times; its output is the bytes to pass
+/// on.
 ///
-/// A stage has no timer and no channel. Its lane gives it a chunk once all its earlier output has been accepted, calls
-/// it at its deadline, and notifies it when its window begins and ends.
+/// A stage has no timer and no channel. Its lane gives it a chunk only if all its earlier output was accepted, calls it
+/// at its deadline, and tells it when its window opens and closes.
 ///
-/// Invariants: a stage accepts every chunk as a whole; it holds at most its capacity plus one chunk, and `room` is
-/// how much it accepts; it passes bytes on in the order in which they arrive at the other end.
+/// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
+/// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage will still pass on. The end of the stream waits for them.
+  /// The number of held bytes that the stage will still pass on. The end of the stream must wait for them.
   var held: Int { get }
 
-  /// The maximum number of bytes it accepts now; 0 makes the sender wait.
+  /// The maximum number of bytes that it currently accepts. 0 makes the sender wait.
   var room: Int { get }
 
   /// When to call ``handleTimeout(_:)``.
   var deadline: Instant? { get }
 
-  /// The window opens: the channel has started, or the time `after` has passed.
+  /// Opens the window, because the channel has started or the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
 
   /// Handles a chunk of bytes.
@@ -27,10 +28,11 @@ protocol FaultStage {
   /// Called at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// The window closes. Held bytes may be passed on at their own pace; once none are held, it gets no more chunks.
+  /// Closes the window. Held bytes may be passed on at the stage's own pace. Once it holds none, it gets no more
+  /// chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// The stream ends after the last chunk: bytes that were only waiting for more bytes are passed on.
+  /// Ends the stream after the last chunk. Bytes that were held only to wait for more bytes are passed on.
   mutating func finish(_ step: inout FaultStep)
 }
 
@@ -46,30 +48,30 @@ extension FaultStage {
 
 /// The result of handling a chunk.
 enum FaultPassage {
-  /// The chunk is passed on unchanged: nothing was copied, and nothing more is held.
+  /// The chunk is to be passed on unchanged. Nothing was copied, and nothing more is held.
   case whole
-  /// The stage has passed on everything that it wants to pass on now.
+  /// The stage itself has passed on whatever it wants to pass on now.
   case changed
 }
 
-/// What a stage can use during one call: the time, its random numbers, and where to put its results.
+/// What a stage can use during one call: the time, its random numbers, and the places for its results.
 struct FaultStep {
-  /// The maximum number of bytes that a stage is given at once, so that its output is bounded.
+  /// The maximum number of bytes that a stage gets at once, which bounds its output.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
   var random: SeededRandom
-  /// Bytes that were passed on but not accepted yet.
+  /// Bytes that were passed on but have not been accepted yet.
   var output = ChunkQueue()
   /// The effects of the fault so far.
   private(set) var count = FaultCount()
   /// Events that users should see.
   private(set) var news: [String] = []
-  /// Whether ``struck`` is wanted.
+  /// Whether to record packets in ``struck``.
   var keepsStruck = false
-  /// The packets that the fault acted on, as they were before.
+  /// The packets that the fault acted on, in their original form.
   private(set) var struck: [[UInt8]] = []
-  /// Why the channel is to be cut; nil if it is not.
+  /// Why the channel must be cut; nil if it must not.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
@@ -81,13 +83,13 @@ struct FaultStep {
     output.append(bytes)
   }
 
-  /// The fault took effect, on this many bytes.
+  /// Records that the fault took effect on this many bytes.
   mutating func hit(bytes: Int) {
     count.hits += 1
     count.bytes += bytes
   }
 
-  /// The fault acts on this packet.
+  /// Records that the fault acts on this packet.
   mutating func strike(_ packet: RawSpan) {
     if keepsStruck { struck.append(packet.withUnsafeBytes { [UInt8]($0) }) }
   }
@@ -102,7 +104,7 @@ struct FaultStep {
     news.append(text)
   }
 
-  /// Cuts the channel.
+  /// Requests that the channel be cut.
   mutating func cutChannel(_ why: String) {
     cut = why
     report(why)
@@ -114,28 +116,27 @@ struct FaultStep {
   }
 }
 
-/// How often a fault took effect.
+/// How often a fault took effect, and on how many bytes.
 public struct FaultCount: Equatable, Sendable {
-  /// The count: packets lost, chunks split, bytes delayed, cuts.
+  /// The number of effects: packets lost, chunks split, chunks delayed, cuts.
   public var hits = 0
   /// How many bytes were affected.
   public var bytes = 0
 
-  /// Nothing yet.
+  /// Creates a count of zero.
   public init() {}
 
-  /// Adds the effects of a fault in two places.
+  /// Adds the effects of the same fault in another place.
   public static func += (left: inout FaultCount, right: FaultCount) {
     left.hits += right.hits
     left.bytes += right.bytes
   }
 }
 
-/// Chunks of bytes in order, each with the time from which it may be passed on.
+/// Chunks of bytes in order, each with the time when it becomes due.
 ///
-/// Both the bytes that a fault holds back and those that the next fault does not accept yet are in such a queue. Chunks
-/// keep their boundaries until part of one is taken. Buffers are reused, so a queue in a steady state allocates
-/// nothing.
+/// Such a queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. A chunk
+/// keeps its boundaries until part of it is taken. Buffers are reused, so a queue in a steady state allocates nothing.
 struct ChunkQueue {
   private struct Entry {
     var count: Int
@@ -150,21 +151,22 @@ struct ChunkQueue {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// When the first chunk may be passed on; nil if there is none.
+  /// When the first chunk becomes due; nil if the queue is empty.
   var nextDue: Instant? { entries.first?.due }
 
-  /// When the last chunk may be passed on; nil if there is none.
+  /// When the last chunk becomes due; nil if the queue is empty.
   var lastDue: Instant? { entries.last?.due }
 
-  /// Adds a chunk that can be passed on from `due` on.
+  /// Adds a chunk that becomes due at `due`.
   mutating func append(_ bytes: RawSpan, due: Instant = .origin) {
     guard bytes.byteCount > 0 else { return }
     tank.append(bytes)
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk that is due at `now`. `body` returns how many bytes of the chunk it accepted; if that
-  /// is not the whole chunk, the rest stays in front and no more chunks are offered. `body` must not use this queue.
+  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of its bytes it accepted. If it does
+  /// not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must not use this
+  /// queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

@@ -5,8 +5,8 @@ import AccessoryFormats
 
 /// A stage that holds chunks until they are due.
 ///
-/// It accepts more only after half of its capacity has been passed on, so that a waiting sender gets a useful amount of
-/// room at once.
+/// At its capacity, it accepts more only after half of that has been passed on, so that a waiting sender gets a useful
+/// amount of room at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
@@ -21,20 +21,20 @@ extension HoldingStage {
 }
 
 extension Field {
-  /// How many bytes a fault holds before the sender has to wait.
+  /// How many bytes a fault may hold before the sender has to wait.
   static func capacity(_ path: Property<Root, Int>) -> Field {
     Field("capacity", path, .integer(1...16_777_216), "bytes queued before the sender must wait")
   }
 }
 
 extension Fault {
-  /// A delay: every byte arrives later, and none overtakes another.
+  /// A delay. Every byte arrives later, and none overtakes another.
   public struct Latency: FaultKind {
-    /// How much later.
+    /// The delay of every byte.
     public var delay: Duration
-    /// The largest random addition to the delay.
+    /// The maximum random addition to the delay.
     public var jitter: Duration
-    /// How many bytes are held before the sender has to wait.
+    /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
     /// A delay.
@@ -69,12 +69,12 @@ extension Fault {
     }
   }
 
-  /// A limited rate in bytes per second. External Accessory over Bluetooth gets about 7,500, far less than the radio
-  /// can carry.
+  /// A limited rate in bytes per second. External Accessory over Bluetooth achieves about 7,500, far less than the
+  /// radio can carry.
   public struct Rate: FaultKind {
     /// The rate in bytes per second.
     public var bytes: Int
-    /// How many bytes are held before the sender has to wait.
+    /// How many bytes may be held before the sender has to wait.
     public var capacity: Int
 
     /// A rate.
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk passes in pieces of about ten milliseconds each, every piece when its last byte has passed. The time is
-    /// computed from the rate and not from timers, so late timers do not make the line slower.
+    /// A chunk passes in pieces of about ten milliseconds each. Every piece passes at the time of its last byte. Times
+    /// are computed from the rate, not from timers, so late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -111,14 +111,14 @@ extension Fault {
     }
   }
 
-  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast; reported from the
+  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. Reported from the
   /// field (W10, large writes are slow).
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
     /// How many bytes of a larger write pass per second.
     public var rate = 2_000
-    /// How many bytes are held before the sender has to wait.
+    /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
     /// The defaults.
@@ -153,9 +153,10 @@ extension Fault {
     }
   }
 
-  /// Nothing passes for a while, and nothing is lost: a busy device, or a radio out of range for a moment.
+  /// Nothing passes for a while, but nothing is lost. This is what a busy device, or a radio that is briefly out of
+  /// range, looks like.
   public struct Stall: FaultKind {
-    /// How many bytes are held before the sender has to wait.
+    /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
     /// The defaults.
@@ -190,11 +191,11 @@ extension Fault {
     }
   }
 
-  /// A reader that reads a little from time to time, so that everything before it fills up.
+  /// A reader that reads only a little from time to time, so that all buffers before it fill up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512
-    /// How long it pauses between reads.
+    /// The pause between two reads.
     public var every = Duration.milliseconds(20)
 
     /// The defaults.
@@ -214,7 +215,7 @@ extension Fault {
       var queue = ChunkQueue()
       var nextRead = Instant.origin
       var held: Int { queue.count }
-      /// The bytes of one read: everything else waits where it is.
+      /// The rest of one read. All other bytes wait where they are.
       var room: Int { fault.bytes - queue.count }
       var deadline: Instant? { queue.isEmpty ? nil : nextRead }
 

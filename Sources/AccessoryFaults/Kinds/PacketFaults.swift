@@ -25,7 +25,7 @@ extension Fault {
   public struct Duplicate: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many more times they arrive.
+    /// How many additional times they arrive.
     public var copies = 1
 
     /// The defaults.
@@ -42,12 +42,12 @@ extension Fault {
     }
   }
 
-  /// Random bytes before a packet, like those caused by a serial line with a bad contact. The other end must find the
-  /// packet after them.
+  /// Random bytes before a packet, like those of a serial line with a bad contact. The other end must find the packet
+  /// after them.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many bytes precede each of them.
+    /// How many bytes precede each packet.
     public var bytes = 8
 
     /// The defaults.
@@ -65,16 +65,16 @@ extension Fault {
     }
   }
 
-  /// Flips one bit of a packet. The checksum shows it, unless `sum=right` corrects the checksum; then nothing on the
-  /// link can notice.
+  /// Flips one bit of a packet. The checksum reveals it, unless `sum=right` corrects the checksum. Nothing on the link
+  /// can notice it then.
   public struct Corrupt: FaultKind, PacketFault {
-    /// The part of a packet that is changed.
+    /// The part of a packet in which a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
-      /// In its payload.
+      /// The payload.
       case payload
-      /// In its header.
+      /// The header.
       case header
-      /// In either.
+      /// The payload or the header.
       case either
     }
 
@@ -82,7 +82,7 @@ extension Fault {
     public var packets = StruckPackets()
     /// The part of the packet in which a bit is flipped.
     public var part = Part.payload
-    /// Whether the checksum is corrected afterwards.
+    /// Whether the checksum is corrected after the bit flip.
     public var mendsSum = false
 
     /// The defaults.
@@ -110,8 +110,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// The byte to change; nil if the packet has none of the kind. A checksum that will be corrected is never changed,
-    /// nor are the first bytes, without which it would not be a packet.
+    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed, and
+    /// neither are the first bytes, without which it would not be a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -126,13 +126,13 @@ extension Fault {
     }
   }
 
-  /// Packets that are overtaken by packets sent after them.
+  /// Packets that later packets overtake.
   public struct Reorder: FaultKind {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many packets overtake each.
+    /// How many packets overtake each affected packet.
     public var by = 1
-    /// The longest wait for the overtaking packets.
+    /// How long to wait for the packets that are to overtake it.
     public var wait = Duration.milliseconds(50)
 
     /// The defaults.
@@ -153,7 +153,7 @@ extension Fault {
     private struct Delayed: PacketFault {
       struct Held {
         var packet: [UInt8]
-        /// How many packets are still to overtake this one.
+        /// How many more packets must overtake this one.
         var left: Int
         var due: Instant
       }
@@ -178,7 +178,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was passed on because its time ran out was not overtaken, and does not count.
+        // A packet that was passed on because its time ran out was not overtaken, so it does not count.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

@@ -2,24 +2,24 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What a packet fault does with the packets that it affects.
+/// What a packet fault does to the packets that it affects.
 protocol PacketFault {
   /// Which packets the fault affects.
   var packets: StruckPackets { get }
 
-  /// The number of bytes in packets that are held and will still be passed on.
+  /// The number of bytes in packets that are held back and will still be passed on.
   var held: Int { get }
 
   /// Whether the fault must see every packet, affected or not.
   var watchesAll: Bool { get }
 
-  /// When to call it even if no packet arrives.
+  /// When to call ``release(all:_:)`` even if no packet arrives.
   var deadline: Instant? { get }
 
-  /// Handles a packet; `isStruck` tells whether the fault affects it. The bytes that are passed on replace the packet.
+  /// Handles a packet. `isStruck` is true if the fault affects it. The bytes that are passed on replace the packet.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
-  /// Passes on the held packets that are due, or all of them.
+  /// Passes on the held packets that are due, or all held packets if `all` is set.
   mutating func release(all: Bool, _ step: inout FaultStep)
 }
 
@@ -34,7 +34,7 @@ extension FaultKind where Self: PacketFault {
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 
-/// The stage of the packet faults: finds the packets, selects some at random, and passes those to the fault.
+/// The stage for packet faults. It finds the packets, selects some of them at random, and passes these to the fault.
 struct PacketStage<Effect: PacketFault>: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection<Effect>
@@ -60,10 +60,10 @@ struct PacketStage<Effect: PacketFault>: FaultStage {
   }
 }
 
-/// Selects the affected packets: those of a kind, at random, and how many in a row.
+/// Selects the affected packets, by their kind, at random, and in bursts.
 struct PacketSelection<Effect: PacketFault> {
   var effect: Effect
-  /// How many more packets are affected without drawing a new random number.
+  /// How many more packets are affected without drawing another random number.
   private var left = 0
   private var isStruck = false
 
@@ -71,7 +71,7 @@ struct PacketSelection<Effect: PacketFault> {
 
   var isNever: Bool { effect.packets.chance.millionths == 0 }
 
-  /// Whether a packet is selected; the header is nil for transfers, and for frames that are not link packets.
+  /// Whether a packet is selected. The header is nil for transfers and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
     let packets = effect.packets
     isStruck = packets.kind.includes(header) && strikes(packets, &step.random)
@@ -85,14 +85,14 @@ struct PacketSelection<Effect: PacketFault> {
     return true
   }
 
-  /// A selected packet. The bytes that are passed on replace it.
+  /// Passes a selected packet to the fault. The bytes that the fault passes on replace the packet.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
     if isStruck { step.strike(packet) }
     effect.act(packet, header, isStruck: isStruck, &step)
   }
 }
 
-/// Which packets a fault affects: those of a kind, at random, and how many in a row.
+/// Which packets a fault affects: their kind, their share, and how many in a row.
 public struct StruckPackets: Equatable, Sendable {
   /// The share of packets that are affected.
   public var chance = Chance.percent(1)
@@ -113,11 +113,11 @@ public struct StruckPackets: Equatable, Sendable {
 
 /// The kinds of packets that a packet fault can affect.
 public enum PacketKind: String, CaseIterable, Sendable {
-  /// Every packet, including detection sequences and other frames of iAP1.
+  /// Every packet, including detection sequences and other iAP1 frames.
   case any
   /// Packets that carry bytes of a session.
   case data
-  /// Bare acknowledgements.
+  /// Acknowledgements without data.
   case ack
   /// Packets that set up the link.
   case syn
@@ -133,12 +133,12 @@ public enum PacketKind: String, CaseIterable, Sendable {
   }
 }
 
-/// Finds the packets in a stream for the faults that act on packets, and keeps bytes that may become one.
+/// Finds the packets in a stream for the faults that act on packets, and keeps back bytes that may become a packet.
 ///
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
 struct PacketCutter {
-  /// The scanner cannot be copied, and a stage is kept as a value.
+  /// Wraps the scanner, which cannot be copied, because a stage is kept as a value.
   private final class Box {
     var scanner = PacketScanner()
   }
@@ -152,20 +152,21 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// Bytes that are kept until it is known whether they are a packet.
+  /// The number of bytes kept back until it is clear whether they are a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` where a packet ends. Keeps nothing; do not mix it with ``cut``.
+  /// Calls `body` with each position in `bytes` at which a packet ends. Nothing is kept back. Do not mix this with
+  /// ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0
     while let piece = box.scanner.next(in: bytes, at: &offset) {
-      // A packet that began in an earlier chunk and ends in this one.
+      // A packet that began in an earlier chunk may end in this one.
       if Self.size(of: piece) != nil { body(offset) }
     }
   }
 
-  /// Passes the selected packets to the fault; everything else is passed on unchanged.
+  /// Passes the selected packets to the fault. All other bytes are passed on unchanged.
   mutating func cut(
     _ bytes: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
   ) -> FaultPassage {
@@ -181,7 +182,7 @@ struct PacketCutter {
     return search(all.span.bytes, fresh: bytes, &selection, &step)
   }
 
-  /// `fresh` is the end of `all` that the scanner has not seen yet.
+  /// `fresh` is the last part of `all`, which the scanner has not seen yet.
   private mutating func search(
     _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
   ) -> FaultPassage {

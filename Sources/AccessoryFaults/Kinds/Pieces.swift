@@ -5,13 +5,13 @@ import IAP2
 // Faults that move the boundaries of chunks, end the stream, or add bytes to its beginning.
 
 extension Fault {
-  /// Splits chunks at random. This breaks readers that take each reception for a message.
+  /// Splits chunks at random. This breaks readers that assume that each reception is one message.
   public struct Split: FaultKind {
-    /// The largest piece, in bytes.
+    /// The maximum size of a piece in bytes.
     public var size = 7
-    /// How much time passes between two pieces.
+    /// The time between two pieces.
     public var gap = Duration.zero
-    /// How many bytes are held before the sender has to wait.
+    /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
     /// The defaults.
@@ -48,11 +48,11 @@ extension Fault {
     }
   }
 
-  /// Chunks that were sent separately arrive as one.
+  /// Joins chunks, so that those sent separately arrive as one.
   public struct Glue: FaultKind {
-    /// Bytes pass once this many have gathered.
+    /// How many bytes to collect before they are passed on.
     public var size = 4_096
-    /// The longest wait for more bytes.
+    /// The maximum wait for more bytes.
     public var wait = Duration.milliseconds(20)
 
     /// The defaults.
@@ -98,15 +98,15 @@ extension Fault {
     }
   }
 
-  /// Pulls the cable: immediately, or when this many bytes or packets have passed in one direction since the fault
-  /// began.
+  /// Pulls the cable, either immediately or after this many bytes or packets have passed in one direction since the
+  /// fault began.
   public struct Cut: FaultKind {
     /// Cut after this many bytes in one direction; 0 means no limit.
     public var bytes: Int
     /// Cut after this many packets in one direction; 0 means no limit.
     public var packets: Int
 
-    /// A cut, immediately or after a number of bytes or packets.
+    /// Creates a cut that happens immediately, or after a number of bytes or packets.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record("cut", "ends the channel after a time, a number of bytes or a number of packets", Cut())
@@ -121,7 +121,7 @@ extension Fault {
         cutter: PacketCutter(unit: unit))
     }
 
-    /// Passes up to its limit and then cuts; without a limit it cuts as soon as its window opens.
+    /// Passes on bytes up to the limit and then cuts. Without a limit, it cuts as soon as its window opens.
     private struct Stage: FaultStage {
       var bytesLeft: Int?
       var packetsLeft: Int?
@@ -145,7 +145,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Where in this chunk the last allowed packet ends; nil if more may pass.
+      /// Where the last allowed packet ends in this chunk; nil if more packets may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -166,7 +166,7 @@ extension Fault {
     }
   }
 
-  /// One direction works; the other accepts everything and delivers nothing. Only a timeout can detect this.
+  /// One direction works. The other accepts everything and delivers nothing, which only a timeout can detect.
   public struct HalfDead: FaultKind {
     /// This fault has no parameters.
     public init() {}
@@ -190,7 +190,7 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first; reported from the
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. Reported from the
   /// field (W17, bytes of an earlier session).
   public struct Stale: FaultKind {
     /// The kind of bytes.
@@ -205,7 +205,7 @@ extension Fault {
 
     /// The kind of bytes.
     public var kind = Kind.tail
-    /// The number of bytes; packets are not cut short.
+    /// The number of bytes. Packets are not cut short.
     public var bytes = 64
 
     /// The defaults.
@@ -248,7 +248,7 @@ extension Fault {
         }
       }
 
-      /// A data packet as it would remain in a buffer: valid by itself, but part of no link.
+      /// A data packet as it might remain in a buffer: valid by itself, but not part of any link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(
