@@ -4,19 +4,19 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// Seeded worlds: a seed gives a random world, which is played in virtual time to its end, with every rule
-/// checked after every step.
+/// Seeded worlds. A seed produces a random world, which is played in virtual time to its end. All rules are checked
+/// after every step.
 ///
 /// ```swift
 /// let outcome = Soak.run(SoakPlan(seed: 123))
 /// print(outcome)                                       // the broken rules, or that all held
 /// let crew = SoakCrew(SoakRecipe(), from: 0, count: 5_000, jobs: 2)
 /// await crew.play()
-/// print(crew.report.coverage)                          // and which corners that reached
+/// print(crew.report.coverage)                          // the corners that these worlds reached
 /// ```
 public enum Soak {
-  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript; `recorder`
-  /// records the device's end of every cable.
+  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript. `recorder` records
+  /// the device's end of every cable.
   public static func run(
     _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil,
     recorder: CaptureRecorder? = nil
@@ -39,16 +39,16 @@ public enum Soak {
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The broken rules, each with its time; empty if every rule held.
+  /// The broken rules with their times; empty if every rule held.
   public let violations: [SoakViolation]
   /// The corners that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time: two runs with one seed have the same hash.
+  /// A hash of every byte and event with its time. Two runs with the same seed have the same hash.
   public let hash: UInt64
-  /// How many loop steps it took: a measure of its cost that does not depend on the machine.
+  /// How many loop steps the world took. This measures its cost independently of the machine.
   public let steps: Int
 
-  /// One line per broken rule, and the command that repeats them.
+  /// One line for each broken rule, and the command that reproduces them.
   public var description: String {
     if violations.isEmpty { return "seed \(seed): passed" }
     return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
@@ -65,27 +65,27 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The profile of the accessories and the name by which the user gave it; nil for random accessories.
+  /// The accessories' profile, and the name by which the user gave it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corners that must not be reached; reaching one counts as a broken rule.
+  /// Corners that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Random accessories, with no forbidden corners.
+  /// Creates a recipe for random accessories, without forbidden corners.
   public init() {}
 
-  /// The plan of a seed.
+  /// The plan for a seed.
   public func plan(_ seed: UInt64) -> SoakPlan {
     var plan = SoakPlan(seed: seed, template: profile?.template)
     plan.forbidden = forbidden
     return plan
   }
 
-  /// The command that plays the world of a seed again with a transcript.
+  /// The command that replays the world of a seed with a transcript.
   public func command(replaying seed: UInt64) -> String {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// The same for a recipe of which only the description is known.
+  /// The same command for a recipe that is known only by its description.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

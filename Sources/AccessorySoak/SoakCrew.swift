@@ -2,37 +2,38 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time, so whenever the crew stops, it has played the seeds from the first
-/// one on without a gap.
+/// Seeds are handed out in order, a few at a time. Whenever the crew stops, the seeds that it has played therefore
+/// start at the first one and have no gaps.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
   private let seeds: WorkQueue
   private let results: Locked<SoakReport>
 
-  /// A crew that has not started. Without a count it plays until it is stopped.
+  /// Creates a crew without starting it. If `count` is nil, it plays until it is stopped.
   public init(_ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int) {
     self.recipe = recipe
     self.jobs = jobs
     let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    // Few at a time, so that stopping is quick, but enough that jobs rarely contend.
+    // A batch is small enough to stop quickly, and large enough that jobs rarely compete for the next one.
     seeds = WorkQueue(first..<end, batch: 8)
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far; ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` makes it a report of the run.
+  /// The results so far. ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns them into a report of the
+  /// run.
   public var report: SoakReport { results.withLock { $0 } }
 
-  /// How many worlds were played, and how many of them failed.
+  /// How many worlds have been played, and how many of them failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
   /// Whether every job has ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Starts no more worlds.
+  /// Stops starting new worlds.
   public func stop() { seeds.stop() }
 
-  /// Plays until all seeds are played or it is stopped.
+  /// Plays worlds until all seeds are used or the crew is stopped.
   public func play() async {
     await seeds.work(jobs: jobs) { [recipe, results] seeds in
       var report = SoakReport(recipe)
@@ -42,9 +43,9 @@ public final class SoakCrew: Sendable {
   }
 }
 
-/// Shrinks failing worlds in parallel: those with the lowest seeds, up to a number.
+/// Shrinks failing worlds in parallel: those with the lowest seeds, up to a maximum number.
 public final class SoakShrinking: Sendable {
-  /// More entries would not help to explain a failure.
+  /// The maximum number of worlds. More would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -54,7 +55,7 @@ public final class SoakShrinking: Sendable {
   private let isStopped = Locked(false)
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
 
-  /// Nothing has been shrunk yet. Failures are in the order of their seeds.
+  /// Creates an object that has not shrunk anything yet. Failures are ordered by their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -62,16 +63,16 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by their seeds; after a stop, each is as small as it got.
+  /// The worlds shrunk so far, by their seeds. After a stop, each is as small as it had become by then.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// Whether all of them are done.
+  /// Whether all worlds are done.
   public var isOver: Bool { queue.isOver }
 
-  /// Stops; worlds stay as small as they got.
+  /// Stops shrinking. The worlds stay as small as they have become.
   public func stop() { isStopped.withLock { $0 = true } }
 
-  /// Shrinks them all.
+  /// Shrinks all the worlds.
   public func run() async {
     await queue.work(jobs: jobs) { [self] places in
       for place in places {
@@ -88,7 +89,7 @@ public final class SoakShrinking: Sendable {
   }
 }
 
-/// Hands out numbered work in order to several tasks, until all is done or it is stopped.
+/// Hands out numbered work in order to several tasks, until all of it is done or the queue is stopped.
 private final class WorkQueue: Sendable {
   private struct State {
     var left: Range<UInt64>
@@ -114,7 +115,7 @@ private final class WorkQueue: Sendable {
         group.addTask {
           while let numbers = self.take() {
             body(numbers)
-            // The threads are shared with other tasks, which must not wait for thousands of worlds.
+            // Other tasks share these threads and must not wait for thousands of worlds.
             await Task.yield()
           }
         }
@@ -126,7 +127,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // Not `prefix`: a soak without a number of seeds has more left than an Int can count.
+      // `prefix` is not possible: a soak without a seed count has more numbers left than an Int can represent.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

@@ -2,21 +2,21 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds, with parameters that have an effect within a world of a few seconds.
+/// Random faults of all kinds. Their parameters are chosen to have an effect within a world of a few seconds.
 enum SoakFaults {
-  /// What a fault does to a world.
+  /// The kinds of harm that a fault does to a world.
   private enum Harm {
-    /// The fault delays, splits or holds up bytes; all of them arrive.
+    /// The fault delays, splits or holds back bytes, but all of them arrive.
     case none
     /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
-    /// The fault silences a direction.
+    /// The fault silences one direction.
     case silence
-    /// The fault ends a cable. Steps do this, and plans add it separately.
+    /// The fault ends a cable. Steps do this too, and plans add such faults separately.
     case end
   }
 
-  /// Any fault; with `lossless`, one after which every byte still arrives, once and in order.
+  /// Any fault. With `lossless`, one that lets every byte arrive, once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -37,7 +37,7 @@ enum SoakFaults {
     return drawn(random.pick(faults(.packets) + faults(.silence)), striking: packets, &random)
   }
 
-  /// The faults that do this harm, each as often as it is likely.
+  /// The faults that do this kind of harm, each repeated according to its likelihood.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -56,7 +56,7 @@ enum SoakFaults {
     }
   }
 
-  /// The fault with random parameters; `packets` selects the packets that a packet fault affects.
+  /// A fault with random parameters. `packets` selects the packets that a packet fault affects.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {
@@ -70,7 +70,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single bytes take a hundred times as long, and the scanner's own tests cover them.
+      // Single bytes would take a hundred times as long, and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -125,7 +125,8 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // It rarely changes a packet's number, and those changes are its purpose.
+        // The aim is a wrong sequence number with a valid checksum. Few bit flips hit the number, so more packets are
+        // affected.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)
@@ -141,7 +142,7 @@ enum SoakFaults {
   }
 }
 
-/// Quirks of both roles, as in a profile.
+/// Quirks of both roles, as a profile may have them.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []

@@ -5,12 +5,12 @@ import AccessoryWorlds
 
 /// The contents of a scenario file.
 public enum ScenarioFile: Equatable, Sendable {
-  /// One app, which is judged by what it sees.
+  /// A scenario with one app, judged by what that app sees.
   case scenario(Scenario)
-  /// With `apps`, as `easim soak` writes it: a world that is judged by the rules for seeded worlds.
+  /// A scenario with `apps`, as written by `easim soak`: a world that is judged by the rules for seeded worlds.
   case plan(ScenarioWithApps)
 
-  /// The page that `easim scenario show` prints.
+  /// The text that `easim scenario show` prints.
   public var page: String {
     switch self {
     case .scenario(let scenario): scenario.page
@@ -29,18 +29,19 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// The file that a reference names: a name, or a path if it contains a `/` or has an extension.
+  /// Reads the file that a reference names. The reference is a name, or a path if it contains a `/` or has an
+  /// extension.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
-/// A scenario with several apps, each of which opens sessions and sends bytes. The rules of the soak judge it instead
-/// of expectations. Reading a plan's file restores the plan, and with it the same world to the byte.
+/// A scenario with several apps, each of which opens sessions and sends bytes. It is judged by the soak's rules, not by
+/// expectations. Reading a plan's file restores the plan, and with it exactly the same world, byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
-  /// What the scenario is about.
+  /// The scenario's description.
   public var about = Scenario.About()
-  /// What happens in it.
+  /// The events of the scenario.
   public var plan = SoakPlan()
 
   private var tail: Duration {
@@ -52,19 +53,19 @@ public struct ScenarioWithApps: Equatable, Sendable {
     (self.about, self.plan) = (about, plan)
   }
 
-  /// Reads the tree of a file.
+  /// Creates a scenario from a file's tree.
   init(_ tree: JSON5Value, _ names: ScenarioNames) throws(SourceProblems) {
     var names = names
     names.apps = names.apps ?? []
     self = try Self.format(names).read(tree)
   }
 
-  /// The tree of a file, with everything that differs from the defaults.
+  /// The file's tree, with everything that differs from the defaults.
   var tree: JSON5Value {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// As in files, with what they refer to.
+  /// The format of such files, given the names that they may refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/scale.md", Self()
@@ -101,21 +102,21 @@ public struct ScenarioWithApps: Equatable, Sendable {
 }
 
 extension SoakPlan {
-  /// An empty plan, with the defaults of files.
+  /// Creates an empty plan, with the defaults of files.
   fileprivate init() {
     self.init(
       seed: 1, accessories: [], apps: [], steps: [], faults: [], speed: .init(), deviceLink: SoakLinkChoices(),
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// The text of the plan's file, below a comment; only what differs from the defaults is written.
+  /// The text of the plan's file, with a comment above it. Only what differs from the defaults is written.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
     return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
   }
 
-  /// "5 steps, 2 faults, 3 sessions".
+  /// The size of the plan in words: "5 steps, 2 faults, 3 sessions".
   public var size: String {
     let sessions = apps.reduce(0) { $0 + $1.sessions.count }
     return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(
@@ -249,7 +250,7 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys of ``reading``. Files set them in the order of the fields; the check refuses any others.
+  // The keys for ``reading``. A file sets them in the order of the fields, and the check rejects any other combination.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -6,13 +6,13 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// The plan of a seed. With a template, the accessories have that profile: its identity, protocols, link,
-  /// authentication and quirks. An echo is played as it is; instead of any other behavior, sessions carry the plan's
-  /// bytes both ways, because only known bytes can be checked.
+  /// Creates the plan for a seed. With a template, the accessories have that profile: its identity, protocols, link,
+  /// authentication and quirks. Its behavior is used only if it is an echo. Otherwise, sessions carry the plan's bytes
+  /// in both directions, because only known bytes can be checked.
   ///
-  /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions with a few
-  /// packets. What is rare on a real wire is common here: windows of one, numbers about to wrap, packets that hold
-  /// hardly a byte.
+  /// Worlds are small, so that thousands of them fit into a test: most have one accessory and a few sessions with a few
+  /// packets. Conditions that are rare on a real wire are common here: windows of one, sequence numbers about to wrap,
+  /// packets that hold hardly a byte.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -54,7 +54,7 @@ extension SoakPlan {
       faults.append(CableFault(fault, at: random.percent(50) ? .device : .accessory))
     }
     if random.percent(20) {
-      // At some point between the first detection sequence and the first session.
+      // The cut happens somewhere between the first detection sequence and the first session.
       let cut = Fault(.cut(Fault.Cut(packets: random.number(1...30))), random.pick([.in, .out]))
       faults.append(CableFault(cut, at: random.percent(50) ? .device : .accessory))
     }
@@ -85,7 +85,7 @@ extension SoakPlan {
         steps.append(Step(at: at, .app(.quits, of: .named(app))))
       }
     }
-    // A stable sort: of steps at the same time, the one planned first happens first.
+    // A stable sort: steps at the same time stay in the order in which they were planned.
     for index in steps.indices { steps[index].at = min(steps[index].at, length) }
     steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
@@ -109,7 +109,7 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// A given profile. Worlds have no native channels, so native transport uses the link.
+  /// Creates an accessory with a given profile. Worlds have no native channels, so native transport uses the link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -138,7 +138,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // Too short for authentication messages: such an accessory never becomes ready.
+    // Too short for authentication messages, so such an accessory never becomes ready.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -175,7 +175,7 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// A plan for packets that hold `payload` bytes: the time taken depends on packets, not bytes.
+  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on its packets, not its bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))
@@ -197,7 +197,7 @@ extension SoakStreamPlan {
   }
 }
 
-/// Random choices for plans.
+/// The random choices for plans.
 struct PlanRandom {
   private var random: SeededRandom
 
@@ -205,14 +205,14 @@ struct PlanRandom {
 
   mutating func next() -> UInt64 { random.next() }
 
-  /// Whether an event with this percentage probability happens.
+  /// Returns true with this probability in percent.
   mutating func percent(_ chance: Int) -> Bool { Int(truncatingIfNeeded: next() % 100) < chance }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// Log-uniform: as likely between 1 and 10 as between 100 and 1,000.
+  /// A log-uniform number: as likely to be between 1 and 10 as between 100 and 1,000.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

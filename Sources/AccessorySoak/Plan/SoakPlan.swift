@@ -3,12 +3,12 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessoryWorlds
 
-/// One seeded world as data: its accessories and apps, the faults on its cables, its steps.
+/// One seeded world as data: its accessories and apps, the faults on its cables, and its steps.
 ///
-/// All random choices are made here, from the seed alone, so a plan can be shown, replayed and shrunk. Random choices
-/// during the run (faults, jitter) follow from the seed as well.
+/// All random choices are made here, from the seed alone, so that a plan can be shown, replayed and shrunk. The random
+/// choices during the run (faults, jitter) follow from the seed as well.
 public struct SoakPlan: Equatable, Sendable {
-  /// An accessory of the world.
+  /// An accessory in the world.
   public struct Accessory: Equatable, Sendable {
     /// The accessory's name in steps.
     public var name: String { profile.name }
@@ -16,7 +16,7 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does with its sessions, one after another, then starting over; nil means the built-in echo.
+    /// What the accessory does with its sessions, in order and starting over at the end; nil means the built-in echo.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -24,9 +24,9 @@ public struct SoakPlan: Equatable, Sendable {
   public struct App: Equatable, Sendable {
     /// The sessions that the app opens, in order, as accessories appear.
     public var sessions: [SoakStreamPlan]
-    /// How long after a connect the app opens the next session.
+    /// How long after a connect the app waits before it opens the next session.
     public var patience: Duration
-    /// Whether the app also tries to open sessions with accessories that offer no protocols.
+    /// Whether the app also tries to open sessions with accessories that do not offer any protocols.
     public var isRude: Bool
     /// The app's name in steps.
     public var name = "app-0"
@@ -51,31 +51,32 @@ public struct SoakPlan: Equatable, Sendable {
   public var deviceLink: SoakLinkChoices
   /// The window that the device announces, in packets.
   public var deviceWindow: UInt8
-  /// The longest packet that the device accepts.
+  /// The maximum length of a packet that the device accepts.
   public var deviceLength: UInt16
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// A flicker that the device causes.
+  /// A flicker that the device causes by itself.
   public var deviceFlicker: Flicker?
-  /// What the device asks accessories first.
+  /// Which step the device does first.
   public var order = HostOrder.authentication
-  /// The number of the device's first session on each cable.
+  /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
-  /// When the last step is done and whatever is unfinished must end.
+  /// When the steps are over and everything unfinished must come to an end.
   public var length: Duration
-  /// Corners that must not be reached; reaching one counts as a broken rule.
+  /// Corners that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether packets may be changed without the link noticing: by a fault that corrects the checksum, or by two faults
-  /// whose bit flips cancel out in it. Bytes may then be wrong, and only the other rules hold. The same is true of an
-  /// accessory with a quirk that loses bytes, or that begins its sessions with bytes of earlier ones.
+  /// Whether packets may be changed without the link noticing. This happens with a fault that corrects the checksum,
+  /// and with two faults whose bit flips cancel out in it. Bytes may be wrong then, and only the other rules hold. The
+  /// same is true for an accessory with a quirk that loses bytes, or that starts its sessions with bytes of earlier
+  /// ones.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether a link of this world works without acknowledgements. Then nothing may be lost in transit.
+  /// Whether any link of this world works without acknowledgements. If so, nothing may be lost in transit.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
@@ -85,50 +86,50 @@ public struct SoakPlan: Equatable, Sendable {
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
-  /// Which form of extended acknowledgement this end sends.
+  /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if it differs from the profile: a profile keeps this below the
-  /// window, but accessories need not.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. A profile keeps the number below
+  /// the window, but accessories need not.
   public var cumulativeAcknowledgements: UInt8?
-  /// Whether a timeout retransmits only the oldest packet.
+  /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false
-  /// Whether the acknowledgement timer restarts with each packet.
+  /// Whether the acknowledgement timer restarts with every packet.
   public var timesFromEach = false
-  /// Whether this end keeps packets that arrive ahead of a gap.
+  /// Whether this end keeps packets that arrive after a gap.
   public var keepsAhead = true
-  /// Whether an accessory answers differing recovery values with another offer.
+  /// Whether an accessory answers different recovery values with another offer.
   public var offersAgain = false
   /// Whether a device answers with its own recovery values.
   public var answersOwnRecovery = false
-  /// How many bytes of a session may be unread.
+  /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024
-  /// How many bytes of a session may be waiting to be sent.
+  /// The maximum number of bytes in a session that are waiting to be sent.
   public var sendBound = 256 * 1024
 }
 
 /// What one end of a session does.
 public struct SoakStreamPlan: Equatable, Sendable {
-  /// How it reads.
+  /// How an end reads.
   public enum Reading: Equatable, Sendable {
     /// Reads everything as it arrives.
     case eager
-    /// Reads this many bytes at a time, with a pause between reads.
+    /// Reads this many bytes at a time and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// Reads this many bytes, then pauses for a time; nil means that it reads nothing more.
+    /// Reads this many bytes and then pauses for a while; nil means that it never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 
   /// When this end closes the session.
   public enum Closing: Equatable, Sendable {
-    /// Never.
+    /// It does not close the session.
     case never
-    /// When everything is written.
+    /// It closes the session when everything has been written.
     case afterWriting
-    /// After a time.
+    /// It closes the session after this time.
     case after(Duration)
   }
 
-  /// The index of the accessory's protocol, modulo their number.
+  /// The index of the accessory's protocol, modulo the number of protocols.
   public var protocolNumber = 0
   /// How many bytes this end writes.
   public var bytes = 0
@@ -136,8 +137,8 @@ public struct SoakStreamPlan: Equatable, Sendable {
   public var chunk = 1
   /// The pause between two writes.
   public var think = Duration.zero
-  /// How it reads.
+  /// How this end reads.
   public var reading = Reading.eager
-  /// When it closes.
+  /// When this end closes the session.
   public var closing = Closing.never
 }

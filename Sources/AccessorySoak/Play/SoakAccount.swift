@@ -3,23 +3,23 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// One session as both ends know it: what each wrote and read, and why it ended for each.
+/// One session from the point of view of both ends: what each end wrote and read, and why the session ended for it.
 ///
 /// Invariant, checked with every read: what one end has read is a prefix of what the other has written.
 final class SoakAccount {
-  /// The record of one end.
+  /// The record for one end.
   final class Half {
-    /// What it writes.
+    /// The bytes that this end writes.
     let stream: UniqueStream
     var written = 0
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session opened at this end; at the accessory it does not if the accessory refuses or ignores it.
+    /// Whether the session was opened at this end. It is not if the accessory refuses or ignores it.
     var isOpen = false
 
-    /// Whether this end is open and the other end has acknowledged all it wrote: then nothing will reveal that the
-    /// other end is gone.
+    /// Whether this end is open and everything that it wrote has been acknowledged. In this state, it cannot find out
+    /// that the other end is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -32,13 +32,13 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes, so that its bytes are the device's.
+  /// Whether the accessory echoes, so that its bytes are the device's own.
   let isEcho: Bool
-  /// Whether the accessory leaves requests unanswered, or plays a session without this record.
+  /// Whether the accessory leaves requests unanswered, or handles a session without this record.
   let isIgnored: Bool
   /// Whether packets may be changed unnoticed, so that the bytes prove nothing.
   let isHostile: Bool
-  /// How many times a link had gone down when the session was opened.
+  /// How many times the link had gone down when the session was opened.
   let linkDownsBefore: Int
 
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
@@ -51,20 +51,20 @@ final class SoakAccount {
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
     device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
-    // An echo's bytes are the device's.
+    // An echo sends the device's bytes.
     simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 
   subscript(end: Cable.End) -> Half { end == .device ? device : simulator }
 
-  /// The session opened at one end.
+  /// Records that the session was opened at one end.
   func open(_ end: Cable.End, _ session: Session, _ record: SoakRecord) {
     self[end].isOpen = true
     self[end].session = session
     record.leaks.watch(session, "session", Int(id))
   }
 
-  /// Whether each end has read what the other wrote.
+  /// Whether each end has read everything that the other wrote.
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
 
   /// Whether the session is finished.
@@ -79,8 +79,8 @@ final class SoakAccount {
 
   /// What is wrong with the result; nil if nothing is.
   ///
-  /// A link has no keep-alive: if one end has given up and the other has nothing to send, the other cannot know. That
-  /// is correct as long as it is not waiting for an acknowledgement.
+  /// A link has no keep-alive, so if one end has given up and the other has nothing to send, the other cannot know.
+  /// That is correct as long as the other end is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
@@ -97,7 +97,8 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // An orderly close follows everything written before it; an echo drops what it can no longer send back.
+    // An orderly close must come after everything that was written before it. An echo is an exception: it drops the
+    // bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")

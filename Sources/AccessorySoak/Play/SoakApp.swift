@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app of a seeded world: opens the sessions of its plan when an accessory offers their protocol.
+/// An app in a seeded world. It opens the sessions of its plan when an accessory offers their protocol.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -39,7 +39,7 @@ final class SoakApp: AppHandler {
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Opens no more sessions.
+  /// Stops opening sessions.
   func settle() {
     next = plan.sessions.count
     for timer in timers { timer.cancel() }
@@ -65,7 +65,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected meanwhile; its next connect starts over.
+      // The accessory has disconnected in the meantime. Its next connect starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -4,14 +4,14 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// What an accessory of the soak does with its sessions.
+/// What an accessory in the soak does with its sessions.
 struct SoakBehavior: AccessoryBehavior {
   let makeHandler: (Session) -> any SessionHandler
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo with counters. The other end checks its bytes.
+/// The built-in echo, with counters. The other end checks its bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount
@@ -47,7 +47,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak: writes, reads and closes as planned, and checks every byte it reads.
+/// One end of a session in the soak. It writes, reads and closes as planned, and checks every byte that it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
@@ -63,9 +63,9 @@ final class SoakStream: SessionHandler {
   private var reading: LoopTimer?
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
-  /// Checks the bytes that it reads.
+  /// Checks the bytes that this end reads.
   private var verifier: StreamVerifier
-  /// How many bytes it reads before it stops; nil if it does not stop.
+  /// How many bytes to read before this end stops reading; nil if it does not stop.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -86,13 +86,13 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
-  /// Starts; the session's handler must already be set.
+  /// Starts the stream. It must already be the session's handler.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// The world is ending: nothing more is written or closed, and everything is read.
+  /// Prepares for the end of the world: writes and closes nothing more, and reads everything.
   func settle() {
     isSettling = true
     left = 0
@@ -189,7 +189,7 @@ final class SoakStream: SessionHandler {
     }
   }
 
-  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
+  /// How long the session must be quiet after a wrong byte before the mistake is analyzed.
   private static let quiet = Duration.milliseconds(500)
 
   private func reportWrongBytes() {

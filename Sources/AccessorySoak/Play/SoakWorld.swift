@@ -14,8 +14,8 @@ import LinuxIO
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives: nothing is written or closed any more, everything is read, and each open
-/// session must deliver all it accepted within the time in which a link gives up.
+/// Settling proves that every byte arrives. Nothing is written or closed any more, and everything is read. Each open
+/// session must deliver all that it accepted within the time after which a link gives up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -26,10 +26,10 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken so far: a measure of its cost that does not depend on the machine.
+  /// How many loop steps the world has taken so far. This measures its cost independently of the machine.
   private(set) var stepCount = 0
 
-  /// A world that takes more steps than this is stuck.
+  /// The maximum number of steps. A world that takes more is stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -92,7 +92,7 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Plays to the end. Called once.
+  /// Plays the world to its end. Called once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {
@@ -108,15 +108,15 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before they end, cables deliver the bytes they hold, at the pace of their faults.
+    // Before cables end, they deliver the bytes that they hold, at the pace of their faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
     judgeTheEnd()
   }
 
-  /// Takes steps until the condition holds, nothing is left to do, or time runs out; returns whether it was one of the
-  /// first two.
+  /// Takes steps until the condition holds, nothing is left to do, or the time limit is reached. Returns false in the
+  /// last case.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -139,7 +139,7 @@ final class SoakWorld {
     return true
   }
 
-  /// Checks what must hold after every step, beyond what the watches check.
+  /// Checks the rules that must hold after every step and that the watches do not check.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -161,7 +161,7 @@ final class SoakWorld {
     } pull: { [unowned self] name, unnoticed in
       if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
     } app: { [unowned self] action, role in
-      // The only thing that happens to apps in a plan.
+      // Quitting is the only action on apps in a plan.
       guard action == .quits, case .named(let name) = role else { return }
       plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }
@@ -186,7 +186,7 @@ final class SoakWorld {
     made.start()
   }
 
-  /// The accessory accepted a session: the newest one with that number that it has not accepted yet.
+  /// Handles a session that the accessory accepted: the newest one with that number that was not accepted before.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -199,7 +199,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // This is done only after the session has its handler.
+    // In a later turn, when the session has its handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
@@ -227,8 +227,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or given up: a link retransmits a packet as often as
-  /// agreed, and after one that succeeds at the last attempt, the next may need just as many.
+  /// How long it may take until written bytes are delivered or given up. A link retransmits a packet as often as
+  /// agreed, and even if the last attempt succeeds, the next packet may need just as many.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in
@@ -260,7 +260,7 @@ final class SoakWorld {
     world?.faultCounts.forEach { record.coverage[fault: $0.fault] += $0.count.hits }
   }
 
-  /// Releases everything, and reports what is still in memory.
+  /// Releases everything, and reports objects that are still in memory.
   func release() {
     let time = loop.now
     streams.removeAll()

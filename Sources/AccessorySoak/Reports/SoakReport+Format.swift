@@ -3,11 +3,11 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport: Report {
-  /// How the report's files identify their format.
+  /// The value that identifies the format in report files.
   public static let kind = "soak report"
-  /// Room for a hundred failures with twenty broken rules each, ten of them with scenarios.
+  /// Enough for a hundred failures with twenty broken rules each, ten of them with scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
-  /// The report's keys in files.
+  /// The keys of report files.
   public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {
     headerFields
     verdictFields
@@ -90,13 +90,13 @@ extension SoakReport.Shrunk {
 }
 
 extension Format<UInt64> {
-  /// As text, because not every JSON reader supports such large numbers.
+  /// Written as text, because not every JSON reader supports such large numbers.
   fileprivate static let hash = parsed(
     TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
 }
 
 extension Format<SoakRule> {
-  /// Any word, because a later version may have other rules.
+  /// Any word is accepted, because a later version may have other rules.
   fileprivate static let rule: Format = Format<String>.text.map(SoakRule.init, back: \.description)
 }
 

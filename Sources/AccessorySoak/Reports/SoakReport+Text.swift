@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport {
-  /// One line: how many worlds, which seeds, and the results.
+  /// One line with the number of worlds, the seeds and the results.
   public var headline: String {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
@@ -15,19 +15,19 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // For several shards, the seeds of the whole run, because theirs have gaps.
+    // If there are several shards, the seeds of the whole run, because those of the shards have gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
     return shards.text.isEmpty ? text : "\(text), \(shards.text)"
   }
 
-  /// What is printed: the table of corners, the failures, and the verdict with the hash.
+  /// The printed text: the table of corners, the failures, and the verdict with the hash.
   public var text: String {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
 
-  /// Failures that are counted but not listed.
+  /// Describes the failures that are counted but not listed.
   public var beyond: [String] {
     let count = failureCount - failures.count
     return count > 0 ? ["and \(count) more worlds that failed"] : []
@@ -44,18 +44,18 @@ extension SoakReport {
       """
   }
 
-  /// A failure with the command that repeats it.
+  /// A failure, with the command that reproduces it.
   public func line(of failure: Failure) -> String {
     let first = failure.violations.first?.line ?? ""
     let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// For CI servers: a case for each rule, with the seeds that broke it, and one for the corners that should have been
-  /// reached.
+  /// The report for CI servers. It has one case for each rule, with the seeds that broke it, and one for the corners
+  /// that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // Entries from later versions are kept.
+    // Rules from a later version's report are kept.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -78,7 +78,7 @@ extension SoakReport {
     return ReportSuite("easim soak", time: took, cases, output: headline)
   }
 
-  /// The description of the run, for the title of a page.
+  /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
   /// How many worlds were played, and how much they covered.

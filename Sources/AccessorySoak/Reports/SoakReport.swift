@@ -1,28 +1,27 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds of many seeds: a run of `easim soak`, or some shards of one. This is what report files
-/// contain and what is printed.
+/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. Report files
+/// contain this type, and it is what easim prints.
 ///
-/// Worlds run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
-/// to exactly the bytes of the single run's report. The speed at which the worlds were played is printed but not
-/// stored.
+/// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The reports of all shards
+/// add up to exactly the bytes of a single run's report. The speed of the run is printed but not stored.
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
-    /// Its seed.
+    /// The world's seed.
     public var seed: UInt64 = 0
-    /// The broken rules.
+    /// The rules that it broke.
     public var violations: [SoakViolation] = []
-    /// The shrunken world; only for the first failures.
+    /// The world in shrunken form; only for the first few failures.
     public var shrunk: Shrunk?
   }
 
   /// A failing world that was shrunk.
   public struct Shrunk: Equatable, Sendable {
-    /// A description of the size of the seed's world.
+    /// The size of the original world, in words.
     public var before = ""
-    /// A description of the size of the shrunken world.
+    /// The size of the shrunken world, in words.
     public var after = ""
     /// How many worlds were played to find it.
     public var worlds = 0
@@ -30,46 +29,46 @@ public struct SoakReport: Equatable, Sendable {
     public var scenario = ""
   }
 
-  /// How many failures are kept; beyond that, only their number.
+  /// The maximum number of failures that are kept. Further ones are only counted.
   static let mostFailures = 100
-  /// With fewer random worlds, a corner may well be missed.
+  /// With fewer random worlds than this, some corners are likely to be missed.
   private static let enoughForEveryCorner = 5_000
 
-  /// The program and its version: other versions may generate other worlds.
+  /// The program and its version. Other versions may generate other worlds.
   public var program = ""
-  /// The profile of the accessories, as given by the user; nil for random ones.
+  /// The profile of the accessories, as the user gave it; nil for random ones.
   public var profile: String?
-  /// What was forbidden.
+  /// The forbidden corners.
   public var forbidden: [SoakCoverage.Corner] = []
   /// The first seed of the whole run.
   public var first: UInt64 = 0
-  /// How many seeds the whole run has.
+  /// The number of seeds in the whole run.
   public var seeds = 0
-  /// Which shards the report contains.
+  /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its worlds: "Ctrl-C"; nil if nothing did.
+  /// What stopped the run before it had played all its worlds, for example "Ctrl-C"; nil if nothing did.
   public var stoppedBy: String?
-  /// Whether a run without a world passes.
+  /// Whether a run without any worlds passes.
   public var allowsEmpty = false
-  /// How many worlds were played.
+  /// The number of worlds that were played.
   public var worlds = 0
-  /// How many of them failed.
+  /// The number of worlds that failed.
   public var failureCount = 0
-  /// The hashes of all worlds, added together.
+  /// The sum of the hashes of all worlds.
   public var hash: UInt64 = 0
-  /// How often each corner was reached, and each fault took effect.
+  /// How often each corner was reached and each fault took effect.
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
-  /// How long the run took in real time; not in files that are read back, because it differs between runs.
+  /// The duration of the run in real time. Files that are read back omit it, because it differs between runs.
   public var took = Duration.zero
 
   init() {}
 
-  /// Nothing played yet.
+  /// Creates an empty report.
   public init(_ recipe: SoakRecipe) { (profile, forbidden) = (recipe.profile?.reference, recipe.forbidden) }
 
-  /// Adds a world.
+  /// Adds the result of a world.
   public mutating func add(_ outcome: SoakOutcome) {
     worlds += 1
     coverage += outcome.coverage
@@ -93,12 +92,13 @@ public struct SoakReport: Equatable, Sendable {
     failures = Array((failures + more).sorted { $0.seed < $1.seed }.prefix(Self.mostFailures))
   }
 
-  /// Adds the description of the run, once it has ended.
+  /// Adds the description of the run after its end.
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: how many seeds the whole run has; nil for a run limited by time, which has as many as it played.
-  ///   - stoppedBy: what stopped it, if it was stopped. A run that had played all its seeds by then is complete.
+  ///   - seeds: the number of seeds in the whole run; nil for a run that was limited by time, which has as many as it
+  ///     played.
+  ///   - stoppedBy: what stopped the run, if anything. A run that had already played all its seeds is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {
@@ -113,13 +113,14 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Verdict
 
-  /// Corners that this many random worlds should have reached. Whether a single shard reaches them is irrelevant.
+  /// The corners that were missed although the run had enough random worlds to reach them. A single shard may miss
+  /// some.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// Passed if every world of the run was played, every rule held in each, and no corner is missing.
+  /// Passed if every world of the run was played, every rule held in each of them, and no corner is missing.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
@@ -130,7 +131,7 @@ public struct SoakReport: Equatable, Sendable {
   /// Why the report is empty.
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// Why a shard is incomplete: it was stopped before it had played its worlds.
+  /// Why a shard is incomplete, if it was stopped before it had played all its worlds.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }
@@ -140,7 +141,7 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Sums
 
-  /// Adds other shards of the same run.
+  /// Adds the report of other shards of the same run.
   public mutating func add(_ other: SoakReport) throws(ReportSumError) {
     let differences = [
       ("program", program, other.program), ("profile", profile ?? "none", other.profile ?? "none"),
@@ -159,7 +160,7 @@ public struct SoakReport: Equatable, Sendable {
     corners.isEmpty ? "none" : corners.map(\.word).joined(separator: " ")
   }
 
-  /// All counts added together; nil if they overflow.
+  /// The sum of all counts; nil if it overflows.
   var counted: Int? {
     var sum = CountSum()
     sum.add(worlds)

@@ -3,13 +3,13 @@ import AccessoryFormats
 /// A scenario file with one change that makes it smaller.
 struct SmallerTree {
   var tree: JSON5Value
-  /// Whether a part of the world, such as a step or an app, was removed, and not just a setting.
+  /// Whether the change removed a part of the world, such as a step or an app, rather than only a setting.
   var isWithoutPart = false
 }
 
 extension JSON5Value {
-  /// The trees with something removed: elements of lists, keys, and options of faults and quirks. Larger parts come
-  /// before what they contain. Not every result is a valid file.
+  /// The trees that have something removed: elements of lists, keys, and options of faults and quirks. Larger parts
+  /// come before the parts inside them. Not every result is a valid file.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
     switch content {
@@ -21,7 +21,7 @@ extension JSON5Value {
         return SmallerTree(tree: JSON5Value(.object(rest)), isWithoutPart: areParts)
       } + inside
     case .array(let values):
-      // All of them, then halves, then quarters, and finally single ones.
+      // All elements, then halves, then quarters, and finally single ones.
       var changes: [SmallerTree] = []
       var size = values.count
       while size > 0 {
@@ -44,12 +44,12 @@ extension JSON5Value {
     }
   }
 
-  /// The trees with a shorter time or a smaller size. Not every result is a valid file.
+  /// The trees with one shorter time or one smaller size. Not every result is a valid file.
   func plainer(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // Steps that are moved to the same time as the previous one.
+      // Steps moved to the time of the previous step.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
@@ -67,7 +67,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // Options of faults and quirks; zero means "forever" for some of them.
+      // Options of faults and quirks. For some of them, zero means "forever".
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {
@@ -83,7 +83,7 @@ extension JSON5Value {
     }
   }
 
-  /// This tree with each change of one of the values in it.
+  /// This tree with each change of one of its inner values.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):
@@ -110,7 +110,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half of it, one digit of it, and a whole number of milliseconds, if these are shorter.
+  /// Half of the duration, one digit of it, and a whole number of milliseconds, as far as these are shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

@@ -1,13 +1,14 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Shrinks a failing world while it still breaks the same rule.
+/// Shrinks a failing world as long as it still breaks the same rule.
 ///
-/// It works on the plan's scenario file: it removes one part or key after another, then reduces times and sizes, keeps
-/// each change that still breaks the rule, and starts over until no change helps. Every candidate is read and played
-/// like any other file, so the result is never a guess, and the same plan always shrinks to the same result.
+/// It works on the plan's scenario file. It removes one part or key after another, then reduces times and sizes. It
+/// keeps each change after which the rule is still broken, and starts over until no change helps. Every candidate is
+/// read and played like any other file, so the result is always real, and the same plan always shrinks to the same
+/// result.
 ///
-/// Invariant: ``plan`` breaks the rule, and ``outcome`` is its result.
+/// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
@@ -15,28 +16,28 @@ import AccessoryWorlds
 /// print(shrinker?.shrunk.scenario ?? "passed")
 /// ```
 public struct SoakShrinker {
-  /// The limits of the effort.
+  /// Limits on the effort.
   public struct Effort: Sendable {
-    /// The maximum number of worlds that are played.
+    /// The maximum number of worlds to play.
     public var worlds = 2_000
-    /// The maximum number of loop steps that they take together.
+    /// The maximum number of loop steps for all these worlds together.
     public var steps = 10_000_000
 
-    /// The default limits: some seconds.
+    /// The default limits, which allow a few seconds.
     public init() {}
   }
 
-  /// With how many other seeds a smaller world is tried when a part is removed, because that changes the random choices
+  /// With how many other seeds to try a smaller world after a part was removed, because that changes the random choices
   /// for the rest.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world so far.
   public private(set) var plan: SoakPlan
-  /// Its result.
+  /// The result of playing it.
   public private(set) var outcome: SoakOutcome
-  /// The rule that it breaks.
+  /// The rule that the world breaks.
   public let rule: SoakRule
-  /// How many worlds were played so far.
+  /// How many worlds have been played so far.
   public private(set) var worldsPlayed = 1
 
   private let original: SoakPlan
@@ -45,8 +46,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// A shrinker for a plan that breaks a rule; nil if it breaks none. If it breaks several, the first one counts. With
-  /// `keepsProfiles` the accessories' profiles stay unchanged.
+  /// Creates a shrinker for a plan that breaks a rule; nil if it breaks none. If it breaks several, the first one is
+  /// used. With `keepsProfiles`, the accessories' profiles do not change.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -91,7 +92,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The next element is now at this place, or the same change helps again.
+        // The next element is now at this index, or the same change can be applied again.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1
@@ -99,7 +100,7 @@ public struct SoakShrinker {
     }
   }
 
-  /// Keeps a change if the rule is still broken, and returns whether it was.
+  /// Keeps a change if the rule is still broken. Returns whether it was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
     guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }

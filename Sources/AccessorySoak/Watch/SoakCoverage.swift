@@ -1,11 +1,11 @@
 import AccessoryFaults
 import IAP2
 
-/// How often seeded worlds reached the corners of the protocol.
+/// How often seeded worlds reached the corners of the protocol, that is, its rare situations.
 ///
-/// A run over many seeds in which one of these is zero did not test that corner, and fails.
+/// If one of these counts is zero after a run over many seeds, the run did not test that corner, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
-  /// A corner.
+  /// A rare situation in the protocol.
   public enum Corner: Int, CaseIterable, Sendable {
     case linkUp, retransmission, wrap, giveUp, duplicate, ahead, outsideWindow, spoiled, skippedBytes, hastened
     case windowFull, withheldAcknowledgements, noRoom, zeroAcknowledgementLink, resetByDevice
@@ -16,7 +16,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     /// The corner's name on the command line, in files and in JSON: `giveUp`.
     public var word: String { "\(self)" }
 
-    /// The corner's description in the table.
+    /// The corner's description in the printed table.
     public var name: String {
       switch self {
       case .linkUp: "link came up"
@@ -58,7 +58,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   private var counts = [Int](repeating: 0, count: Corner.allCases.count)
   private var faults = [Int](repeating: 0, count: Fault.format.names.count)
 
-  /// Nothing reached yet.
+  /// Creates a coverage in which all counts are zero.
   public init() {}
 
   /// How often a corner was reached.
@@ -67,7 +67,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// How often faults of a kind took effect, by its name.
+  /// How often faults of one kind took effect, by the name of the kind.
   public subscript(fault fault: String) -> Int {
     get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }
@@ -92,13 +92,13 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     self[.giveUp] += counters.giveUps
   }
 
-  /// Adds another world's.
+  /// Adds the counts of another world.
   public static func += (left: inout SoakCoverage, right: SoakCoverage) {
     for index in left.counts.indices { left.counts[index] += right.counts[index] }
     for index in left.faults.indices { left.faults[index] += right.faults[index] }
   }
 
-  /// The names of corners that were never reached.
+  /// The names of the corners that were never reached.
   public var missing: [String] {
     rows.filter { $0.count == 0 }.map(\.name)
   }
@@ -108,7 +108,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       + zip(Fault.format.names, faults).map { ("fault \($0)", $1) }
   }
 
-  /// One line per corner and fault.
+  /// One line for each corner and each fault.
   public var description: String {
     rows.map { row in
       let count = String(row.count)

@@ -2,29 +2,29 @@ import AccessoryCore
 import AccessorySessions
 import AccessorySimulator
 
-/// The record of one world: broken rules, corners reached, and the hash of everything that happened.
+/// The record of one world: the broken rules, the corners reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// More entries would not help to explain a failure.
+  /// The maximum number of violations. More would not help to explain a failure.
   private static let most = 20
-  /// The longest text of a violation, so that reports stay small.
+  /// The maximum length of a violation's text, to keep reports small.
   private static let longest = 1_000
 
   private(set) var violations: [SoakViolation] = []
   var coverage = SoakCoverage()
   var hash = RunningHash()
   var leaks = LeakWatch()
-  /// Where the bytes of the streams are generated.
+  /// The buffer in which the bytes of the streams are generated.
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo; tests replace it with faulty ones.
+  /// The behavior of accessories that echo. Tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
   /// How often a link went down at either end, including resets by the device.
   private(set) var linkDowns = 0
 
-  /// Whether there was an event since this was last reset.
+  /// Whether there has been an event since this was last reset.
   var hasNews = false
 
-  /// A rule was broken.
+  /// Records that a rule was broken.
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
     guard violations.count < Self.most else { return }
     let scalars = text().unicodeScalars
@@ -33,7 +33,7 @@ final class SoakRecord {
       SoakViolation(rule, isLong ? String(scalars.prefix(Self.longest)) + "…" : String(scalars), at: time))
   }
 
-  /// Records a violation that a watch has reported.
+  /// Records a violation that a watch reported.
   func violation(_ seen: SoakViolation, at time: Instant) { violation(seen.rule, seen.text, at: time) }
 
   func saw(_ event: TimelineEvent) {
@@ -51,16 +51,16 @@ final class SoakRecord {
   }
 }
 
-/// Watches a device's connects and disconnects.
+/// Watches the device's connects and disconnects.
 ///
-/// The rules: each connect has its disconnect; a connection ID is used only once; a session is opened only for a
+/// The rules are: each connect has its disconnect; a connection ID is used only once; a session is opened only for a
 /// protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
-  /// The connection IDs that are published now.
+  /// The connection IDs of the current publications.
   private(set) var published: [Int] = []
 
-  /// What is wrong with an event; nil if nothing is.
+  /// Returns what is wrong with an event; nil if nothing is.
   mutating func saw(_ event: TimelineEvent) -> SoakViolation? {
     guard event.side == .device else { return nil }
     switch event.kind {
@@ -89,7 +89,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds objects weakly, to report at the end which of them are still in memory.
+/// Holds objects weakly, to report in the end which of them are still in memory.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString
@@ -99,7 +99,7 @@ struct LeakWatch {
 
   private var entries: [Entry] = []
 
-  /// `number` distinguishes objects of one kind: a cable, an accessory, a session.
+  /// Watches an object. `number` tells objects of one kind apart: cables, accessories or sessions.
   mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
     entries.append(Entry(name: name, number: number, object: object))
   }
@@ -108,7 +108,7 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order: the same in every process, unlike Swift's own hashes.
+/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, it is the same in every process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

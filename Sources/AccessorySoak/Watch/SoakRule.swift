@@ -1,40 +1,40 @@
 import AccessoryCore
 
-/// A rule that holds after every step of every seeded world.
+/// A rule that must hold after every step of every seeded world.
 public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
-  /// The rule's name in reports and JSON: `bytes`, `forbidden giveUp`.
+  /// The rule's name in reports and JSON, for example `bytes` or `forbidden giveUp`.
   public let description: String
 
   init(_ word: String) { description = word }
 
-  /// What one end reads is a prefix of what the other has written.
+  /// What one end has read is a prefix of what the other has written.
   public static let bytes = SoakRule("bytes")
-  /// Everything written before an orderly close, or into a session that stays open, arrives.
+  /// Everything that is written before an orderly close, or into a session that stays open, arrives.
   public static let delivery = SoakRule("delivery")
-  /// A session that ends for one end ends for both.
+  /// If a session ends for one end, it also ends for the other.
   public static let ending = SoakRule("ending")
-  /// Each connect has its disconnect, and a connection ID is never used again.
+  /// Each connect has its disconnect, and no connection ID is reused.
   public static let publication = SoakRule("publication")
-  /// A session is opened only for a protocol that the accessory offers at that moment, and only for an app.
+  /// A session is opened only by an app, and only for a protocol that the accessory offers at that moment.
   public static let opening = SoakRule("opening")
-  /// No more packets are unacknowledged than the other end announced.
+  /// No end has more unacknowledged packets than the other end announced.
   public static let window = SoakRule("window")
   /// No packet is longer than the other end announced.
   public static let packetLength = SoakRule("packetLength")
-  /// Packets are numbered consecutively, once both SYNs were exchanged.
+  /// Packets are numbered consecutively after both SYNs have been exchanged.
   public static let numbering = SoakRule("numbering")
-  /// Only what arrived is acknowledged.
+  /// Only packets that have arrived are acknowledged.
   public static let acknowledgement = SoakRule("acknowledgement")
-  /// Only packets with correct checksums are sent.
+  /// No packet is sent with a wrong checksum.
   public static let packets = SoakRule("packets")
-  /// An accessory can be plugged in whenever it is not.
+  /// An accessory that is not plugged in can be plugged in.
   public static let plugging = SoakRule("plugging")
   /// Everything ends eventually.
   public static let end = SoakRule("end")
-  /// Nothing unneeded stays in memory.
+  /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")
 
-  /// A corner that the plan forbids is not reached.
+  /// The world does not reach a corner that its plan forbids.
   public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
 
   /// The rules that hold in every world, whatever its plan.
@@ -46,19 +46,19 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
 /// A broken rule.
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
-  /// Which rule.
+  /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world; watches leave it to the ``SoakRecord``.
+  /// The time in the world. Watches do not set it; the ``SoakRecord`` does.
   public var time: Instant
-  /// What was seen.
+  /// What was observed.
   public var text: String
 
   init(_ rule: SoakRule, _ text: String, at time: Instant = .origin) {
     (self.rule, self.text, self.time) = (rule, text, time)
   }
 
-  /// "1.5 byte 20 is not what was written".
+  /// For example "1.5 byte 20 is not what was written".
   public var description: String { "\(time.secondsText) \(text)" }
-  /// "bytes: 1.5 byte 20 is not what was written".
+  /// For example "bytes: 1.5 byte 20 is not what was written".
   public var line: String { "\(rule): \(description)" }
 }

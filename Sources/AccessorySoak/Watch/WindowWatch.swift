@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Watches one end of a cable and reports when that end breaks a rule of the link, as seen on the wire.
+/// Observes one end of a cable on the wire, and reports when that end breaks a rule of the link.
 ///
-/// It uses only the packets that this end sends and receives, not the link's state, so it does not share the link's
-/// bugs. The rules, all about what this end *sends*:
+/// The watch uses only the packets that this end sends and receives, not the link's state, so it cannot share the
+/// link's bugs. All rules are about what this end *sends*:
 /// - never more unacknowledged packets than the other end announced;
 /// - no packet longer than the other end announced;
-/// - consecutive numbers, and none before both SYNs were exchanged;
-/// - no acknowledgement of packets that did not arrive. (Not checked on a link without acknowledgements, where more
-///   packets than there are numbers may arrive while one waits to be sent.)
+/// - consecutive sequence numbers, and no numbered packet before both SYNs were exchanged;
+/// - no acknowledgement of packets that did not arrive. (This is not checked on a link without acknowledgements: while
+///   one packet waits to be sent, more packets may arrive there than there are sequence numbers.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -26,17 +26,17 @@ struct WindowWatch {
   private(set) var linksWithoutAcknowledgements = 0
   private let end: Cable.End
   private var state = State.idle
-  /// This end's numbers.
+  /// The sequence numbers of this end.
   private var synSequence: UInt8 = 0
   private var lastSent: UInt8 = 0
   private var acknowledged: UInt8 = 0
   private var ownParameters: LinkParameters?
-  /// The other end's numbers, as far as this end has received them.
+  /// The state of the other end, as far as this end has received it.
   private var peerParameters: LinkParameters?
   private var lastInOrder: UInt8 = 0
-  /// Numbers received ahead of a gap.
+  /// Sequence numbers received after a gap.
   private var ahead: [UInt8] = []
-  /// SYNs received that this end may still answer, newest last.
+  /// Received SYNs that this end may still answer, newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {
@@ -72,7 +72,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // Only an answer to the pending SYN, and only while one is pending.
+      // The SYN counts only if it answers a pending SYN of this end.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -86,10 +86,10 @@ struct WindowWatch {
 
   // MARK: Sent
 
-  /// What is wrong with a packet that this end sends; nil if nothing is.
+  /// Returns what is wrong with a packet that this end sends; nil if nothing is.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // A reset and a sleep end a link; their numbers do not matter.
+    // A reset or a sleep ends a link, so its numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
@@ -114,7 +114,7 @@ struct WindowWatch {
 
   private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakViolation? {
     let step = header.sequence &- lastSent
-    // A retransmission: any number that was sent before.
+    // In a retransmission, any number that was sent before is allowed.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {

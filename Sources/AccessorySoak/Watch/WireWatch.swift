@@ -3,7 +3,7 @@ import AccessorySessions
 import AccessoryWorlds
 import IAP2
 
-/// Observes one end of a world's cable for the watches.
+/// Observes one end of a cable in a world on behalf of the watches.
 final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
@@ -16,14 +16,14 @@ final class WireWatch: CableWitness {
   private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // Done as a peer does it, so that both find the same packets.
+    // Computed as a peer does it, so that both find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// A channel that is observed. `maximumLength` is the longest packet that this end accepts; longer ones do not count
-  /// as packets.
+  /// Returns a channel that is observed. `maximumLength` is the maximum length of a packet that this end accepts.
+  /// Longer ones do not count as packets.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
   ) -> any Channel {
@@ -81,7 +81,7 @@ final class WireWatch: CableWitness {
     record.violation(rule, "cable \(place.cable): the \(place.end) \(what)", at: loop.now)
   }
 
-  /// For coverage only: the counters of the link.
+  /// Adds the link's counters to the coverage.
   private func finish() {
     record.coverage[.zeroAcknowledgementLink] += window.linksWithoutAcknowledgements
     if let connection = owner as? Connection<DeviceRole> {
@@ -92,9 +92,9 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// How far the two ends of a cable have got, as seen on the wire.
+/// How far the two ends of a cable have got, as observed on the wire.
 private struct LinkProgress {
-  /// The corner that is reached if the cable is cut now.
+  /// The corner that would be reached if the cable were cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false
@@ -105,7 +105,7 @@ private struct LinkProgress {
       cut = .cutInSynchronization
       return
     }
-    // A control message: its mark, two bytes of length, and its number.
+    // A control message consists of its mark, two bytes of length, and its message number.
     func byte(_ offset: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
     guard payload.byteCount >= 6, byte(0) == 0x40, byte(1) == 0x40 else { return }
     switch UInt16(byte(4)) << 8 | UInt16(byte(5)) {
