@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// One kind of channel, as the suite sees it: how to create two connected ends and let time pass for them.
+/// One kind of channel, as the suite sees it: how to create two connected ends, and how to let time pass for them.
 public struct ChannelFactory: Sendable, CustomStringConvertible {
-  /// What the medium cannot promise is omitted here, and so are the checks that need it.
+  /// What the medium guarantees. Checks that need a trait are skipped for media without it.
   public struct Traits: OptionSet, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -10,33 +10,33 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// What the left end sent before it closed arrives at the right end.
+    /// Bytes that the left end sent before it closed arrive at the right end.
     public static let leftCloseDelivers = Traits(rawValue: 1)
-    /// What the right end sent before it closed arrives at the left end.
+    /// Bytes that the right end sent before it closed arrive at the left end.
     public static let rightCloseDelivers = Traits(rawValue: 2)
     /// The rig has a ``ChannelRig/cut``.
     public static let canBeCut = Traits(rawValue: 4)
-    /// Both ends may be closed with unread bytes, and the other end still sees an orderly close.
+    /// Even if an end is closed with unread bytes, the other end sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
-    /// The left end can distinguish a close of the right end from a cut. On USB it cannot: an accessory that closes is
-    /// unplugged.
+    /// The left end can tell whether the right end was closed or the cable was cut. On USB it cannot, because an
+    /// accessory that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
-    /// Everything: what memory and sockets promise.
+    /// All traits: the guarantees of memory and of sockets.
     public static let all: Traits = [
       .leftCloseDelivers, .rightCloseDelivers, .canBeCut, .closesInOrderUnread, .rightClosesInOrder,
     ]
   }
 
-  /// The name of the medium, and of the loop if that is informative.
+  /// The name of the medium, and of the loop if that matters.
   public let name: String
-  /// What the medium promises beyond order.
+  /// What the medium guarantees besides order.
   public let traits: Traits
-  /// Makes two connected ends.
+  /// Creates two connected ends.
   public let make: @Sendable () throws -> ChannelRig
 
-  /// Describes one kind of channel.
+  /// Creates a description of one kind of channel.
   public init(_ name: String, traits: Traits, make: @escaping @Sendable () throws -> ChannelRig) {
     self.name = name
     self.traits = traits
@@ -47,7 +47,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// Two connected ends, not started, on one loop.
+/// Two connected ends on one loop, not started.
 public final class ChannelRig {
   /// One end.
   public let left: any Channel
@@ -55,11 +55,12 @@ public final class ChannelRig {
   public let right: any Channel
   /// Pulls the cable, so that both ends receive ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
-  /// Runs the loop until the condition holds; false if it did not hold within the limit against hanging, or never can.
+  /// Runs the loop until the condition holds. Returns false if it can never hold, or has not held within a generous
+  /// limit.
   public let run: (_ condition: () -> Bool) -> Bool
   private let tearDown: () -> Void
 
-  /// Makes a rig.
+  /// Creates a rig.
   public init(
     left: any Channel, right: any Channel, cut: (() -> Void)? = nil, run: @escaping (() -> Bool) -> Bool,
     tearDown: @escaping () -> Void = {}
@@ -71,14 +72,14 @@ public final class ChannelRig {
     self.tearDown = tearDown
   }
 
-  /// Closes both ends and whatever created them.
+  /// Closes both ends and the objects that created them.
   public func dispose() {
     left.close()
     right.close()
     tearDown()
   }
 
-  /// Runs the loop until the condition holds.
+  /// Runs the loop until the condition holds, and throws a failure if it never does.
   func run(_ what: String, until condition: () -> Bool) throws(CheckFailure) {
     guard run(condition) else { throw CheckFailure("it never came about that \(what)") }
   }
@@ -86,13 +87,13 @@ public final class ChannelRig {
 
 /// What a channel did wrong.
 public struct CheckFailure: Error, CustomStringConvertible {
-  /// One sentence.
+  /// The mistake as a sentence.
   public let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Throws a failure with `sentence` unless `condition` holds.
+/// Throws a failure with `sentence` if `condition` does not hold.
 func require(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(CheckFailure) {
   if !condition { throw CheckFailure(sentence()) }
 }

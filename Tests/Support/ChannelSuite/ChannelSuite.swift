@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// What every channel does, whatever it is made of: the same checks for memory, sockets, ptys, USB/IP and FunctionFS.
+/// Checks that every kind of channel must pass. They are the same for memory, sockets, ptys, USB/IP and FunctionFS.
 ///
-/// A check is a plain function that throws a sentence, so that a program without a test library (inside a virtual
-/// machine) can also run the suite:
+/// A check is a plain function that throws a sentence. A program without a test library (inside a virtual machine) can
+/// therefore run the suite as well:
 ///
 /// ```swift
 /// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
@@ -11,15 +11,15 @@ import AccessoryCore
 public enum ChannelSuite {
   /// One check of one kind of channel.
   public struct Case: Sendable, CustomStringConvertible {
-    /// What is checked.
+    /// What to check.
     public let check: ChannelCheck
-    /// On what.
+    /// The kind of channel to check.
     public let factory: ChannelFactory
 
-    /// "unix socket: everyByteArrivesOnceAndInOrderBothWays".
+    /// For example "unix socket: everyByteArrivesOnceAndInOrderBothWays".
     public var description: String { "\(factory.name): \(check.name)" }
 
-    /// Creates a channel, checks it, and throws a ``CheckFailure`` if it behaves differently.
+    /// Creates a channel and checks it. Throws a ``CheckFailure`` if it does not behave as expected.
     public func run() throws {
       let rig = try factory.make()
       defer { rig.dispose() }
@@ -37,7 +37,7 @@ public enum ChannelSuite {
     }
   }
 
-  /// Every check with every factory whose medium promises what the check needs.
+  /// Every combination of a check and a factory whose medium guarantees what the check needs.
   public static func cases(for factories: [ChannelFactory]) -> [Case] {
     factories.flatMap { factory in
       checks.filter { factory.traits.contains($0.needs) }.map { Case(check: $0, factory: factory) }
@@ -48,11 +48,11 @@ public enum ChannelSuite {
   public static let checks: [ChannelCheck] = transferChecks + pressureChecks + endChecks
 }
 
-/// One named property of every channel.
+/// One named property that every channel must have.
 public struct ChannelCheck: Sendable {
   /// The property, as a sentence in camel case.
   public let name: String
-  /// What the medium must promise for it.
+  /// What the medium must guarantee for this check.
   public let needs: ChannelFactory.Traits
   let body: @Sendable (ConnectedPair) throws -> Void
 
@@ -65,7 +65,7 @@ public struct ChannelCheck: Sendable {
   }
 }
 
-/// What a check works on.
+/// The two ends that a check works on.
 struct ConnectedPair {
   let rig: ChannelRig
   let left: Probe
@@ -77,7 +77,7 @@ struct ConnectedPair {
     right.start()
   }
 
-  /// The other end closed, and this end noticed it in the way its medium allows.
+  /// Requires that this end has noticed the close of the other end, in the way that its medium allows.
   func requireClose(heardBy probe: Probe) throws(CheckFailure) {
     if probe === left, !traits.contains(.rightClosesInOrder) {
       guard case .lost = probe.end else {

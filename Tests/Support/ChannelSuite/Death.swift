@@ -1,50 +1,50 @@
 import AccessoryCore
 
-/// How the other end of a channel dies.
+/// The ways in which the other end of a channel can die.
 public enum Death: String, CaseIterable, Sendable {
-  /// It closes.
+  /// It closes the channel.
   case close
   /// The owner resets the connection.
   case reset
   /// The owner's process is killed.
   case kill
-  /// It sends no more, but is still there. Not a death, but it must not be mistaken for one.
+  /// It stops sending, but is still there. This is not a death, and must not be mistaken for one.
   case halfClose
   /// The cable is pulled.
   case cut
 }
 
-/// The end of a channel that dies. It reads nothing.
+/// The end of a channel that dies. It never reads.
 public protocol RemoteEnd: AnyObject {
-  /// Sends all of these bytes. Called only with a few bytes.
+  /// Sends all of these bytes, of which there are only a few.
   func send(_ bytes: [UInt8])
-  /// Dies. Can be called again after ``Death/halfClose``.
+  /// Makes the end die. May be called again after ``Death/halfClose``.
   func die(_ death: Death)
-  /// Releases what is left of the end.
+  /// Releases whatever is left of the end.
   func dispose()
 }
 
-/// The state of a channel when its other end dies.
+/// The situation in which a channel is when its other end dies.
 public struct Situation: Sendable, CustomStringConvertible {
   /// What the owner does with the channel.
   enum Use: String {
     case reading, paused
-    /// Started after the death.
+    /// The owner starts the channel after the death.
     case notStarted = "not started"
     case closed
   }
 
   let use: Use
-  /// Whether bytes from the other end are unread.
+  /// Whether there are unread bytes from the other end.
   var isUnread = false
-  /// Whether the send buffer is full and the owner waits for room.
+  /// Whether the send buffer is full and the owner is waiting for room.
   var isFull = false
-  /// Whether the other end half-closed before it died.
+  /// Whether the other end half-closed the channel before it died.
   var isHalfClosed = false
   /// Whether the owner sends after the death, without resuming reading.
   var sendsAfterwards = false
 
-  /// "paused, unread, full".
+  /// For example "paused, unread, full".
   public var description: String {
     var words = [use.rawValue]
     if isUnread { words.append("unread") }
@@ -54,7 +54,7 @@ public struct Situation: Sendable, CustomStringConvertible {
     return words.joined(separator: ", ")
   }
 
-  /// All states.
+  /// All situations.
   static let all: [Situation] = [
     Situation(use: .reading), Situation(use: .reading, isFull: true),
     Situation(use: .paused), Situation(use: .paused, isFull: true),
@@ -70,19 +70,19 @@ public struct Situation: Sendable, CustomStringConvertible {
   ]
 }
 
-/// A kind of channel, and how its other end can die.
+/// A kind of channel, with the ways in which its other end can die.
 public struct DeathFactory: Sendable, CustomStringConvertible {
-  /// The medium, and the channels around the channel.
+  /// The medium, and any channels wrapped around it.
   public let name: String
-  /// The deaths that this medium has.
+  /// The deaths that are possible on this medium.
   let deaths: [Death]
-  /// Whether unread bytes are lost when the other end dies, as on a terminal whose master is closed.
+  /// Whether unread bytes are lost when the other end dies, as on a terminal whose master closes.
   let forgetsUnread: Bool
   /// How the channel reports a close.
   let closing: ChannelEnd
   let make: @Sendable () throws -> DeathRig
 
-  /// Describes one kind of channel.
+  /// Creates a description of one kind of channel.
   public init(
     _ name: String, deaths: [Death], forgetsUnread: Bool = false, closing: ChannelEnd = .closedByPeer,
     make: @escaping @Sendable () throws -> DeathRig
@@ -98,7 +98,7 @@ public struct DeathFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A channel and its other end.
+/// A channel with its other end.
 public struct DeathRig {
   let channel: any Channel
   let other: any RemoteEnd
@@ -106,12 +106,11 @@ public struct DeathRig {
   let turns: () -> Int?
   let tearDown: () -> Void
 
-  /// Makes a rig.
+  /// Creates a rig.
   ///
   /// - Parameters:
-  ///   - run: runs the loop until the condition holds; returns false if it does not hold within the limit against
-  ///     hanging.
-  ///   - turns: runs an idle loop for a moment and returns how many turns it made; nil if time is virtual.
+  ///   - run: runs the loop until the condition holds; returns false if it has not held within a generous limit.
+  ///   - turns: runs an idle loop for a moment and returns the number of its turns; nil if time is virtual.
   public init(
     channel: any Channel, other: any RemoteEnd, run: @escaping (() -> Bool) -> Bool, turns: @escaping () -> Int?,
     tearDown: @escaping () -> Void = {}

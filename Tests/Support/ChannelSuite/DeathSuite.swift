@@ -1,22 +1,22 @@
 import AccessoryCore
 
-/// Checks that every death is noticed: each kind of channel, in each state, with each death of its other end.
+/// Checks that a channel notices when its other end dies: every kind of channel, in every situation, with every death.
 ///
 /// ```swift
 /// for example in DeathSuite.cases(for: [factory]) { try example.run() }
 /// ```
 public enum DeathSuite {
-  /// One death in one state of one kind of channel.
+  /// One death in one situation of one kind of channel.
   public struct Case: Sendable, CustomStringConvertible {
     let factory: DeathFactory
     let situation: Situation
     let death: Death
 
-    /// "TCP: reset while paused, unread".
+    /// For example "TCP: reset while paused, unread".
     public var description: String { "\(factory): \(death.rawValue) while \(situation)" }
   }
 
-  /// All combinations that these media have.
+  /// All combinations that are possible on these media.
   public static func cases(for factories: [DeathFactory]) -> [Case] {
     factories.flatMap { factory in
       Situation.all.flatMap { situation in
@@ -30,13 +30,13 @@ public enum DeathSuite {
 }
 
 extension DeathSuite.Case {
-  /// What must follow.
+  /// What must happen after the death.
   private enum Outcome {
     /// The channel ends by itself.
     case ends
-    /// The end is orderly and waits for the reader.
+    /// The end is orderly, and it waits until the reader has read everything.
     case waits
-    /// Nothing: the owner has closed the channel.
+    /// Nothing happens, because the owner has closed the channel.
     case silence
   }
 
@@ -45,20 +45,21 @@ extension DeathSuite.Case {
     guard situation.use == .paused, situation.isUnread else { return .ends }
     switch death {
     case .reset, .cut: return .ends
-    // The other end may still receive.
+    // The other end may still receive bytes.
     case .halfClose: return .waits
     case .close, .kill:
       return factory.forgetsUnread || situation.isFull || situation.sendsAfterwards ? .ends : .waits
     }
   }
 
-  /// Unread bytes, and the number of sends in which they arrive: on USB, enough to use up all transfers in flight.
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, these are enough to use up all
+  /// transfers in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
-  /// More than any channel can buffer.
+  /// More bytes than any channel can buffer.
   private static let flood = 64 << 20
 
-  /// Creates a channel, lets its other end die, and throws a ``CheckFailure`` if the channel does not react correctly.
+  /// Creates a channel and lets its other end die. Throws a ``CheckFailure`` if the channel does not react correctly.
   public func run() throws {
     let rig = try factory.make()
     let probe = Probe("surviving", rig.channel, CallGuardian())
@@ -72,7 +73,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // The second send happens after the kernel has answered the first, for example with a reset.
+      // By the second send, the kernel has answered the first one, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)
@@ -86,7 +87,7 @@ extension DeathSuite.Case {
       try requireIdle(rig)
       try require(probe.end == nil, "the end did not wait for the reader: \(String(describing: probe.end))")
       try require(probe.received == 0, "a paused end received \(probe.received) bytes")
-      // Pause again once everything is read: the end must still be reported.
+      // Pauses again as soon as everything has been read. The end must still be reported.
       probe.onReceived = { _ in if probe.received == Self.unreadCount { probe.pause() } }
       probe.resume()
       guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed after all was read") }
@@ -98,7 +99,7 @@ extension DeathSuite.Case {
     if let violation = probe.violation { throw CheckFailure(violation) }
   }
 
-  /// Brings the channel into the state.
+  /// Brings the channel into the situation.
   private func prepare(_ rig: DeathRig, _ probe: Probe) throws {
     switch situation.use {
     case .reading: probe.start()
@@ -127,14 +128,14 @@ extension DeathSuite.Case {
     try require(probe.end == nil, "it ended before the death: \(String(describing: probe.end))")
   }
 
-  /// Checks how an end was reported that the channel noticed by itself.
+  /// Checks how the channel reported an end that it noticed by itself.
   private func judge(_ probe: Probe) throws(CheckFailure) {
     let dropsBytes = situation.use == .paused && situation.isUnread
     if dropsBytes || death == .reset || death == .cut {
       guard case .lost = probe.end else { throw CheckFailure("a loss was heard as '\(String(describing: probe.end))'") }
       return
     }
-    // The other end had not read everything, so its close may arrive as a reset.
+    // The other end had not read everything, so its close may look like a reset.
     if situation.isFull { return }
     try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
     if situation.isUnread, !factory.forgetsUnread {
@@ -146,7 +147,7 @@ extension DeathSuite.Case {
   /// Runs the loop until it is idle. An idle loop must sleep.
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // One turn is the one that ended the wait.
+      // One turn is allowed: the one that ended the wait.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension ChannelSuite {
-  /// Partial sends, and readers that do not want to read now.
+  /// Checks of partial sends, and of readers that pause.
   static let pressureChecks: [ChannelCheck] = [
     ChannelCheck("aFullChannelTakesLessAndTellsWhenThereIsRoom") { pair in
       pair.right.pause()
@@ -52,14 +52,14 @@ extension ChannelSuite {
     },
   ]
 
-  /// Sends from the left until a send is partial, and lets the loop turn a few times.
+  /// Sends from the left until a send is partial. Then lets the loop turn a few times.
   private static func fill(_ pair: ConnectedPair) throws(CheckFailure) {
     let most = 64 << 20
     while pair.left.send(65_536) == 65_536 {
       try require(pair.left.sent < most, "a channel whose reader is paused took \(most) bytes")
     }
-    // Bytes in the other direction serve as the clock: when they have arrived, the loop has looked at everything else,
-    // too.
+    // Bytes in the other direction serve as a clock: once they have arrived, the loop has also processed everything
+    // else.
     for _ in 0..<3 {
       let seen = pair.left.received
       pair.right.stream(1, chunk: 1)

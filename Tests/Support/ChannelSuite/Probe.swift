@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// One end of a channel, operated by the suite: sends a known pattern, checks what arrives against it, and in every
-/// check watches the rules that hold for all channels.
+/// One end of a channel, operated by the suite. It sends a known pattern, compares received bytes with that pattern,
+/// and in every check enforces the rules that hold for all channels.
 final class Probe: ChannelHandler {
-  /// The length after which the pattern repeats; a prime, so that lost or duplicated blocks of any round size show up.
+  /// The period of the pattern. It is a prime, so that lost or duplicated blocks of any round size are noticed.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
   static let pattern: [UInt8] = (0..<period + longestSpan).map {
@@ -22,11 +22,11 @@ final class Probe: ChannelHandler {
   /// The first rule that was broken.
   private(set) var violation: String?
 
-  /// Bytes still to be sent as room appears, and how many at a time.
+  /// The number of bytes still to be sent when there is room, and how many to send at a time.
   private var left = 0
   private var chunk = 1
 
-  /// Called after a reception, with the number of bytes in it.
+  /// Called with the length of each reception.
   var onReceived: ((Int) -> Void)?
   var onWritable: (() -> Void)?
   var onEnd: (() -> Void)?
@@ -71,7 +71,7 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// Sends the next bytes of the pattern as a head and a body, and returns how many of both were accepted.
+  /// Sends the next bytes of the pattern as a head and a body, and returns how many bytes were accepted in total.
   private func send(_ head: Int, then body: Int) -> Int {
     precondition(head + body <= Self.longestSpan, "the pattern is not that long")
     let place = sent % Self.period
@@ -87,10 +87,10 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// How much of each chunk of a stream is a separate head; nil if a chunk is one run of bytes.
+  /// How many bytes of each chunk are sent as a separate head; nil if a chunk is sent as one piece.
   var headCount: Int?
 
-  /// Sends `count` bytes in sends of `chunk`, continuing whenever there is room.
+  /// Sends `count` bytes in chunks of `chunk` bytes, and continues whenever there is room.
   func stream(_ count: Int, chunk: Int) {
     left += count
     self.chunk = chunk
@@ -155,7 +155,7 @@ final class Probe: ChannelHandler {
   }
 }
 
-/// Whether a call to a channel is in progress, during which no handler may be called.
+/// Knows whether a call to a channel is in progress. During such a call, no handler may be called.
 final class CallGuardian {
   private var depth = 0
 

@@ -20,7 +20,7 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Creates a connected pair with small buffers: one end for a channel, and the other end.
+  /// Creates a connected pair with small buffers. One is for a channel; the other is the remote end.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {
@@ -37,19 +37,19 @@ public final class DescriptorEnd: RemoteEnd {
     precondition(write(descriptor, bytes, bytes.count) == bytes.count, "no room for few bytes: \(errno)")
   }
 
-  /// Sends as much as there is room for and returns the number of bytes.
+  /// Sends as many bytes as there is room for, and returns their number.
   public func sendSome(_ bytes: [UInt8]) -> Int {
     max(0, Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
   }
 
-  /// Reads what has arrived, up to `count` bytes.
+  /// Reads the bytes that have arrived, up to `count`.
   public func receive(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = max(0, recv(descriptor, buffer.baseAddress, count, Int32(MSG_DONTWAIT)))
     }
   }
 
-  /// Dies.
+  /// Makes the end die.
   public func die(_ death: Death) {
     switch death {
     case .close: dispose()
@@ -63,19 +63,19 @@ public final class DescriptorEnd: RemoteEnd {
     }
   }
 
-  /// Closes it.
+  /// Closes the descriptor.
   public func dispose() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
   }
 
-  /// Makes the descriptor the standard input of a new process, closes it here, and kills that process.
+  /// Makes the descriptor the standard input of a new process, closes it here, and kills the process.
   private func giveToAProcessAndKillIt() {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDIN_FILENO)
-    // This keeps it from holding descriptors of tests that run at the same time.
+    // Keeps the process from inheriting descriptors of tests that run at the same time.
     clinux_close_from(&actions, STDIN_FILENO + 1)
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
     defer { for word in words { free(word) } }
@@ -108,7 +108,7 @@ public final class DescriptorEnd: RemoteEnd {
     var address = sockaddr_storage()
     address.ss_family = sa_family_t(family)
     var length = socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
-    // Connecting to the wildcard address connects to this machine.
+    // A connection to the wildcard address reaches this machine.
     let isConnected = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
@@ -130,7 +130,7 @@ public final class ChannelledEnd: RemoteEnd {
   private let cut: (() -> Void)?
   private let probe: Probe
 
-  /// Starts the channel but reads nothing. `cut` pulls the cable.
+  /// Starts the channel but does not read. `cut` pulls the cable.
   public init(_ channel: any Channel, cut: (() -> Void)?) {
     self.channel = channel
     self.cut = cut
@@ -144,7 +144,7 @@ public final class ChannelledEnd: RemoteEnd {
     precondition(channel.send(bytes.span.bytes) == bytes.count, "no room for few bytes")
   }
 
-  /// Dies.
+  /// Makes the end die.
   public func die(_ death: Death) {
     switch death {
     case .close: channel.close()
@@ -153,6 +153,6 @@ public final class ChannelledEnd: RemoteEnd {
     }
   }
 
-  /// Closes it.
+  /// Closes the channel.
   public func dispose() { channel.close() }
 }

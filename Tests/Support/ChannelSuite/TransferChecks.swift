@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension ChannelSuite {
-  /// Order and completeness, however the bytes are split.
+  /// Checks of order and completeness, however the bytes are split.
   static let transferChecks: [ChannelCheck] = [
     ChannelCheck("everyByteArrivesOnceAndInOrderBothWays") { pair in
       let megabyte = 1 << 20
@@ -64,7 +64,7 @@ extension ChannelSuite {
 
     ChannelCheck("anAnswerMayBeSentFromTheReceptionItself") { pair in
       pair.start()
-      // Both send back what they receive, so one stream circulates until it has covered enough distance.
+      // Both ends send back whatever they receive, so one stream circulates until enough bytes have been sent.
       pair.right.onReceived = { pair.right.stream($0, chunk: $0) }
       pair.left.onReceived = { if pair.left.sent < 200_000 { pair.left.stream($0, chunk: $0) } }
       pair.left.stream(4_000, chunk: 1_000)

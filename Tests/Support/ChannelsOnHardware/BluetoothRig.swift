@@ -3,10 +3,10 @@ import AccessoryCore
 import ChannelSuite
 import LinuxIO
 
-/// RFCOMM between two adapters of this machine, which are paired: the left end is the host's, on hci0, the right end the
-/// accessory's, on hci1.
+/// RFCOMM between two paired adapters of this machine. The left end is the host, on hci0; the right end is the
+/// accessory, on hci1.
 final class BluetoothRig {
-  /// An emulated processor that other guests also use is slow.
+  /// A long limit, because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
 
   private let loop: EpollLoop
@@ -15,12 +15,12 @@ final class BluetoothRig {
   private var attempt: (any Connecting)?
   private var right: DescriptorChannel?
 
-  /// A factory for the channel suite. RFCOMM has no cable that could be cut.
+  /// The factory for the channel suite. RFCOMM has no cable that could be cut.
   static let channels = ChannelFactory("RFCOMM", traits: ChannelFactory.Traits.all.subtracting(.canBeCut)) {
     try BluetoothRig().connect()
   }
 
-  /// A factory for the suite of deaths. RFCOMM cannot half-close.
+  /// The factory for the suite of deaths. RFCOMM cannot half-close.
   static let deaths = DeathFactory("RFCOMM", deaths: [.close]) {
     let bluetooth = try BluetoothRig()
     let loop = bluetooth.loop
@@ -36,7 +36,7 @@ final class BluetoothRig {
 
   private init() throws {
     loop = try EpollLoop()
-    // In practice the roles are two processes, so each has its own connection to the bus.
+    // In practice the two roles are separate processes, so each has its own connection to the bus.
     host = BluetoothHost(BlueZ(on: loop))
     accessory = BluetoothAccessory(.init(adapter: "hci1"), name: "the channel suite", by: BlueZ(on: loop))
   }
@@ -58,7 +58,7 @@ final class BluetoothRig {
         if left == nil, !isTrying, let device = host.blueZ.devices.first(where: { $0.adapter == "hci0" && $0.isPaired })
         {
           isTrying = true
-          // The accessory's service cannot be found until the accessory is registered.
+          // The accessory's service cannot be found until the accessory has been registered.
           attempt = host.connect(to: device) { result in
             isTrying = false
             switch result {

@@ -5,19 +5,19 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). When it closes, bytes that it
-  /// sent and the host has not requested yet are lost, because that is an unplug.
+  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). Its close is an unplug, so
+  /// bytes that it has sent but the host has not requested yet are lost.
   static let gadget = USBRig.factory("FunctionFS gadget", traits: [.leftCloseDelivers, .canBeCut]) {
     try GadgetEnd(on: $0)
   }
 }
 
 extension DeathFactory {
-  /// The host's end, while the accessory is unplugged.
+  /// The host's end when the accessory is unplugged.
   static let gadget = USBRig.deathFactory("FunctionFS gadget") { try GadgetEnd(on: $0) }
 }
 
-/// An accessory on a device port whose other end is this machine's own host controller.
+/// An accessory on a device port that is connected to this machine's own host controller.
 private final class GadgetEnd: AccessoryEnd {
   private var gadget: Gadget?
 

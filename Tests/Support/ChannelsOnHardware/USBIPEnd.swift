@@ -5,19 +5,19 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. When it closes, bytes that it
-  /// sent and the host has not requested yet are lost, because that is an unplug.
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. Its close is an unplug, so
+  /// bytes that it has sent but the host has not requested yet are lost.
   static let usbip = USBRig.factory(
     "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
   ) { try USBIPEnd(on: $0) }
 }
 
 extension DeathFactory {
-  /// The host's end, while the accessory is unplugged.
+  /// The host's end when the accessory is unplugged.
   static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
 }
 
-/// An accessory on a USB/IP server whose only connection is a pair of sockets: the kernel has the other end.
+/// An accessory on a USB/IP server whose only connection is a pair of sockets. The kernel has the other end.
 private final class USBIPEnd: AccessoryEnd {
   private let loop: EpollLoop
   private let server: USBIPServer
@@ -37,7 +37,7 @@ private final class USBIPEnd: AccessoryEnd {
     var pair: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw RigError("there is no pair of sockets: \(errno)") }
-    // The kernel keeps its own reference to it.
+    // The kernel keeps its own reference to the socket.
     defer { close(pair[1]) }
     server.accept(DescriptorChannel(taking: pair[0], as: .socket, on: loop), from: "the suite")
     let request = USBIPAnswers.importRequest(export.busID)
@@ -56,7 +56,7 @@ private final class USBIPEnd: AccessoryEnd {
     port = try controller.attach(pair[1], offer)
   }
 
-  /// What follows the answer belongs to the kernel, so not one byte more is read.
+  /// The bytes after the answer belong to the kernel, so not a single one of them may be read.
   private static func readOn(_ socket: Int32, _ answer: inout [UInt8]) throws -> USBIPOffer? {
     while case let missing = USBIPAnswers.importSize(answer) - answer.count, missing > 0 {
       var piece = [UInt8](repeating: 0, count: missing)

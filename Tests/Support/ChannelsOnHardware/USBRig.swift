@@ -5,29 +5,29 @@ import LinuxIO
 
 /// How a simulated accessory appears on this machine's USB, and how it disappears.
 protocol AccessoryEnd: AnyObject {
-  /// Shows it to the kernel. `onEvent` receives the cable of each program that begins to use it.
+  /// Makes the accessory appear to the kernel. `onEvent` receives the cable of each program that starts to use it.
   func plugIn(_ onEvent: @escaping (Cable) -> Void) throws
-  /// Pulls the plug, on the host's side if there are two.
+  /// Unplugs the accessory, on the host's side if there are two.
   func pull()
-  /// Leaves nothing behind.
+  /// Removes everything that the accessory created.
   func tearDown()
 }
 
-/// Why there is no pair of ends to run a check on.
+/// Why the two ends for a check could not be created.
 struct RigError: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left one is the host's, through libusb; the host learns of the accessory
-/// from libudev.
+/// Two ends of one USB cable on one loop. The left one is the host's, which uses libusb. The host learns of the
+/// accessory from libudev.
 final class USBRig {
-  /// How long one check may take, because an emulated processor that other guests also use is slow.
+  /// The time limit for one check. It is long because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
-  /// How long cleaning up after the check may take.
+  /// The time limit for cleaning up after a check.
   static let tearDownLimit = Duration.seconds(20)
-  /// How soon an accessory that is being used must notice it.
+  /// How soon an accessory must notice that a program uses it.
   private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop
@@ -40,7 +40,7 @@ final class USBRig {
     case .left(let accessory): here[accessory.path] = nil
     }
   }
-  /// The accessory's end of the cable that the host opened last.
+  /// The accessory's end of the most recently opened cable.
   private var cable: Cable?
 
   private init(_ loop: EpollLoop, _ accessory: any AccessoryEnd) {
@@ -49,7 +49,7 @@ final class USBRig {
     end = loop.now + Self.hangLimit
   }
 
-  /// A factory for the channel suite.
+  /// Creates a factory for the channel suite.
   static func factory(
     _ name: String, traits: ChannelFactory.Traits,
     _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
@@ -57,8 +57,8 @@ final class USBRig {
     ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
   }
 
-  /// A factory for `DeathSuite`. The channel is the host's; the accessory closes it or is unplugged, which look the
-  /// same to the host, and in both cases unread bytes are lost.
+  /// Creates a factory for `DeathSuite`. The channel is the host's. The accessory closes or is unplugged, which looks
+  /// the same to the host. In both cases unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -101,18 +101,18 @@ final class USBRig {
       run: { [self] in run(until: $0) }, tearDown: { [self] in tearDown() })
   }
 
-  /// Opens the accessory, and returns the host's end and the accessory's.
+  /// Opens the accessory. Returns the host's end and the accessory's end.
   ///
-  /// A gadget notices a program when the program has read its probes. Opening reads only until the accessory has been
-  /// silent for 10 ms, and on a busy machine the probes may be ready later than that. A real host would continue
-  /// reading; here many checks begin with an end that is not started and reads nothing, so the device is opened again
-  /// until the accessory was in time.
+  /// A gadget notices a program once the program has read its probes. Opening reads only until the accessory has been
+  /// silent for 10 ms, and on a busy machine the probes may be ready later than that. A real host would go on reading.
+  /// Here, many checks begin with an end that is not started and reads nothing, so the device is opened again until the
+  /// accessory is in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {
       cable = nil
       var opened: Result<USBCable, USBHostError>?
       let opening = USBOpening(usable, on: loop) { opened = $0 }
-      // This does nothing once the transfer has completed.
+      // Has no effect once the transfer has completed.
       defer { opening.cancel() }
       try wait("the accessory was opened") { opened != nil }
       guard let left = try opened?.get().cable.main else { throw RigError("there is no cable") }
@@ -127,12 +127,12 @@ final class USBRig {
     }
   }
 
-  /// An accessory that is configured: before that, no interface can be claimed.
+  /// The accessory, if it is configured. Until then, no interface can be claimed.
   private var usable: USBAccessory? {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
 
-  /// Runs the loop until the condition holds, or returns false when the check has taken too long.
+  /// Runs the loop until the condition holds. Returns false if the check has run out of time.
   private func run(until condition: () -> Bool) -> Bool {
     loop.run(until: condition, limit: max(.zero, end - loop.now))
   }
@@ -143,7 +143,7 @@ final class USBRig {
     }
   }
 
-  /// The device is released and gone before the next check begins.
+  /// Releases the device, and waits until it is gone before the next check begins.
   private func tearDown() {
     let end = loop.now + Self.tearDownLimit
     func settle(until condition: () -> Bool) {
@@ -158,6 +158,6 @@ final class USBRig {
 
   /// How often an accessory noticed too late that a program had opened it.
   private(set) nonisolated(unsafe) static var openedAgain = 0
-  /// Whether a check has left something behind, which would make the following check fail.
+  /// Whether a check failed to clean up, which would make the next check fail.
   private(set) nonisolated(unsafe) static var isStuck = false
 }

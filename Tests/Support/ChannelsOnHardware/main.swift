@@ -1,5 +1,5 @@
-// Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane: the same checks as in `swift
-// test`, with the host at one end (libusb, or an RFCOMM socket) and a simulated accessory at the other.
+// Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane. The checks are the same as in
+// `swift test`. One end is the host (libusb, or an RFCOMM socket), and the other is a simulated accessory.
 //
 //   ChannelsOnHardware usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
 //   ChannelsOnHardware gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
@@ -13,7 +13,7 @@ let media: [String: (ChannelFactory, DeathFactory)] = [
   "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
-/// Written immediately: a check may hang or trap, and what ran before it should be known.
+/// Writes a line at once, because a check may hang or trap, and the checks before it should be known.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)
@@ -35,11 +35,11 @@ guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
 }
-/// Ends a check that hangs where no limit of its loop applies, such as in a blocking call.
+/// Ends a check that hangs outside the limits of its loop, for example in a blocking call.
 enum Watchdog {
-  /// More time than a check and its clean-up may take.
+  /// More time than a check and its cleanup may take.
   static let limit: UInt32 = 120
-  /// What to write then. Set while no alarm is set.
+  /// What to write when the limit is reached. Set only while no alarm is pending.
   nonisolated(unsafe) private static var verdict: [UInt8] = []
 
   static func watch(_ name: String) {
@@ -52,7 +52,7 @@ enum Watchdog {
   }
 }
 
-/// A guest's time is limited, and failures that run into limits take long.
+/// A guest's time is limited, and failures that reach a time limit take long.
 let mostFailures = 3
 var (ran, failures) = (0, 0)
 for example in cases where failures < mostFailures && !USBRig.isStuck {

@@ -1,8 +1,8 @@
 import AccessoryCaptures
 
-/// What the capture fuzzer does with its bytes: a file of each format.
+/// The target of the capture fuzzer: a file in each format.
 public enum FuzzedCapture {
-  /// Decodes `bytes` in the format that the first byte chooses, whole and in parts; traps if the results differ.
+  /// Decodes `bytes` in the format that the first byte selects, as a whole and in parts. Traps if the results differ.
   public static func play(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
     let forms = CaptureForm.allCases
@@ -10,8 +10,8 @@ public enum FuzzedCapture {
     let file = Array(bytes.dropFirst())
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
-    // The first wrong line decides that a string is not a capture, and in parts that may be another line. Without a
-    // given format, it is detected from what the pipe contains so far.
+    // An error is reported for the first wrong line, which may be another line if the input comes in parts. If the
+    // format is detected, it depends on how much has arrived.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }
@@ -25,7 +25,7 @@ public enum FuzzedCapture {
       lines.append(entry.line)
       _ = entry.json(isVerbose: true)
       _ = analysis.add(entry)
-      // A reader that refused an entry is not used again.
+      // A reader that rejected an entry must not be used again.
       do { try recording?.add(entry) } catch { recording = nil }
     }
     do throws(CaptureError) {

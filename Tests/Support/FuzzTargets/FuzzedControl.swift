@@ -2,15 +2,15 @@ import AccessoryControl
 import AccessoryCore
 import LinuxIO
 
-/// What the control fuzzer does with its bytes: a client's lines, then time, then the end of the connection.
+/// The target of the control fuzzer: a client sends lines, time passes, and the connection ends.
 public enum FuzzedControl {
-  /// Sends `bytes` to a server; traps if something forbidden happens.
+  /// Sends `bytes` to a server. Traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
     let loop = VirtualLoop(seed: 1)
     let server = ControlServer(ControlServer.Settings(), on: loop)
     let (client, other) = (RPCLines(server.makeClient()), RPCLines(server.makeClient()))
     client.receive(Array(prelude.utf8).span.bytes)
-    // The input is sent in pieces, so that lines are cut anywhere.
+    // The input is sent in pieces that may end in the middle of a line.
     for part in stride(from: 0, to: bytes.count, by: 97) {
       client.receive(bytes[part..<min(part + 97, bytes.count)].span.bytes)
       client.send { $0.byteCount }
@@ -18,7 +18,7 @@ public enum FuzzedControl {
     client.receive([0x0A].span.bytes)
     _ = try? loop.advance(by: .seconds(2))
     precondition(client.unsentCount <= 64 << 20, "answers grow without a limit")
-    // Another client is not affected.
+    // Other clients must not be affected.
     other.receive(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\"}\n".utf8).span.bytes)
     precondition(other.unsentCount > 0, "another client gets no answer")
     client.close("the end of the input")
@@ -26,7 +26,7 @@ public enum FuzzedControl {
     _ = try? loop.advance(by: .seconds(10))
   }
 
-  /// Objects that requests can name.
+  /// Creates objects that requests can refer to.
   private static let prelude = [
     "\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}", "\"method\":\"app.launch\"",
     "\"method\":\"world.create\",\"params\":{\"time\":\"virtual\"}",

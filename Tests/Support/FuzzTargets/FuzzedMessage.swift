@@ -1,8 +1,8 @@
 import IAP2
 
-/// What the message fuzzer does with its bytes: a message number, then parameters, through every reader.
+/// The target of the message fuzzer: a message number and parameters, passed to every reader.
 public enum FuzzedMessage {
-  /// Reads `bytes` as a control message in every way.
+  /// Reads `bytes` as a control message in every possible way.
   public static func play(_ bytes: [UInt8]) {
     guard bytes.count >= 2 else { return }
     let message = ControlMessage(
@@ -11,7 +11,7 @@ public enum FuzzedMessage {
     let reading = IdentificationReading(message)
     let verdict = IdentificationJudge().judge(reading)
     if verdict.isAccepted {
-      // What was accepted must survive being sent again.
+      // An accepted message must survive being sent again.
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }

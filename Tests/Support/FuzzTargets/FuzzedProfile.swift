@@ -1,10 +1,9 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// What the profile fuzzer does with its bytes: a profile's text, a quirk, a behavior, a pattern and a
-/// template of a script.
+/// The target of the profile fuzzer: the text of a profile, a quirk, a behavior, a pattern and a script's template.
 public enum FuzzedProfile {
-  /// Reads `bytes` in every way a user's text is read.
+  /// Reads `bytes` in every way in which a user's text is read.
   public static func play(_ bytes: [UInt8]) {
     _ = try? ProfileLibrary().template(text: bytes, file: "fuzz.json5", name: "fuzz")
     let text = String(decoding: bytes.prefix(4_096), as: UTF8.self)
@@ -14,7 +13,7 @@ public enum FuzzedProfile {
     _ = try? ScriptTemplate(text)
   }
 
-  /// What matches as a whole is also found by a search, however it is split.
+  /// If the whole input matches a pattern, a search must find it too, however the input is split.
   private static func play(_ pattern: BytePattern, _ bytes: [UInt8]) {
     var (whole, halves) = (PatternSearch(pattern), PatternSearch(pattern))
     whole.take(bytes.span.bytes)

@@ -1,8 +1,8 @@
 import AccessoryProfiles
 
-/// What the property list fuzzer does with its bytes: an Info.plist, and changes to a valid binary one.
+/// The target of the property list fuzzer: an Info.plist, and changes to a valid binary one.
 public enum FuzzedPropertyList {
-  /// Reads `bytes` as a file, and as changes: two bytes for each place and one for its new value.
+  /// Reads `bytes` as a file, and as a list of changes: two bytes for each position, and one for its new value.
   public static func play(_ bytes: [UInt8]) {
     read(bytes)
     var changed = sound
@@ -16,7 +16,7 @@ public enum FuzzedPropertyList {
     _ = try? PropertyList(bytes, path: "fuzz.plist")
   }
 
-  /// `{李: a, UIBackgroundModes: [external-accessory], n: [1, 1.5, 2 bytes of data, true]}`.
+  /// The property list `{李: a, UIBackgroundModes: [external-accessory], n: [1, 1.5, 2 bytes of data, true]}`.
   private static let sound: [UInt8] = [
     0x62, 0x70, 0x6C, 0x69, 0x73, 0x74, 0x30, 0x30, 0xD3, 0x01, 0x02, 0x03, 0x04, 0x06, 0x0B, 0x5F, 0x10, 0x11,
     0x55, 0x49, 0x42, 0x61, 0x63, 0x6B, 0x67, 0x72, 0x6F, 0x75, 0x6E, 0x64, 0x4D, 0x6F, 0x64, 0x65, 0x73, 0x51,

@@ -1,11 +1,11 @@
 import IAP2
 
-/// What the wire fuzzer does with its bytes: an accessory and a device, each receiving from a stranger.
+/// The target of the wire fuzzer: an accessory and a device, each of which receives from a stranger.
 ///
-/// Raw bytes rarely get past a checksum, so the input is a program: each step begins with a byte that says what
-/// follows, and packets get correct checksums and, if they choose, the numbers that the peer expects.
+/// Raw bytes rarely get past a checksum, so the input is a program. Each step begins with a byte that says what comes
+/// next. Packets get correct checksums and, if the step says so, the sequence numbers that the peer expects.
 public enum FuzzedWire {
-  /// Plays `bytes` to both roles; traps if something forbidden happens.
+  /// Plays `bytes` to both roles. Traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
     var accessory = AccessoryPeer(identification: identification)
     play(bytes, to: &accessory) { peer, event in
@@ -67,7 +67,7 @@ public enum FuzzedWire {
     precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
-  /// A control message by number if the step says so, otherwise the raw bytes.
+  /// A control message with a number if the step asks for one, otherwise the raw bytes.
   private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
     guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
     return ControlMessage(
@@ -88,7 +88,7 @@ public enum FuzzedWire {
     peer.receive(bytes.span.bytes, now: now)
   }
 
-  /// Drains the peer, and learns the number that it expects to be acknowledged.
+  /// Drains the peer, and learns the sequence number that it expects to be acknowledged.
   private static func settle<Role: PeerRole>(
     _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8,
     _ answer: (inout Peer<Role>, PeerEvent) -> Void

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The random choices in a couple, derived from the soak's seed and the couple's name.
+/// The random choices for a couple. They are derived from the soak's seed and the couple's name.
 struct Chances {
   private var random: SeededRandom
 
@@ -12,12 +12,11 @@ struct Chances {
 
   mutating func percent(_ chance: Int) -> Bool { Int.random(in: 0..<100, using: &random) < chance }
 
-  /// The seed of a process.
+  /// A random seed for a process.
   mutating func seed() -> Int { Int.random(in: 0..<1_000_000, using: &random) }
 
-  /// The faults of a cable at one end: none, some that a link must recover from, or some that only make it slow. Bits
-  /// are flipped at one end only, because two flips can cancel out in a checksum, and wrong bytes would then go
-  /// unnoticed.
+  /// The faults for a cable at one end: none, some that a link must recover from, or some that only slow it down. Bits
+  /// are flipped at one end only. Two flips can cancel out in a checksum, and wrong bytes would then go unnoticed.
   mutating func faults(flipsBits: Bool) -> [String] {
     let all = [
       "loss,chance=1%", "duplicate,chance=2%", "reorder,chance=2%,by=2,wait=20ms",

@@ -1,11 +1,11 @@
 import Glibc
 import TestSupport
 
-/// A process of the soak: started with its output in a file, read line by line, and ended only by its process ID.
+/// A process of the soak. Its output goes to a file that is read line by line. It is ended only by its process ID.
 ///
-/// The file stays until the soak has ended, so that a process's output can be examined however the process ended.
+/// The file is kept until the soak has ended, so that the output can be examined however the process ended.
 final class Child {
-  /// How it ended.
+  /// How the process ended.
   enum Ending: Equatable, CustomStringConvertible {
     case exit(Int32)
     case signal(Int32)
@@ -22,11 +22,11 @@ final class Child {
   let pid: pid_t
   /// nil while the process is running.
   private(set) var ending: Ending?
-  /// The signal that the soak sent it, if any.
+  /// The signal that the soak sent to the process, if any.
   private(set) var sent: Int32?
   private let lines: LineFile
 
-  /// Starts `program`; its stdout goes to a file with that name, its stderr to one next to it.
+  /// Starts `program`. Its stdout goes to a file called `name`, and its stderr to a file next to that.
   init(_ name: String, _ program: String, _ words: [String], environment: [String: String], in folder: String) throws {
     self.name = name
     let path = "\(folder)/\(name).jsonl"
@@ -48,7 +48,7 @@ final class Child {
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// The lines that it has written since the last call.
+  /// The lines that the process has written since the last call.
   func newLines() -> [String] { lines.read() }
 
   func send(_ signal: Int32) {
@@ -57,13 +57,13 @@ final class Child {
     Glibc.kill(pid, signal)
   }
 
-  /// Kills it, and waits until it is gone.
+  /// Kills the process and waits until it is gone.
   func kill() {
     send(SIGKILL)
     _ = hasEnded(options: 0)
   }
 
-  /// Whether it has ended; called often, and does not wait.
+  /// Whether the process has ended. Called often, so it does not wait.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {
@@ -75,7 +75,7 @@ final class Child {
   }
 }
 
-/// Reads a file that another process writes, complete lines only.
+/// Reads complete lines from a file that another process is writing.
 final class LineFile {
   private let descriptor: Int32
   private var rest: [UInt8] = []

@@ -9,32 +9,32 @@ import Glibc
 ///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
 /// ```
 ///
-/// Whenever a host has gone, the accessory must report within some seconds why each of its sessions ended, and must
-/// have read at least what the host last reported as acknowledged.
+/// Whenever a host is gone, the accessory must report within some seconds why each of its sessions ended. It must have
+/// read at least as many bytes as the host last reported as acknowledged.
 final class Couple {
   /// Which process is killed, and what the load is.
   enum Kind: String, CaseIterable {
-    /// Hosts are killed; every byte comes back and is compared.
+    /// Hosts are killed. Every byte is echoed and compared.
     case echo = "host, echo"
-    /// Hosts are killed; the accessory checks what it reads, which is compared with what was acknowledged.
+    /// Hosts are killed. The accessory checks what it reads, which is compared with what was acknowledged.
     case sink = "host, sink"
-    /// Accessories are killed; the host continues when another one appears.
+    /// Accessories are killed. The host continues when another one appears.
     case accessory = "accessory"
   }
 
-  /// What goes on.
+  /// What the couple is doing.
   private enum Phase {
-    /// The accessory should plug in.
+    /// Waiting for the accessory to plug in.
     case plugging(since: Double)
-    /// Both are working until the victim is killed; nil means that the host ends by itself.
+    /// Both processes are working until the victim is killed; nil means that the host ends by itself.
     case working(kill: Double?)
-    /// The victim has gone, and the other end should report it.
+    /// The victim is gone, and the other end should report that.
     case accounting(since: Double)
-    /// A pause before the victim is replaced.
+    /// Waiting before the victim is replaced.
     case resting(until: Double)
     /// The soak has ended, and all processes are asked to end.
     case leaving
-    /// Something went so wrong that the couple cannot continue.
+    /// Something went wrong, and the couple cannot continue.
     case broken
   }
 
@@ -54,19 +54,19 @@ final class Couple {
   private var accessoryFacts = Facts()
   private var host: Child?
   private var hostFacts = Facts()
-  /// What the accessory had reported when the current host started.
+  /// What the accessory had reported by the time the current host started.
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits, which may also affect bytes that are not packets.
+  /// Whether a host's faults have flipped bits. These may also affect bytes that do not belong to packets.
   private var flipsBits = false
 
-  /// What all couples share.
+  /// Settings that all couples share.
   struct Setting {
     let easim: String
     let folder: String
     let seed: UInt64
-    /// How long a process may run if the soak itself was killed and cannot end it.
+    /// A time limit for processes, in case the soak is killed and cannot end them.
     let limit: String
   }
 
@@ -82,7 +82,7 @@ final class Couple {
 
   var name: String { "\(medium) (\(kind.rawValue))" }
 
-  /// The process that lives as long as the soak.
+  /// The process that runs as long as the soak.
   private var survivor: Child? { kind == .accessory ? host : accessory }
 
   // MARK: Starting
@@ -110,7 +110,7 @@ final class Couple {
       return
     }
     var words = ["burst"] + place.address + ["--timeout", "60s", "--rate", kind == .accessory ? "5" : "8"]
-    // Faults and kills delay bursts; whether they are on time is not tested here.
+    // Faults and kills delay bursts. Whether bursts are on time is not tested here.
     words.append("--allow-overdue")
     switch kind {
     case .echo: words += ["--for", setting.limit]
@@ -125,7 +125,7 @@ final class Couple {
 
   // MARK: Every moment
 
-  /// Takes what both have reported, and does what is due.
+  /// Processes what both have reported, and does everything that is due.
   func tick(now: Double) throws {
     for line in accessory?.newLines() ?? [] { accessoryFacts.take(line) }
     for line in host?.newLines() ?? [] { hostFacts.take(line) }
@@ -144,12 +144,12 @@ final class Couple {
     }
   }
 
-  /// What they report as wrong, except for what this soak did on purpose.
+  /// Collects the problems that the processes report, except those that the soak caused on purpose.
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
-      // Counted as `lost`.
+      // This is counted as `lost`.
       if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
-      // The accessory had not had time to notice that the previous host was killed, so this one tries again.
+      // The accessory has not noticed yet that the previous host was killed. The new host tries again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false
       }
@@ -179,7 +179,7 @@ final class Couple {
 
   private func timeOfDeath(_ now: Double) -> Double? {
     if kind == .accessory { return now + chances.seconds(4...15) }
-    // This also happens while it connects, authenticates and opens sessions.
+    // The host may be killed while it connects, authenticates or opens sessions.
     return isLoadTest ? now + (chances.percent(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
   }
 
@@ -202,7 +202,7 @@ final class Couple {
   }
 
   private func accounting(_ since: Double, _ now: Double) {
-    // An incomplete last line counts as well.
+    // Leaves time for an incomplete last line to be finished.
     guard now - since > 0.5 else { return }
     if accessoryFacts.opened > accessoryFacts.closed {
       if now - since > Self.patience {
@@ -238,22 +238,22 @@ final class Couple {
     }
   }
 
-  /// Records what the process that lives as long as the soak holds.
+  /// Records the resources held by the process that runs as long as the soak.
   func sample(now: Double) {
     if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding, at: now) }
   }
 
   // MARK: The end
 
-  /// Asks the host to end, as Ctrl-C does. An accessory that is away comes back first, because a host cannot end
-  /// properly without one.
+  /// Asks the host to end, as Ctrl-C would. If the accessory is away, it is started again first, because a host cannot
+  /// end properly without one.
   func askHostToLeave() {
     guard !isBroken else { return }
     if case .working = phase { host?.send(SIGINT) } else if kind == .accessory { host?.send(SIGINT) }
     phase = .leaving
   }
 
-  /// Whether the host is gone.
+  /// Whether there is no host, or it has ended.
   var hasNoHost: Bool { host?.hasEnded() ?? true }
 
   func askAccessoryToLeave() {
@@ -262,7 +262,7 @@ final class Couple {
 
   var hasNobody: Bool { hasNoHost && (accessory?.hasEnded() ?? true) }
 
-  /// The final accounts, after both processes have ended. A process that does not end is killed, which is reported.
+  /// Makes the final comparison after both processes have ended. A process that does not end is killed and reported.
   func conclude() {
     for child in [host, accessory].compactMap(\.self) where !child.hasEnded() {
       tally.wrongs.append("\(child.name) did not end when it was asked to")
@@ -273,7 +273,7 @@ final class Couple {
     takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      // A load test that is asked to end has not completed its plan, and reports that.
+      // If a load test is asked to end, it has not completed its plan, and says so.
       let wasStopped = hostFacts.last.contains("stopped by Ctrl-C") && host.ending == .exit(1)
       if host.ending != .exit(0), !wasStopped {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")
@@ -291,7 +291,7 @@ final class Couple {
 }
 
 extension Couple.Kind {
-  /// A letter for file names.
+  /// The letter for this kind in file names.
   var letter: String {
     switch self {
     case .echo: "e"

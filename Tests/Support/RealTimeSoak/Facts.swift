@@ -1,27 +1,27 @@
 import TestSupport
 
-/// What a process has reported about itself so far, from its lines of JSON.
+/// What a process has reported about itself so far in its lines of JSON.
 struct Facts {
-  /// Where an accessory is plugged in.
+  /// The address at which an accessory is plugged in.
   private(set) var address: String?
   private(set) var opened = 0
   private(set) var closed = 0
-  /// What an accessory has read in all sessions that have ended.
+  /// How many bytes an accessory has read in all sessions that have ended.
   private(set) var bytesRead = 0
-  /// Sessions that ended without a reason.
+  /// The number of sessions that ended without a reason.
   private(set) var unexplained = 0
-  /// What a load test has counted: bursts that came back or were acknowledged.
+  /// The number of bursts that a load test has completed: they came back or were acknowledged.
   private(set) var bursts = 0
   private(set) var bytes = 0
   private(set) var reconnections = 0
   private(set) var lost = 0
-  /// What must never happen: bytes that differ, bytes that were not requested, and warnings.
+  /// Reports that must never occur: wrong bytes, unrequested bytes, and warnings.
   private(set) var wrongs: [String] = []
-  /// Whether a load test has reported its result, and what it is.
+  /// Whether a load test passed; nil if it has not reported its result.
   private(set) var passed: Bool?
-  /// The last event, with its text.
+  /// The last event and its text.
   private(set) var last = "nothing"
-  /// Lines that are not JSON.
+  /// The number of lines that are not JSON.
   private(set) var unreadable = 0
 
   mutating func take(_ text: String) {
@@ -66,6 +66,6 @@ struct Facts {
 }
 
 extension StrictJSON {
-  /// A whole number; 0 if there is none.
+  /// The member as a whole number; 0 if there is none.
   fileprivate func count(_ key: String) -> Int { self[key]?.number.map { Int($0) } ?? 0 }
 }

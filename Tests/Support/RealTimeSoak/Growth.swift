@@ -2,9 +2,9 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// What a process holds at one moment.
+/// The resources that a process holds at one moment.
 struct Holding: Equatable {
-  /// Resident memory, in KiB.
+  /// Resident memory in KiB.
   var memory: Int
   /// Open descriptors.
   var descriptors: Int
@@ -14,7 +14,7 @@ struct Holding: Equatable {
     self.descriptors = descriptors
   }
 
-  /// Read from /proc; nil if the process is gone.
+  /// Reads the values from /proc; nil if the process is gone.
   init?(of pid: pid_t) {
     let fields = SmallFile.read("/proc/\(pid)/statm")?.split(separator: UInt8(ascii: " ")) ?? []
     guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)),
@@ -24,17 +24,17 @@ struct Holding: Equatable {
   }
 }
 
-/// Whether a long-lived process holds more and more.
+/// Detects whether a long-running process holds more and more.
 ///
-/// The first third of its samples is ignored: caches fill, and buffers grow to what the load needs. The median of the
-/// last third is compared with that of the middle one, so that a burst at the wrong moment does not matter; for
-/// descriptors, the maxima are compared, because they are counted exactly.
+/// The first third of the samples is ignored, because caches fill and buffers grow to what the load needs. For memory,
+/// the median of the last third is compared with that of the middle third, so that a burst at the wrong moment does not
+/// matter. For descriptors, which are counted exactly, the maxima are compared.
 struct Growth: Equatable {
-  /// An increase of more KiB than this from one third to the next counts as growth.
+  /// An increase by more than this many KiB between the two thirds counts as growth.
   static let memoryTolerance = 768
-  /// An increase of more descriptors than this also counts as growth.
+  /// An increase by more than this many descriptors counts as growth.
   static let descriptorTolerance = 2
-  /// With fewer samples, growth cannot be detected.
+  /// With fewer samples than this, growth cannot be detected.
   static let fewest = 30
 
   private(set) var samples: [(time: Double, holding: Holding)] = []
@@ -48,7 +48,7 @@ struct Growth: Equatable {
     return samples[(number * size)..<(number == 2 ? samples.count : (number + 1) * size)].map(\.holding)
   }
 
-  /// KiB at the median of the middle third and of the last third.
+  /// The median memory in KiB in the middle third and in the last third.
   var memory: (before: Int, after: Int) { (Self.median(third(1).map(\.memory)), Self.median(third(2).map(\.memory))) }
 
   /// The maximum number of descriptors in the middle third and in the last third.
@@ -56,7 +56,7 @@ struct Growth: Equatable {
     (third(1).map(\.descriptors).max() ?? 0, third(2).map(\.descriptors).max() ?? 0)
   }
 
-  /// KiB per hour, by least squares over all but the first third.
+  /// The growth in KiB per hour, by least squares over all but the first third.
   var slope: Double {
     let points = samples.dropFirst(samples.count / 3).map { ($0.time, Double($0.holding.memory)) }
     guard points.count > 1 else { return 0 }
@@ -67,7 +67,7 @@ struct Growth: Equatable {
     return points.map { ($0.0 - meanX) * ($0.1 - meanY) }.reduce(0, +) / spread * 3_600
   }
 
-  /// What grows; nil if nothing does, or if there are too few samples to tell.
+  /// What is growing; nil if nothing is, or if there are too few samples.
   var complaint: String? {
     guard samples.count >= Self.fewest else { return nil }
     let (memory, descriptors) = (memory, descriptors)

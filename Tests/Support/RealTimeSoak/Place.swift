@@ -1,11 +1,11 @@
 import Glibc
 
-/// Where two processes meet.
+/// The medium over which two processes connect.
 enum Medium: String, CaseIterable {
   case unix, tcp, pty, local
 }
 
-/// Where a couple meets: what its accessory gets as `--on`, and its host as an address.
+/// Where a couple connects: the accessory's `--on` arguments, and the host's address.
 struct MeetingPlace {
   let on: [String]
   let address: [String]
@@ -23,7 +23,7 @@ struct MeetingPlace {
     environment = ["EASIM_LOCAL": "\(folder)/local-\(name)"]
   }
 
-  /// A port that is free now. An accessory that starts again must find it free.
+  /// A port that is currently free. It must still be free when an accessory is started again.
   private static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

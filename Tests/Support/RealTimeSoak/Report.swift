@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What is reported at the end: a table for people, an object for programs.
+/// The final report: a table for people, and an object for programs.
 struct Report {
   struct Row {
     let name: String
@@ -103,7 +103,7 @@ struct Report {
   }
 }
 
-/// Rows of words in columns.
+/// Aligns rows of words in columns.
 enum Columns {
   static func lines(_ rows: [[String]]) -> [String] {
     let width = rows.map(\.count).max() ?? 0

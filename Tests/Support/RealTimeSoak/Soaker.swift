@@ -2,9 +2,9 @@ import AccessoryCore
 import Glibc
 import TestSupport
 
-/// All couples of a soak, for as long as it lasts.
+/// Runs all couples of a soak.
 final class Soaker {
-  /// The settings.
+  /// The settings of a soak.
   struct Options: Equatable {
     var minutes = 0.0
     var seed: UInt64 = 1
@@ -22,7 +22,7 @@ final class Soaker {
   init(_ options: Options) throws {
     self.options = options
     folder.isKept = true
-    // Retransmissions come soon, so that a lost packet holds nothing up for long.
+    // Retransmissions come early, so that a lost packet does not hold anything up for long.
     for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
       folder.write(
         """
@@ -37,7 +37,7 @@ final class Soaker {
     }
   }
 
-  /// Runs until time is up or `isStopped` returns true, and returns the result.
+  /// Runs until the time is up or `isStopped` returns true, and returns the report.
   func run(isStopped: () -> Bool, progress: (String) -> Void) throws -> Report {
     let end = begin + options.minutes * 60
     var nextSample = begin
@@ -54,12 +54,12 @@ final class Soaker {
     leave()
     let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
     let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
-    // Failures are worth examining.
+    // After a failure, the output is kept so that it can be examined.
     folder.isKept = options.keeps || !report.passed
     return report
   }
 
-  /// Where the output of every process is, if it is kept.
+  /// The folder with the output of every process, if it is kept.
   var keptFolder: String? { folder.isKept ? folder.path : nil }
 
   private func line(_ now: Double) -> String {
@@ -68,7 +68,7 @@ final class Soaker {
     return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
   }
 
-  /// Hosts first, like users who unplug nothing while it is in use.
+  /// Ends the hosts first, like users who do not unplug an accessory in use.
   private func leave() {
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }
@@ -88,7 +88,7 @@ final class Soaker {
 
   static var now: Double { clock.now.seconds }
 
-  /// Real time passes by itself; a signal ends the pause.
+  /// Waits for a moment of real time. A signal ends the wait.
   private static func pause(milliseconds: Int32) {
     poll(nil, 0, milliseconds)
   }

@@ -8,15 +8,15 @@ struct Tally {
   var sessions = 0
   var kills = 0
   var reconnections = 0
-  /// Bursts that were in progress when the accessory was killed, and were not acknowledged.
+  /// Bursts that were in flight when the accessory was killed, and that were not acknowledged.
   var lost = 0
-  /// Bytes that were acknowledged to hosts, and about which the accessory can still be asked.
+  /// Bytes that were acknowledged to hosts, as far as the accessory could still be asked about them.
   var acknowledged = 0
-  /// How many of them had not arrived.
+  /// How many of these bytes had not arrived.
   var missing = 0
-  /// Everything that happened but must not, without repetitions.
+  /// Everything that happened but must not happen, each listed once.
   var wrongs: [String] = []
-  /// How processes ended and what they last reported, and how often.
+  /// How processes ended and what they reported last, with the number of times.
   private(set) var ends: [String: Int] = [:]
 
   mutating func add(_ facts: Facts) {
@@ -26,17 +26,17 @@ struct Tally {
     lost += facts.lost
   }
 
-  /// A process has ended. One that was not asked to end, or printed nothing, has no reason.
+  /// Records that a process has ended. A process that printed nothing, and was not killed, counts as a problem.
   mutating func ended(_ child: Child?, _ facts: Facts) {
     guard let child, let ending = child.ending else { return }
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
     let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
     ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
-    // A process that was killed before it printed anything counts as a separate reason.
+    // If a process was killed before it printed anything, that is a way of ending, too.
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// A string without its numbers, so that similar ends are counted together.
+  /// The text without its numbers, so that similar endings are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {
@@ -52,7 +52,7 @@ struct Tally {
 }
 
 extension Facts {
-  /// What went wrong since the last call.
+  /// The problems since the last call.
   mutating func takeWrongs() -> [String] {
     defer { clearWrongs() }
     return wrongs

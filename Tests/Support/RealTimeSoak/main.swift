@@ -1,5 +1,5 @@
-// Soaks easim in real time: two processes at a time, as users run them, one of which is killed repeatedly. Scripts/soak
-// builds and runs this.
+// Soaks easim in real time. It runs pairs of processes as users run them, and repeatedly kills one of each pair.
+// Scripts/soak builds and runs it.
 
 import Glibc
 
@@ -44,7 +44,7 @@ func complain(_ text: String) {
 }
 
 nonisolated(unsafe) var wasStopped: sig_atomic_t = 0
-// The program that starts this one may have blocked them, and that is inherited.
+// The program that started this one may have blocked these signals, and a process inherits that.
 var heard = sigset_t()
 sigemptyset(&heard)
 for number in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Where the build put its products: next to the running tests.
+/// Locates the products of the build, which are next to the running tests.
 public enum BuiltProducts {
-  /// The tests that are running.
+  /// The path of the running tests.
   public static let tests: String = {
     guard let path = realpath("/proc/self/exe", nil) else { preconditionFailure("/proc is not there") }
     defer { free(path) }
     return String(cString: path)
   }()
 
-  /// The folder that contains all of them.
+  /// The folder that contains all products.
   public static let folder = String(tests.reversed().drop { $0 != "/" }.dropFirst().reversed())
 
   /// The program under test.
   public static let easim = program("easim")
 
-  /// The program with that name. The test target declares it, so that it is built first.
+  /// The path of the program with this name. The test target must declare the program, so that it is built first.
   public static func program(_ name: String) -> String {
     let path = "\(folder)/\(name)"
     precondition(access(path, X_OK) == 0, "\(name) is not beside the tests that are running, in \(folder)")

@@ -2,41 +2,41 @@ import AccessoryCore
 
 /// A channel handler that records every event.
 public final class ChannelRecorder: ChannelHandler {
-  /// Everything that came.
+  /// All received bytes.
   public private(set) var bytes: [UInt8] = []
   /// The length of each reception.
   public private(set) var receptions: [Int] = []
-  /// How often there was room.
+  /// How often the channel reported room to send.
   public private(set) var writableCalls = 0
-  /// How it ended.
+  /// How the channel ended.
   public private(set) var end: ChannelEnd?
-  /// Called with every event of its kind.
+  /// Called after each reception.
   public var onReceived: (() -> Void)?
-  /// Called with every event of its kind.
+  /// Called whenever there is room to send.
   public var onWritable: (() -> Void)?
-  /// Called with every event of its kind.
+  /// Called at the end of the channel.
   public var onEnd: (() -> Void)?
 
-  /// Creates a recorder for a channel that is started with it as the handler.
+  /// Creates a recorder. Start a channel with it as the handler.
   public init() {}
 
-  /// The same as text.
+  /// The received bytes as text.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Bytes arrived.
+  /// Records received bytes.
   public func channel(_ channel: any Channel, received span: RawSpan) {
     span.withUnsafeBytes { bytes.append(contentsOf: $0) }
     receptions.append(span.byteCount)
     onReceived?()
   }
 
-  /// There is room to send more.
+  /// Records that there is room to send more.
   public func channelIsWritable(_ channel: any Channel) {
     writableCalls += 1
     onWritable?()
   }
 
-  /// The channel has ended.
+  /// Records the end of the channel.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     self.end = end
     onEnd?()
@@ -44,7 +44,7 @@ public final class ChannelRecorder: ChannelHandler {
 }
 
 extension Channel {
-  /// Sends bytes of an array.
+  /// Sends the bytes of an array.
   @discardableResult
   public func send(_ bytes: [UInt8]) -> Int { bytes.withUnsafeBytes { send($0.bytes) } }
 
@@ -52,7 +52,7 @@ extension Channel {
   @discardableResult
   public func send(_ text: String) -> Int { send(Array(text.utf8)) }
 
-  /// Starts with a separate handler.
+  /// Starts the channel with a new recorder as its handler.
   public func startRecording() -> ChannelRecorder {
     let recorder = ChannelRecorder()
     start(recorder)

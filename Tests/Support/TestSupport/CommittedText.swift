@@ -1,19 +1,19 @@
 import Foundation
 
-/// A committed text that is generated, such as golden error texts, a schema or a table in a document.
+/// A generated text that is committed, such as golden error texts, a schema, or a table in a document.
 ///
-/// A test compares the committed text with what the code generates now. To accept the new text, run `EASIM_REWRITE=1
-/// Scripts/test -- --filter NameOfTheTest` and read `git diff`.
+/// A test compares the committed text with what the code now generates. To accept the new text, run `EASIM_REWRITE=1
+/// Scripts/test -- --filter NameOfTheTest` and check `git diff`.
 ///
 /// ```swift
 /// #expect(try CommittedText.difference("docs/faults.md", from: table) == nil)
 /// ```
 public enum CommittedText {
-  /// Whether differing files are rewritten.
+  /// Whether files that differ are rewritten.
   public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
 
-  /// The first line in which the file differs from `text`, and how to accept it; nil if they are equal. With
-  /// `EASIM_REWRITE=1` the file is rewritten instead.
+  /// The first line in which the file differs from `text`, and how to accept the new text; nil if they are equal. With
+  /// `EASIM_REWRITE=1`, the file is rewritten instead.
   public static func difference(_ path: String, from text: String) throws -> String? {
     let committed = (try? Repository.text(path)) ?? ""
     if committed == text { return nil }
@@ -30,7 +30,7 @@ public enum CommittedText {
       """
   }
 
-  /// The same for the part of a file between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+  /// Does the same for the part of a file between `<!-- begin NAME -->` and `<!-- end NAME -->`.
   public static func difference(_ path: String, part name: String, from text: String) throws -> String? {
     let whole = try Repository.text(path)
     guard let begin = whole.range(of: "<!-- begin \(name) -->\n"), let end = whole.range(of: "<!-- end \(name) -->")

@@ -1,33 +1,33 @@
 import AccessoryFormats
 
-/// Variants of a string with extreme numbers, to test arithmetic on numbers from files.
+/// Variants of a text with extreme numbers, to test the arithmetic on numbers in files.
 public enum ExtremeNumbers {
-  /// Around the limits of all numeric types, and things that look like numbers but are not.
+  /// Numbers near the limits of all numeric types, and text that resembles a number but is not one.
   public static let spellings = [
     "0", "-1", "1", "255", "65536", "4294967295", "4294967296", "9007199254740993", "72057594037927936",
     "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551616", "1e308", "-1e308",
     "1e-320", "1e999", "0x7fffffffffffffff", "NaN", "Infinity",
   ]
 
-  /// A string with one or more numbers replaced, and a description of the change.
+  /// A text with one or more numbers replaced, and a description of the change.
   public struct Variant: Sendable, CustomStringConvertible {
     /// The whole text.
     public let text: String
-    /// The inserted numbers, with their places.
+    /// The inserted numbers and their positions.
     public let description: String
   }
 
-  /// Each number in turn replaced by each of `spellings`. Numbers in quotes are replaced too, as in `'250ms'`; digits at
-  /// the end of a word are not. With a `step` of 4, each number is replaced by a quarter of the spellings, and the number
-  /// after it by another quarter.
+  /// Replaces each number in turn by each of `spellings`. This includes numbers in quotes, as in `'250ms'`, but not
+  /// digits at the end of a word. With a `step` of 4, each number is replaced by only a quarter of the spellings, and
+  /// the next number by another quarter.
   public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
     numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
       stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }
     }
   }
 
-  /// `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same `seed`
-  /// gives the same texts.
+  /// Returns `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same
+  /// `seed` gives the same texts.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)
@@ -60,7 +60,7 @@ public enum ExtremeNumbers {
         continue
       }
       var end = index
-      // Both parts of 1.5 are one number, and so are all digits of 0x12.
+      // Both parts of 1.5 belong to one number, and so do all digits of 0x12.
       while isDigit(end) || end < bytes.count && bytes[end] == 0x2E && isDigit(end + 1) { end += 1 }
       if end == index + 1, bytes[index] == 0x30, end < bytes.count, bytes[end] | 0x20 == 0x78 {
         end += 1

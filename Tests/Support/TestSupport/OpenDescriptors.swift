@@ -2,7 +2,7 @@ import Foundation
 
 /// This process's open descriptors.
 public enum OpenDescriptors {
-  /// Where each one leads, by number: `socket:[4711]`.
+  /// The target of each descriptor by its number, for example `socket:[4711]`.
   public static var targets: [String: String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.reduce(into: [:]) { targets, name in

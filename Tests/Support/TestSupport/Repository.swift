@@ -1,8 +1,8 @@
 import Foundation
 
-/// The files of this repository, for tests that check the repository itself.
+/// The files in this repository, for tests that check the repository itself.
 ///
-/// Paths are relative to its root: `Sources/IAP2/Link/Link.swift`.
+/// Paths are relative to the repository's root: `Sources/IAP2/Link/Link.swift`.
 public enum Repository {
   /// The path of the repository on this machine.
   public static let root: String = {
@@ -11,18 +11,18 @@ public enum Repository {
     return url.path
   }()
 
-  /// A file's text.
+  /// The text of a file.
   public static func text(_ path: String) throws -> String {
     try String(contentsOfFile: absolute(path), encoding: .utf8)
   }
 
-  /// Every file below a folder, sorted; links to folders are not followed.
+  /// All files below a folder, sorted. Links to folders are not followed.
   public static func files(under folder: String, suffix: String = "") -> [String] {
     let found = FileManager.default.enumerator(atPath: absolute(folder))?.compactMap { $0 as? String } ?? []
     return found.map { "\(folder)/\($0)" }.filter { $0.hasSuffix(suffix) && !isFolder($0) }.sorted()
   }
 
-  /// Whether there is such a folder.
+  /// Whether a folder exists at this path.
   public static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: absolute(path), isDirectory: &isFolder) && isFolder.boolValue

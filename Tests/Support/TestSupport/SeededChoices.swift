@@ -1,17 +1,17 @@
 import AccessoryFormats
 
-/// What tests draw from a seed.
+/// Random choices for tests.
 extension SeededRandom {
-  /// A number from 0 up to, not including, `bound`.
+  /// A number from 0 to `bound`, excluding `bound`.
   public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True `percent` times of a hundred.
+  /// True with this probability in percent.
   public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
   /// A byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// The same text with up to this many mistakes: wrong, missing and duplicated bytes, and `tokens` in wrong places.
+  /// A copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, and `tokens` in wrong places.
   public mutating func damaged(_ bytes: [UInt8], atMost most: Int, inserting tokens: [String]) -> [UInt8] {
     var bytes = bytes
     for _ in 0...below(most) where !bytes.isEmpty {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value as Foundation reads it: a reader that shares nothing with the writer under test.
+/// A JSON value as read by Foundation. The reader shares no code with the writer under test.
 public enum StrictJSON: Equatable, Sendable {
   /// `null`.
   case null
@@ -15,7 +15,7 @@ public enum StrictJSON: Equatable, Sendable {
   /// An object.
   case object([String: StrictJSON])
 
-  /// Reads one value; text that is not JSON, or that has more than one value, is an error.
+  /// Reads one value. Text that is not JSON, or that contains more than one value, is an error.
   public init(reading text: String) throws {
     self = try JSONDecoder().decode(StrictJSON.self, from: Data(text.utf8))
   }
@@ -42,7 +42,7 @@ public enum StrictJSON: Equatable, Sendable {
 }
 
 extension StrictJSON: Decodable {
-  /// Tries one type after another; the decoder is strict about each.
+  /// Tries one type after another. The decoder is strict about each of them.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A separate folder for a test, deleted with everything in it when the last reference is gone.
+/// A test's own folder, which is deleted with all its contents when the last reference is gone.
 ///
 /// ```swift
 /// let folder = TemporaryFolder()
 /// let plist = folder.write("<plist/>", to: "Info.plist")
 /// ```
 ///
-/// Without a place to write, no test can show anything, so an error here ends the run with a message.
+/// If there is no place to write, the tests are meaningless, so an error here ends the run with a message.
 public final class TemporaryFolder {
-  /// The path, which is short, so that the path of a socket in it is not too long.
+  /// The path of the folder. It is short, so that the path of a socket in it is not too long.
   public let path: String
-  /// Whether it is kept after the last reference is gone, to be examined.
+  /// Whether to keep the folder after the last reference is gone, so that it can be examined.
   public var isKept = false
 
-  /// Creates the folder, which only this user can read.
+  /// Creates the folder. Only this user can read it.
   public init() {
     var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
     precondition(mkdtemp(&template) != nil, "no folder for a test: \(String(cString: strerror(errno)))")
@@ -30,15 +30,15 @@ public final class TemporaryFolder {
   /// The path of something in the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Whether something with that name exists, even a link that leads nowhere.
+  /// Whether something with this name exists, even if it is a broken link.
   public func has(_ name: String) -> Bool {
     (try? FileManager.default.attributesOfItem(atPath: file(name))) != nil
   }
 
-  /// The sorted contents.
+  /// The names of the contents, sorted.
   public var names: [String] { names("") }
 
-  /// The sorted contents of a subfolder; empty if there is none.
+  /// The names of a subfolder's contents, sorted; empty if the subfolder does not exist.
   public func names(_ folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
   }
@@ -50,8 +50,9 @@ public final class TemporaryFolder {
 
   // MARK: Adding to it
 
-  /// Creates a program in the folder. A process that another test started meanwhile may still have the file open for
-  /// writing, and then the system refuses to run it; a lease for reading is refused for just as long.
+  /// Creates a program in the folder. A process that another test has just started may still have the file open for
+  /// writing, and until it is closed the system refuses to run it. For just as long, the system also refuses a read
+  /// lease, so this waits for one.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)
@@ -61,27 +62,27 @@ public final class TemporaryFolder {
     close(descriptor)
   }
 
-  /// Creates a subfolder, and those on the way there.
+  /// Creates a subfolder, and any missing folders above it.
   public func makeFolder(_ name: String, mode: Int = 0o700) {
     demand("make \(file(name))") {
       try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
-      // Separate from creating it, because then the process's own mask would count.
+      // Set separately, because the process's umask affects the mode of a new folder.
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(name))
     }
   }
 
-  /// Writes a file, replacing any existing one, and returns its path.
+  /// Writes a file, replacing any existing one. Returns its path.
   @discardableResult
   public func write(_ bytes: [UInt8], to name: String) -> String {
     demand("write \(file(name))") { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
     return file(name)
   }
 
-  /// Writes a string, replacing any existing file, and returns its path.
+  /// Writes a string to a file, replacing any existing one. Returns its path.
   @discardableResult
   public func write(_ text: some StringProtocol, to name: String) -> String { write(Array(text.utf8), to: name) }
 
-  /// Creates a link in the folder.
+  /// Creates a symbolic link in the folder.
   public func link(_ name: String, to target: String) {
     demand("link \(file(name))") {
       try FileManager.default.createSymbolicLink(atPath: file(name), withDestinationPath: target)

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// Runs each test of a suite on a thread that belongs to it until it ends; a few of them run at a time.
+/// Runs each test of a suite on its own thread. Only a few such tests run at a time.
 ///
-/// Swift's own pool has one thread for each processor. A test that blocks there, waiting for a program, a descriptor or
-/// another thread, holds one of two threads, and an async test that has begun then waits for a thread at each `await`.
+/// Swift's own pool has one thread for each processor. A test that blocks there while it waits for a program, a
+/// descriptor or another thread occupies one of those few threads. An async test that is already running then has to
+/// wait for a free thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {
-  /// For the tests of a suite, not for the suite.
+  /// The trait applies to each test in a suite, not to the suite as a whole.
   public let isRecursive = true
   fileprivate var isLong = false
 
@@ -26,18 +27,18 @@ extension Trait where Self == Waits {
   /// For suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// For tests that last a minute but do little: they start before the others, so that the run does not end with them.
+  /// For tests that take a minute but do little. They start before the others, so that the run does not end with them.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Makes a blocking call in an async test, on a separate thread, because it would otherwise hold a thread of the pool.
+/// Makes a blocking call in an async test on a separate thread. Otherwise, the call would occupy a thread of the pool.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
   }
 }
 
-/// All work of one test, in order. It has a thread from its first work to the end of the test.
+/// Runs all work of one test in order. It has a thread from the test's first work to its end.
 private final class Lane: TaskExecutor {
   let isLong: Bool
   private let condition = NSCondition()
@@ -68,7 +69,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// nil after the test has ended. Later work gets a thread again.
+  /// The next work; nil after the test has ended. Work that arrives later gets a thread again.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }
@@ -78,8 +79,8 @@ private final class Lane: TaskExecutor {
   }
 }
 
-/// The maximum number of threads for such tests in this process. With more, programs that measure real time would
-/// disturb each other.
+/// Limits the number of threads for such tests in this process. With more threads, programs that measure real time
+/// would disturb each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)
 

@@ -1,11 +1,11 @@
-/// Wrong answers of an accessory that should echo, each with the kind that a verifier must report.
+/// Wrong answers from an accessory that should echo. For each, a verifier must report a certain kind of mistake.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
-  /// What is wrong with it.
+  /// What is wrong with the answer.
   public let description: String
-  /// The kind that must be reported: `lost`, `stale` …
+  /// The kind of mistake that must be reported, such as `lost` or `stale`.
   public let kind: String
-  /// What is sent back for a request of at least 160 bytes; `before` is the request before it, of the same length, and
-  /// `other` are bytes that belong elsewhere.
+  /// Returns the answer to a request of at least 160 bytes. `before` is the previous request, of the same length, and
+  /// `other` contains bytes that belong elsewhere.
   public let answer: @Sendable (_ request: [UInt8], _ before: [UInt8], _ other: [UInt8]) -> [UInt8]
 
   private init(
@@ -16,7 +16,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     self.answer = answer
   }
 
-  /// What can be wrong with a single answer.
+  /// Mistakes that are possible in a single answer.
   public static let single: [WrongAnswer] = [
     WrongAnswer("EADemo's pattern, whatever was asked", "foreign") { request, _, _ in
       (0..<request.count).map { UInt8(truncatingIfNeeded: $0) }
@@ -39,7 +39,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
     WrongAnswer("the whole answer twice", "repeated") { request, _, _ in request + request },
     WrongAnswer("without its beginning", "lost") { request, _, _ in
-      // Enough bytes to make the answer as long as it must be: a ring buffer that was overwritten.
+      // Contains enough bytes for an answer of the right length, like a ring buffer that was overwritten.
       Array(request[48...])
     },
     WrongAnswer("without 48 bytes of its middle", "lost") { request, _, _ in Array(request[..<32] + request[80...]) },
@@ -65,7 +65,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// What can be wrong with an answer that follows others.
+  /// Mistakes that are possible in an answer that comes after others.
   public static let later: [WrongAnswer] = [
     WrongAnswer("the answer to the request before", "stale") { _, before, _ in before },
     WrongAnswer("the answer to the request before, and then its own", "repeated") { request, before, _ in

@@ -1,5 +1,5 @@
-// A simulated USB device: umockdev gives a program its own /sys and /dev, and this answers what libusb asks of the
-// kernel there.
+// Simulates a USB device. umockdev gives a program its own /sys and /dev, and this mock answers the requests that
+// libusb makes to the kernel there.
 //
 //   umockdev-wrapper usb_mock [options] -- program arguments…
 //
@@ -7,26 +7,27 @@
 //   --serial TEXT       the serial number in sysfs
 //   --socket PATH       bulk bytes go to and come from this unix socket, connected while the interface is claimed;
 //                       without it the device echoes
-//   --usbip PORT        the device is the one with the bus id 1-1 on this port of 127.0.0.1; it comes and goes with it
-//   --stale COUNT       so many bytes wait in its IN endpoint at the first claim
-//   --claimed           the interface belongs to another program
-//   --driver            the interface belongs to a driver of the kernel; at the end stderr says whether it has it again
-//   --vanish            unplugged when it is claimed
-//   --no-strings        without manufacturer, product and serial number
-//   --string HEX        what the device answers to whoever asks it for a string
-//   --split COUNT       no transfer in has more bytes, and an empty one comes before each
-//   --forbidden         the device may not be opened by its user: the node has no permissions
-//   --plug-after MS     plugged in later
-//   --unplug-after MS   unplugged that long after it was plugged in
-//   --unplug-at BYTES   unplugged when so many bytes have come
+//   --usbip PORT        use the device with bus ID 1-1 on this port of 127.0.0.1, and come and go with it
+//   --stale COUNT       this many bytes are waiting in the IN endpoint at the first claim
+//   --claimed           the interface is claimed by another program
+//   --driver            a kernel driver owns the interface; at the end, stderr says whether it owns it again
+//   --vanish            unplug the device when it is claimed
+//   --no-strings        no manufacturer, product or serial number
+//   --string HEX        the device's answer to any request for a string
+//   --split COUNT       limit IN transfers to this many bytes, and send an empty one before each
+//   --forbidden         the node has no permissions, so its user may not open the device
+//   --plug-after MS     plug the device in after this time
+//   --unplug-after MS   unplug the device this long after it was plugged in
+//   --unplug-at BYTES   unplug the device after it has received this many bytes
 //   --fail DIRECTION:ERRNO:BYTES[:COUNT]
-//                       one transfer, in or out, fails when so many bytes have come, or so many in a row
-//   --part COUNT        a transfer that fails has carried so many bytes
-//   --twice             each arrival is announced twice
-//   --report            stderr says at the end what was asked of it at once, and what is left
+//                       after this many bytes, this many IN or OUT transfers in a row (by default one) fail
+//   --part COUNT        a transfer that fails has carried this many bytes
+//   --twice             announce each arrival twice
+//   --report            at the end, write to stderr how many reads were pending at once, and what is left
 //
-// Like the kernel, it accepts transfers only for the endpoints of a selected alternate setting of a claimed interface.
-// Ends with the exit code of the program, and with 73 if a transfer of full packets is not followed by an empty one.
+// Like the kernel, the mock accepts transfers only for the endpoints of a selected alternate setting of a claimed
+// interface. It exits with the program's exit code, or with 73 if a transfer of full packets is not followed by an
+// empty one.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glib-unix.h>
@@ -50,7 +51,7 @@
 typedef struct {
   UMockdevIoctlData *urb, *buffer;
   gulong address; // in the program
-  guint32 sequence, offset; // on a bus of USB/IP
+  guint32 sequence, offset; // on a USB/IP bus
   gboolean reads;
 } Request;
 
@@ -121,7 +122,7 @@ static gpointer readCable(gpointer number) {
   return NULL;
 }
 
-// The accessory behind the socket sees a claim as a cable being plugged in.
+// To the accessory behind the socket, a claim looks like a cable being plugged in.
 static void plugCable(void) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
   if (!socketPath || cable >= 0) return;
@@ -294,7 +295,7 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
   case USBDEVFS_SETCONFIGURATION:
   case USBDEVFS_CLEAR_HALT:
   case USBDEVFS_SETINTERFACE: {
-    // All names begin with a number.
+    // The argument of all these requests begins with a number.
     gboolean hasTwo = request == USBDEVFS_SETINTERFACE;
     g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, hasTwo ? 8 : 4, NULL);
     guint32 *numbers = (guint32 *)data->data;
@@ -350,7 +351,7 @@ static gboolean plug(gpointer unused) {
     g_autofree char *root = umockdev_testbed_get_root_dir(bed);
     g_autofree char *path = g_strconcat(root, NODE, NULL);
     chmod(path, 0);
-    // Otherwise an ordinary user would see nothing at all.
+    // Otherwise an ordinary user would not see anything at all.
     chmod(root, 0755);
   }
   if (unplugAfter) g_timeout_add((guint)unplugAfter, unplug, NULL);
@@ -358,7 +359,7 @@ static gboolean plug(gpointer unused) {
   return FALSE;
 }
 
-// Plugs in the device on the USB/IP bus as soon as it is there.
+// Plugs in the device as soon as it appears on the USB/IP bus.
 static gboolean takesFromBus(gpointer unused) {
   if (!takeFromBus()) return TRUE;
   umockdev_testbed_detach_ioctl(bed, NODE, NULL);
@@ -379,7 +380,7 @@ static void ended(GPid pid, int status, gpointer unused) {
   g_main_loop_quit(loop);
 }
 
-// The program decides what it does on SIGTERM; the mock stays until the program ends.
+// The program decides how to react to SIGTERM. The mock runs until the program ends.
 static gboolean passOn(gpointer pid) {
   kill(GPOINTER_TO_INT(pid), SIGTERM);
   return G_SOURCE_CONTINUE;
@@ -442,6 +443,6 @@ int main(int count, char **words) {
   g_main_loop_run(loop);
   if (reports) report();
   if (hadDriver) fprintf(stderr, "usb_mock: the kernel's driver %s\n", hasDriver ? "has it again" : "is without it");
-  g_object_unref(bed); // which removes its folder from the temporary ones
+  g_object_unref(bed); // also removes its temporary folder
   return exitCode;
 }

@@ -1,9 +1,9 @@
-// What the mock describes itself as, and which part of it may be used now.
+// The mock's descriptors, and which parts of the device can currently be used.
 #include <glib.h>
 #include <string.h>
 
 static GByteArray *shape;  // the device and configuration descriptors
-static GByteArray *string; // what is answered to whoever asks for one
+static GByteArray *string; // the answer to any request for a string
 static guint8 configuration = 1, alternates[256];
 static gboolean claimed[256];
 
@@ -13,8 +13,8 @@ static void configure(guint8 value) {
   memset(claimed, 0, sizeof claimed);
 }
 
-// With an address, the packet size of that endpoint if it can be used now; without one, whether the selected
-// configuration has such an alternate setting. 0 means no.
+// With an address: the packet size of that endpoint if it can currently be used. Without one: whether the selected
+// configuration has this alternate setting. 0 means no.
 static guint find(guint8 interface, guint8 alternate, guint8 address) {
   gboolean isChosen = FALSE, isThere = FALSE;
   for (guint at = 18; at + 1 < shape->len && shape->data[at] && at + shape->data[at] <= shape->len; at += shape->data[at]) {

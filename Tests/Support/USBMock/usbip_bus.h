@@ -1,12 +1,12 @@
-// The mock as a host controller for USB/IP: requests to the device go to 'easim run --on usbip:', to the device with
-// the bus ID 1-1. Everything here is called with the lock held, unless stated otherwise.
+// The mock as a host controller for USB/IP. It passes requests on to the device with bus ID 1-1 of 'easim run --on
+// usbip:'. Everything here is called with the lock held, unless stated otherwise.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
 static int busPort, bus = -1;
 static guint32 lastSequence;
-static GHashTable *pending, *victims; // requests by their number; the numbers of those that are to be unlinked
+static GHashTable *pending, *victims; // requests by sequence number; the requests to be unlinked
 static GCond answered;
 static guint32 controlSequence;
 static gint32 controlStatus;
@@ -23,7 +23,7 @@ static gboolean readWhole(int file, void *into, size_t count) {
 static void writeWhole(int file, const void *from, size_t count) {
   for (size_t done = 0; done < count;) {
     ssize_t step = send(file, (const char *)from + done, count - done, MSG_NOSIGNAL);
-    if (step <= 0) return; // Its reader hears of it too.
+    if (step <= 0) return; // The reader notices this as well.
     done += (size_t)step;
   }
 }
@@ -64,7 +64,7 @@ static int takeBack(gulong address) {
   return EINVAL;
 }
 
-// A request without data that waits for its answer; returns an errno.
+// Sends a request without data and waits for the answer. Returns an errno.
 static int control(guint8 type, guint8 number, guint16 value, guint16 index) {
   guint8 setup[8] = {type, number, (guint8)value, value >> 8, (guint8)index, index >> 8, 0, 0};
   if (bus < 0) return gone ? ENODEV : 0;
@@ -74,7 +74,7 @@ static int control(guint8 type, guint8 number, guint16 value, guint16 index) {
   return bus < 0 ? ENODEV : -controlStatus;
 }
 
-// Whether the answer could be read. Called without the lock.
+// Reads one answer. Returns whether it could be read. Called without the lock.
 static gboolean hear(int file) {
   guint32 head[12];
   if (!readWhole(file, head, sizeof head)) return FALSE;
@@ -100,7 +100,7 @@ static gboolean hear(int file) {
     if (request) {
       g_autofree guint8 *data = g_malloc(count + 1);
       gboolean carries = request->reads && count;
-      // It is on its way, and no other thread reads here.
+      // The data is on its way, and no other thread reads from this socket.
       if (carries && !readWhole(file, data, count)) status = -EPROTO;
       else if (carries) umockdev_ioctl_data_update(request->buffer, request->offset, data, count);
       complete(request, status, count);
@@ -122,7 +122,7 @@ static gpointer hearBus(gpointer number) {
   return NULL;
 }
 
-// Imports the device once it is there. Called without the lock.
+// Imports the device as soon as it appears. Called without the lock.
 static gboolean takeFromBus(void) {
   struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons((guint16)busPort)};
   guint8 request[40] = {0x01, 0x11, 0x80, 0x03, [8] = '1', '-', '1'}, answer[8], record[312];
