@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
-// Performance figures, each with the same work in C beside it: Scripts/bench builds this package for release.
+// Performance figures, each measured next to the same work in C. Scripts/bench builds this package for release.
 import PackageDescription
 
-/// The modules of easim that the figures look into. They are products for this package; docs/dev/public-api.md says which ones
-/// are meant for others.
+/// The easim modules that the figures access. They are products only for the sake of this package;
+/// docs/dev/public-api.md lists those intended for other users.
 let easim = [
   "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds",
   "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "LinuxIO",

@@ -1,5 +1,5 @@
-// Counts allocations by standing in front of the C library's allocator: an executable's own malloc is the one that every
-// library it loads gets, the Swift runtime included. Needs no LD_PRELOAD and no linker flags.
+// Counts allocations by interposing on the C library's allocator: an executable's own malloc is used by every library
+// that it loads, including the Swift runtime. This needs neither LD_PRELOAD nor linker flags.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 
 #if defined(__GLIBC__) && !defined(ALLOCATOR_IS_TAKEN)
 
-// glibc's allocator under the names that are always its own.
+// glibc's allocator under its internal names.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

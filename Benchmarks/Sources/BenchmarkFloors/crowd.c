@@ -1,4 +1,4 @@
-// Many connected pairs of unix sockets in one process: what attaching so many accessories cannot do without.
+// Many connected pairs of unix sockets in one process: the minimum work for attaching that many accessories.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <errno.h>
@@ -22,7 +22,7 @@ static int watch(int epoll, int socket) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : errno;
 }
 
-// Connects `count` pairs and sends the first message of each.
+// Connects `count` pairs and sends the first message on each.
 static int connect_some(int epoll, int listener, const struct sockaddr_un *name, size_t count) {
   uint8_t message[MESSAGE] = {0};
   for (size_t index = 0; index < count; index++) {
@@ -37,7 +37,7 @@ static int connect_some(int epoll, int listener, const struct sockaddr_un *name,
   return 0;
 }
 
-// Sends back whatever comes until so many messages have come.
+// Sends back every message until `messages` messages have arrived.
 static int exchange(int epoll, size_t messages) {
   struct epoll_event events[EVENTS];
   uint8_t message[MESSAGE];
@@ -64,7 +64,7 @@ int floor_crowd(const char *path, size_t count, size_t batch, size_t rounds, int
   int64_t start = now();
   for (size_t connected = 0; connected < count && code == 0;) {
     size_t some = count - connected < batch ? count - connected : batch;
-    // Each batch has its own set, so that late events of earlier batches are not counted.
+    // Each batch has its own epoll set, so that late events of earlier batches are not counted.
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     code = epoll < 0 ? errno : connect_some(epoll, listener, &name, some);
     if (code == 0) code = exchange(epoll, 2 * rounds * some);

@@ -1,4 +1,5 @@
-// An echo and its load over one stream (a socket or a terminal), as little as it can be: the shape of easim's loop without a protocol.
+// An echo and its load over one stream (a socket or a terminal), as simple as possible. It has the shape of easim's
+// loop, without a protocol.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What EpollLoop reads into.
+// The size of EpollLoop's read buffer.
 enum { READ_SIZE = 128 * 1024 };
 
 struct end {
@@ -60,13 +61,13 @@ int floor_echo_serve(int socket) {
   while (code == 0) {
     if ((code = wait_for(&end, EPOLLIN)) != 0) break;
     ssize_t count = take(&end, end.bytes, READ_SIZE);
-    // A terminal whose other end is closed returns EIO.
+    // On a terminal whose other end is closed, read fails with EIO.
     if (count == 0 || (count < 0 && end.is_terminal && errno == EIO)) break;
     if (count < 0) {
       code = errno == EAGAIN || errno == EINTR ? 0 : errno;
       continue;
     }
-    // The load never has more under way than the sockets hold, so waiting here cannot lock up.
+    // The load never has more bytes in flight than the sockets can hold, so waiting here cannot deadlock.
     for (ssize_t sent = 0; sent < count && code == 0;) {
       ssize_t taken = give(&end, end.bytes + sent, (size_t)(count - sent));
       if (taken >= 0) {
@@ -91,7 +92,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
 
   size_t total = size * bursts, sent = 0, received = 0;
   while (code == 0 && received < total) {
-    // Whole bursts only, as many as are allowed.
+    // Only whole bursts, and as many as are allowed.
     size_t allowed = (received / size + in_flight) * size;
     if (allowed > total) allowed = total;
     uint32_t interest = EPOLLIN;
@@ -152,7 +153,7 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event;
   for (size_t index = 0; index < room; index++) bytes[index] = (uint8_t)index;
-  // One turn of a loop for each way: into the cable, and out of it.
+  // One loop turn for each direction: into the cable, and out of it.
   while (echoed < bursts) {
     size_t some = bursts - echoed < in_flight ? bursts - echoed : in_flight;
     memcpy(cable, bytes, some * size);
@@ -161,7 +162,7 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
     memcpy(back, inbox, some * size);
     epoll_wait(epoll, &event, 1, 0);
     memcpy(home, back, some * size);
-    // The received bytes are sent next, so that no copy can be optimised away.
+    // The received bytes are sent next, so that no copy can be optimized away.
     uint8_t *swapped = bytes;
     bytes = home;
     home = swapped;

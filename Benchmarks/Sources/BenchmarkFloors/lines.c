@@ -1,4 +1,4 @@
-// Lines between two processes: what ours and the floor's are measured over.
+// Lines between two processes. easim and the baseline are measured over the same lines.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <arpa/inet.h>

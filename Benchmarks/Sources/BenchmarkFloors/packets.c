@@ -1,4 +1,4 @@
-// Packets of the link in plain C: what a copy, two sums and a few comparisons cost by themselves.
+// The link's packets in plain C: the cost of a copy, two checksums and a few comparisons, and nothing else.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ static size_t build(uint8_t *packet, uint8_t sequence, uint8_t acknowledgement, 
   return length;
 }
 
-// The payload's size, or -1.
+// Returns the size of the payload, or -1 if the packet is invalid.
 static ptrdiff_t parse(const uint8_t *packet, size_t count) {
   if (count < HEADER || packet[0] != 0xFF || packet[1] != 0x5A || sum(packet, HEADER) != 0) return -1;
   size_t length = (size_t)packet[2] << 8 | packet[3];
@@ -67,7 +67,7 @@ size_t floor_carry(size_t size, size_t count) {
     ptrdiff_t found = parse(packet, length);
     if (found < 0) break;
     memcpy(inbox, packet + HEADER, (size_t)found);
-    // The next payload is what arrived, so that no copy can be left out.
+    // The bytes that arrived are the next payload, so that no copy can be optimized away.
     uint8_t *swapped = payload;
     payload = inbox;
     inbox = swapped;
@@ -105,7 +105,7 @@ size_t floor_receive(const uint8_t *packets, size_t size, size_t count) {
     const uint8_t *packet = packets + index * (size + OVERHEAD);
     ptrdiff_t found = parse(packet, size + OVERHEAD);
     if (found < 2 || !take(&window, packet[5]) || used + (size_t)found > sizeof inbox) break;
-    // Two bytes say which session it is for.
+    // The payload begins with two bytes that identify the session.
     memcpy(inbox + used, packet + HEADER + 2, (size_t)found - 2);
     used += (size_t)found - 2;
   }
@@ -120,7 +120,7 @@ size_t floor_build(uint8_t *packets, size_t size, size_t count) {
   return (size_t)(end - packets);
 }
 
-// Waits with epoll until a socket can be read, as a loop does once per turn.
+// Waits with epoll until a socket is readable, as a loop does once per turn.
 static int wait_readable(int epoll) {
   struct epoll_event event;
   while (epoll_wait(epoll, &event, 1, -1) < 0) {

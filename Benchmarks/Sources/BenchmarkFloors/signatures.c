@@ -1,4 +1,4 @@
-// What an authentication cannot do without: one signature and its verification, by libcrypto and nothing else.
+// The minimum work for an authentication: one signature and its verification, using only libcrypto.
 #include "BenchmarkFloors.h"
 #include <openssl/evp.h>
 #include <openssl/ec.h>

@@ -1,5 +1,5 @@
-// Two hosts of an echoing USB device with libusb: a plain one that waits for each transfer, and one that is as little as it
-// can be: bursts out, four reads always pending.
+// Two hosts for an echoing USB device, both with libusb. The plain one waits for each transfer; the other does as
+// little as possible, with bursts going out and four reads always pending.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <libusb-1.0/libusb.h>
@@ -8,7 +8,8 @@
 
 enum { READS = 4, READ_SIZE = 16 * 1024, IN = 0x81, OUT = 0x02 };
 
-// Made once: making one looks at every device, and the other side of a pair tells libusb that new ones shall not.
+// Created once. Creating a context enumerates all devices, and once easim's half of a pair has set
+// LIBUSB_OPTION_NO_DEVICE_DISCOVERY, a new context would no longer do so.
 static libusb_context *context;
 
 struct floor_usb {
@@ -59,7 +60,7 @@ int floor_usb_drive(struct floor_usb *usb, size_t size, size_t bursts, size_t in
   size_t sent = 0, total = bursts * size;
   usb->received = 0;
   while (usb->code == 0 && usb->received < total) {
-    // The transfer of a burst that has come back whole is free again.
+    // Once a burst has come back completely, its transfer can be reused.
     while (usb->code == 0 && sent < bursts && sent < usb->received / size + in_flight) {
       struct libusb_transfer **write = &writes[sent % in_flight];
       if (*write == NULL && (*write = libusb_alloc_transfer(0)) == NULL) usb->code = ENOMEM;

@@ -1,5 +1,5 @@
-// USB/IP as little as it can be: an echo device for a connection whose other end a kernel holds, and a client that drives
-// a device with bulk transfers. Numbers on the wire are big-endian; every header has 48 bytes.
+// USB/IP, as simple as possible: an echoing device on a connection whose other end is held by a kernel, and a client
+// that drives a device with bulk transfers. Integers on the wire are big-endian, and every header has 48 bytes.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ static const uint8_t configuration[] = {9, 2, 32,   0, 1, 1, 0, 0xC0, 50, 9, 4, 
 
 struct device {
   int socket, is_plain;
-  size_t from, to; // what is held of `bytes`
+  size_t from, to; // the part of `bytes` that is held
   size_t waits;
   uint32_t sequence[MOST_WAITING], length[MOST_WAITING];
   uint8_t bytes[ROOM], answer[HEADER + ROOM];
@@ -144,12 +144,12 @@ static void submit(uint8_t *at, int reads, uint32_t endpoint, size_t length) {
 
 struct replies {
   uint8_t head[HEADER];
-  size_t filled;   // of the head
-  size_t payload;  // still to be stepped over
-  size_t received; // of all payloads
+  size_t filled;   // bytes of the header read so far
+  size_t payload;  // bytes of the payload still to be skipped
+  size_t received; // bytes of all payloads
 };
 
-// A reply to a read is known by its number, which is odd.
+// Replies to reads are recognized by their sequence numbers, which are odd.
 static int step(struct replies *replies, const uint8_t *bytes, size_t count) {
   while (count > 0) {
     size_t piece = replies->payload ? replies->payload : HEADER - replies->filled;

@@ -1,4 +1,4 @@
-// The least that a program can be: what starting easim is held against.
+// The smallest possible program: the baseline for starting easim.
 #include <stdio.h>
 
 int main(void) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Set in the guest of Scripts/bench --kernel, which has figures of its own.
+/// Whether this runs in the guest of Scripts/bench --kernel, which has its own figures.
 let isInGuest = CommandLine.arguments.contains("--in-guest")
 
 /// All figures, in the order in which they are measured.
@@ -30,7 +30,7 @@ let usage = """
   Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
   """
 
-/// Writes the whole line at once: the next figure takes seconds, and the line should not wait for it.
+/// Writes a whole line at once, because the next figure takes seconds and the line should not be delayed by it.
 func write(_ text: String, to descriptor: Int32) {
   var left = Array("\(text)\n".utf8)[...]
   while !left.isEmpty {

@@ -3,8 +3,9 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Foundation
 
-// The cost for an app: the public API of ExternalAccessory on the main run loop, with accessories of a world in the
-// same process, in real time. Device and accessories run on one thread, the app on another; the baseline is the C echo
+// The cost for an app: ExternalAccessory's public API on the main run loop, in real time, with the accessories of a
+// world in the same process. The device and the accessories run on one thread, and the app on another. The baseline is
+// the C echo between two processes, as for the other echoes.
 // between two processes, as for the other echoes.
 
 extension Figure {
@@ -84,7 +85,7 @@ extension Figure {
   }
 }
 
-/// A world in real time, and an app that counts what is connected, on the main run loop.
+/// A world in real time, with an app on the main run loop that counts connected accessories.
 private final class AppUnderTest: @unchecked Sendable {
   let world: SimulatedWorld
   private(set) var connected = 0
@@ -93,7 +94,7 @@ private final class AppUnderTest: @unchecked Sendable {
   init() throws {
     var settings = SimulatedWorld.Settings()
     settings.clock = .real
-    // A burst in one write, as the figure has always been measured.
+    // A burst fits into one write, so that results remain comparable with earlier ones.
     settings.sendBufferSize = 64 * 1024
     world = try SimulatedWorld(settings)
     for (name, step) in [(Notification.Name.EAAccessoryDidConnect, 1), (.EAAccessoryDidDisconnect, -1)] {
@@ -105,10 +106,10 @@ private final class AppUnderTest: @unchecked Sendable {
     EAAccessoryManager.shared().registerForLocalNotifications()
   }
 
-  /// Runs the main run loop until a condition holds, as an app does: without a limit, which would cost every turn a
-  /// timer of its own.
+  /// Runs the main run loop until a condition holds, as an app does. There is no limit for each run of the loop,
+  /// because that would add the cost of a timer to every turn.
   func run(until condition: () -> Bool) throws {
-    // `Timer(timeInterval:)` that does not repeat fires at once on Linux.
+    // On Linux, a `Timer(timeInterval:)` that does not repeat fires immediately.
     let limit = Timer(fire: Date(timeIntervalSinceNow: 60), interval: 0, repeats: false) { _ in
       fail("the app did not hear of it within a minute", code: 1)
     }
@@ -117,7 +118,7 @@ private final class AppUnderTest: @unchecked Sendable {
     while !condition() { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
   }
 
-  /// Delivers the pending events of this world now, and not in the next world.
+  /// Delivers this world's pending events now, so that they do not reach the next world.
   func end() {
     world.end()
     world.settle()
@@ -125,7 +126,7 @@ private final class AppUnderTest: @unchecked Sendable {
   }
 }
 
-/// The app's end of an echo: writes a burst, reads until all of it is back, and writes the next.
+/// The app's end of an echo. It writes a burst, reads until the whole burst has come back, and writes the next one.
 private final class AppEcho: NSObject, StreamDelegate {
   static let burst = 10_000
   private let app: AppUnderTest

@@ -4,31 +4,32 @@ import BenchmarkFloors
 import IAP2
 import LinuxIO
 
-/// Work that costs the same number of instructions and allocations on every run of the same build.
+/// Work that takes the same number of instructions and allocations in every run of the same build.
 ///
-/// `Benchmarks --work NAME BATCHES` does a fixed amount of it to warm up, then BATCHES batches, and prints how many units
-/// of work those were and how many allocations they took. `Scripts/counts` runs it under valgrind with two numbers of
-/// batches: the difference in instructions, divided by the difference in units, is the cost of one unit alone.
+/// `Benchmarks --work NAME BATCHES` first does a fixed amount of work to warm up, and then BATCHES batches. It prints
+/// how many units of work these contained and how many allocations they took. `Scripts/counts` runs it under valgrind
+/// with two numbers of batches: the difference in instructions divided by the difference in units is the cost of one
+/// unit.
 enum CountedWork: String, CaseIterable {
-  /// A packet with 16 bytes of payload: written, sent, received, read, acknowledged.
+  /// A packet with 16 bytes of payload that is written, sent, received, read and acknowledged.
   case smallPacket = "packet.16"
-  /// A packet of 2,048 bytes, the same way.
+  /// The same for a packet of 2,048 bytes.
   case packet2048 = "packet.2048"
-  /// A packet with 10,000 bytes of payload, the same way.
+  /// The same for a packet with 10,000 bytes of payload.
   case largePacket = "packet.10000"
-  /// A packet of up to 2,048 bytes between two connections: with channels, loop, timers and session handlers.
+  /// A packet of up to 2,048 bytes between two connections, including channels, the loop, timers and session handlers.
   case connectionPacket = "connection.2048"
-  /// A burst of 10,000 bytes of a load test, echoed and compared: both ends, cables in memory.
+  /// A load test's burst of 10,000 bytes, echoed and compared. Includes both ends, with in-memory cables.
   case burst = "burst.10000"
-  /// Such a burst with four in flight.
+  /// The same with four bursts in flight.
   case burstsInFlight = "burst.10000.4"
-  /// A whole flicker with the stub authenticator: two attachments, 28 packets.
+  /// A complete flicker with the stub authenticator: two attachments, 28 packets.
   case flicker = "flicker.wire.stub"
 
-  /// The first word of the command line that makes the executable do this instead of measuring.
+  /// The first command-line word that makes the executable do this work instead of measuring.
   static let flag = "--work"
 
-  /// How often the work is done at a time: a whole round of the sequence numbers, so that each batch costs the same.
+  /// The units of work in a batch. A batch is a full cycle of the sequence numbers, so that every batch costs the same.
   private var batch: Int {
     switch self {
     case .smallPacket, .packet2048, .largePacket: 256
@@ -38,8 +39,7 @@ enum CountedWork: String, CaseIterable {
     }
   }
 
-  /// Does two batches of the work to warm up, then counts the allocations of `batches` more, and prints
-  /// `UNITS ALLOCATIONS`.
+  /// Does two batches of the work to warm up, counts the allocations in `batches` more, and prints `UNITS ALLOCATIONS`.
   func perform(batches: Int) throws {
     switch self {
     case .smallPacket: try carry(batches, burst: 16, maximumPacket: 65_535)

@@ -1,8 +1,8 @@
 import Glibc
 
-// Many accessories in one process, with both ends: simulated accessories, one device that all of them are plugged into,
-// and an app that sees them, each pair connected by a unix socket. Shows what one costs, and whether the ten thousandth
-// costs more than the first.
+// Many accessories in one process, including both ends: simulated accessories, one device into which all of them are
+// plugged, and an app that sees them. A unix socket connects each pair of ends. The figures show the cost of one
+// accessory, and whether the ten-thousandth costs more than the first.
 
 extension Figure {
   static var crowds: [Figure] {
@@ -54,7 +54,7 @@ extension Figure {
   }
 }
 
-/// Both figures of one count are measured in the same runs.
+/// Both figures for one count are measured in the same runs.
 private final class CrowdRuns {
   private let count: Int
   private var measured: [(ours: CrowdResult, floor: Double)] = []
@@ -66,7 +66,7 @@ private final class CrowdRuns {
   func pairs(_ plan: MeasuringPlan) throws -> [(ours: CrowdResult, floor: Double)] {
     if !measured.isEmpty { return measured }
     var plan = plan
-    // Ten thousand take seconds.
+    // Ten thousand accessories take seconds, so there are fewer runs.
     if count > 1_000 { plan.pairs = 7 }
     let wanted = count
     measured = try plan.pairs(
@@ -76,7 +76,7 @@ private final class CrowdRuns {
     return measured
   }
 
-  /// In a process of its own, so that nothing else has used its memory.
+  /// Runs in a separate process, whose memory nothing else has used.
   static func play(_ count: Int, idleSeconds: Int) throws -> CrowdResult {
     try DescriptorLimit.raise(to: 2 * count + CrowdPart.spareDescriptors, atLeast: 1_000)
     let other = try OtherProcess([CrowdPart.ours.rawValue, String(count), String(idleSeconds)])

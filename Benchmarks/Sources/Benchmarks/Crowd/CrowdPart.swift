@@ -8,24 +8,24 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// The roles of the processes of the figures about many accessories.
+/// The roles of the processes in the figures about many accessories.
 enum CrowdPart: String {
   case ours = "crowd"
   case floor = "crowd-floor"
 
-  /// Messages there and back on each pair of sockets of the baseline: as many as detection, synchronisation,
+  /// Round trips on each pair of sockets of the baseline. There are as many as detection, synchronization,
   /// authentication and identification take.
   static let rounds = 7
-  /// How many connect at a time, because a listener's backlog is limited.
+  /// How many accessories connect at a time, because a listener's backlog is limited.
   static let batch = 32
-  /// Descriptors for other things than cables.
+  /// Descriptors for everything except cables.
   static let spareDescriptors = 64
 
   func play(_ words: [String]) throws {
     guard let wanted = words.first.flatMap({ Int($0) }) else {
       throw MeasuringError.failed("a crowd's part needs a number of accessories")
     }
-    // When the system allows fewer descriptors than two for each accessory, as many accessories as it allows.
+    // If the system does not allow two descriptors for each accessory, as many accessories as it allows.
     let count = min(wanted, (DescriptorLimit.current - Self.spareDescriptors) / 2)
     switch self {
     case .ours:
@@ -42,7 +42,7 @@ enum CrowdPart: String {
 
 /// Simulated accessories and a device on one loop.
 ///
-/// All of them listen at one path: listening sockets of their own would need half as many descriptors again.
+/// All accessories listen at one path. Separate listening sockets would need half as many descriptors again.
 private final class Crowd: AppHandler {
   private let path: String
   private let loop: EpollLoop
@@ -75,7 +75,7 @@ private final class Crowd: AppHandler {
     result.count = count
     let before = try ProcessFacts().residentBytes
     result.attaching = try Stopwatch.busyTime { try attach(count) } * 1e6
-    // The last acknowledgements.
+    // Lets the last acknowledgements pass.
     loop.run(limit: .milliseconds(300))
     let after = try ProcessFacts()
     result.megabytes = Double(after.residentBytes) / 1e6
@@ -83,7 +83,7 @@ private final class Crowd: AppHandler {
     if idleSeconds > 0 {
       let turns = loop.turns
       loop.run(limit: .seconds(idleSeconds))
-      // The turn that ends the run at its limit belongs to the measurement, and so does the sleep before it.
+      // The turn that ends the run at its limit is part of the measurement itself, and so is the sleep before it.
       result.wakeUps = max(loop.turns - turns - 1, try ProcessFacts().wakeUps - after.wakeUps - 1)
     }
     device.unplugAll()
@@ -119,7 +119,7 @@ private final class Crowd: AppHandler {
   }
 }
 
-/// An accessory's place at a path that it listens at together with others.
+/// An accessory's port at a path at which it listens together with others.
 private final class SharedPort: Port {
   let place: String
   private var onEvent: ((PortEvent) -> Void)?
@@ -135,24 +135,24 @@ private final class SharedPort: Port {
 
 /// The results of a process with many accessories.
 struct CrowdResult {
-  /// Accessories attached.
+  /// The number of attached accessories.
   var count = 0
-  /// Processor time until all were published, in microseconds.
+  /// The processor time until all accessories were published, in microseconds.
   var attaching = 0.0
-  /// The memory of the process.
+  /// The total memory of the process.
   var megabytes = 0.0
-  /// The memory in addition to that before the first accessory.
+  /// The memory added since before the first accessory, for each accessory.
   var kilobytesEach = 0.0
   var wakeUps = 0
 
   init() {}
 
-  /// Reports it to the process that started this one.
+  /// Reports the result to the process that started this one.
   func tell() throws(MeasuringError) {
     try OtherProcess.tell("\(count) \(attaching) \(megabytes) \(kilobytesEach) \(wakeUps)")
   }
 
-  /// Waits for the result of another process.
+  /// Waits for another process's result.
   init(from other: OtherProcess) throws(MeasuringError) {
     let words = try other.onEvent().split(separator: " ").compactMap { Double($0) }
     guard words.count == 5 else { throw .failed("the process with the accessories ended without a result") }

@@ -5,7 +5,8 @@ import AccessoryProfiles
 import AccessorySimulator
 import AccessoryWorlds
 
-/// Load tests on accessories in worlds of their own, all on one loop: what `easim burst ADDR…` does, without the processes.
+/// Load tests on accessories in separate worlds, all on one loop. This does what `easim burst ADDR…` does, without
+/// processes.
 final class BurstWorlds {
   private let runner: BurstRunner
   private var worlds: [World] = []
@@ -15,8 +16,8 @@ final class BurstWorlds {
   /// Runs the loop until a condition holds.
   typealias Running = (_ condition: () -> Bool) throws -> Bool
 
-  /// Creates this many accessories. With a `latency`, time passes while bursts are in flight, which a virtual loop
-  /// requires.
+  /// Creates this many accessories. With a `latency`, time passes while bursts are in flight, which is required on a
+  /// virtual loop.
   init(
     _ count: Int, _ plan: BurstPlan, latency: Duration = .zero, on loop: any EventLoop,
     behavior: (any AccessoryBehavior)? = nil
@@ -26,7 +27,7 @@ final class BurstWorlds {
     app.rules.visibility = .all
     app.rules.undeclaredSessions = .allowed
     var profile = try ProfileLibrary().profile("echo")
-    // The longest packet of the protocol.
+    // The protocol's maximum packet length.
     profile.link.maximumPacketLength = 65_535
     for number in 0..<count {
       let site = runner.addSite("accessory \(number)")
@@ -40,7 +41,7 @@ final class BurstWorlds {
     }
   }
 
-  /// Plugs all of them in, up to the moment at which the first burst begins.
+  /// Plugs in all accessories, up to the moment at which the first burst begins.
   func attach(_ run: Running) throws {
     runner.start()
     for accessory in accessories { try accessory.plugIn() }
@@ -55,7 +56,7 @@ final class BurstWorlds {
     guard runner.outcome == .done else { throw MeasuringError.failed("the bursts: \(runner.report.ending)") }
   }
 
-  /// Plays on until so many bursts more are complete, and returns how many were completed.
+  /// Continues until this many further bursts are complete. Returns the number that were completed.
   func play(bursts count: Int, _ run: Running) throws -> Int {
     let before = runner.progress.bursts
     guard try run({ runner.progress.bursts >= before + count || runner.outcome != nil }), runner.outcome == nil else {

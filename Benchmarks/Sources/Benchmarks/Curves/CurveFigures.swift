@@ -2,15 +2,16 @@ import AccessoryCore
 import AccessoryLoad
 import LinuxIO
 
-// Whether cost grows in proportion to work: the processor time of one burst of a load test, echoed and verified over
-// cables in memory, with more and more bursts, sessions or accessories. Includes both ends and no system calls.
+// Whether cost is proportional to work: the processor time for one burst of a load test, echoed and verified over
+// in-memory cables, with increasing numbers of bursts, sessions or accessories. It includes both ends, and no system
+// calls.
 
 extension Figure {
   static var curves: [Figure] {
     [100, 1_000, 10_000, 100_000].map { curve("bursts", $0, bursts: $0) }
       + [1, 10, 100, 250].map { curve("sessions", $0, sessions: $0) }
       + [1, 10, 100, 250].map { curve("paced", $0, sessions: $0, isPaced: true) }
-      // Each has buffers of its own, which grow with its first bursts; after fifty of them the cost is steady.
+      // Each accessory has its own buffers, which grow during its first bursts. After fifty bursts, the cost is steady.
       + [1, 10, 100, 1_000].map { curve("accessories", $0, bursts: max(10_000, 50 * $0), accessories: $0) }
   }
 
@@ -20,7 +21,7 @@ extension Figure {
     var plan = BurstPlan()
     plan.extent = .bursts(bursts)
     plan.sessions = sessions
-    // Virtual time allows any rate; each burst comes when the one before is long complete.
+    // In virtual time any rate is possible. Each burst begins long after the previous one is complete.
     if isPaced { plan.pace = .rate(burstsPerSecond: 1_000) }
     let what = isPaced ? "1,000 bursts a second" : "bursts one after the other"
     return Figure(

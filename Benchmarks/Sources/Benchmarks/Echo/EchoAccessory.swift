@@ -3,18 +3,18 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes, or reads
-/// only.
+/// The accessory's end of a measurement. It identifies itself, authenticates with bytes of realistic sizes, and either
+/// echoes or only reads.
 final class EchoAccessory: ConnectionOwner {
-  /// The one protocol it offers.
+  /// The only protocol that it offers.
   static let protocolName = "com.example.echo"
 
   private let connection: Connection<AccessoryRole>
   private let behavior: any AccessoryBehavior
-  /// Whether its cable is gone.
+  /// Whether its cable has ended.
   private(set) var isOver = false
 
-  /// An accessory that takes packets of up to `maximumPacket` bytes.
+  /// Creates an accessory that accepts packets of up to `maximumPacket` bytes.
   init(
     maximumPacket: UInt16, playing behavior: any AccessoryBehavior = EchoBehavior(), cable: Cable,
     on loop: any EventLoop
@@ -48,7 +48,7 @@ final class EchoAccessory: ConnectionOwner {
   }
 }
 
-/// Reads and drops bytes, and reports how many.
+/// Reads and drops bytes, and reports their number.
 struct ReaderBehavior: AccessoryBehavior {
   var heard: (Int) -> Void = { _ in }
 
@@ -68,7 +68,7 @@ private final class Reader: SessionHandler {
 }
 
 extension LinkParameters {
-  /// Packets of up to `maximumPacket` bytes and the widest window, so that 16 bursts fit it in small packets too.
+  /// Packets of up to `maximumPacket` bytes and the largest window, so that it holds 16 bursts even in small packets.
   static func echo(_ maximumPacket: UInt16) -> LinkParameters {
     LinkParameters(maximumOutstandingPackets: 127, maximumPacketLength: maximumPacket)
   }

@@ -3,33 +3,33 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
-/// The device's end of a measurement: connects to the accessory, opens a session, and keeps bursts in flight.
+/// The device's end of a measurement. It connects to the accessory, opens a session, and keeps bursts in flight.
 final class EchoDevice: ConnectionOwner, SessionHandler {
   private let connection: Connection<DeviceRole>
   private let burst: [UInt8]
   private let opensSession: Bool
-  // Not checked for overlapping access, so that the cost of measuring is low.
+  // Exclusivity is not checked, to keep the cost of measuring low.
   @exclusivity(unchecked) private var session: Session?
   @exclusivity(unchecked) private var allowed = 0
   @exclusivity(unchecked) private var inFlight = 0
   @exclusivity(unchecked) private var sent = 0
   @exclusivity(unchecked) private var received = 0
   @exclusivity(unchecked) private var isStream = false
-  /// Whether it can start: its session is open, or the accessory is ready and no session is needed.
+  /// Whether the measurement can start: the session is open, or no session is needed and the accessory is ready.
   private(set) var isReady = false
-  /// Why it cannot continue.
+  /// Why the device cannot continue; nil if it can.
   @exclusivity(unchecked) private(set) var failure: String?
-  /// Whether it records how long each burst takes; for bursts one after the other.
+  /// Whether to record how long each burst takes. Only for bursts that are sent one after the other.
   var isTimed = false
-  /// The durations of the bursts of the last run, in nanoseconds.
+  /// The durations of the last run's bursts, in nanoseconds.
   private(set) var times: [Int64] = []
   private var began = 0.0
-  /// Compares the echoes, if wanted.
+  /// Compares the echoes, if requested.
   @exclusivity(unchecked) private var verifier: ReplyVerifier?
-  /// Called with all received bytes.
+  /// Called with the number of received bytes.
   var heard: (Int) -> Void = { _ in }
 
-  /// A device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
+  /// Creates a device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
   init(maximumPacket: UInt16, burst: Int, opensSession: Bool = true, cable: Cable, on loop: any EventLoop) {
     var settings = DevicePeer.Settings()
     settings.link = LinkSettings(parameters: .echo(maximumPacket))
@@ -42,23 +42,23 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     connection.start(self)
   }
 
-  /// From now on, every byte that comes back is compared.
+  /// From now on, compares every byte that comes back.
   func compare() {
     var plan = BurstPlan()
     plan.payload = .bytes(burst)
     verifier = ReplyVerifier(plan)
   }
 
-  /// Whether every burst came back; of a stream, whether all of it is acknowledged.
+  /// Whether every burst has come back or, for a stream, whether all bytes have been acknowledged.
   var isDone: Bool {
     if failure != nil { return true }
     return isStream ? sent == allowed && session?.unacknowledged == 0 : received == allowed
   }
 
-  /// How many packets it has sent and received.
+  /// How many packets the device has sent and received.
   var packets: Int { connection.inspect { $0.core.counters.packetsSent + $0.core.counters.packetsReceived } }
 
-  /// Sends `bursts` bursts, with `inFlight` of them in flight at a time.
+  /// Sends `bursts` bursts, with up to `inFlight` of them in flight.
   func drive(bursts: Int, inFlight: Int) {
     (sent, received, allowed, isStream) = (0, 0, bursts * burst.count, false)
     self.inFlight = inFlight
@@ -91,7 +91,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     }
   }
 
-  /// Compares, burst by burst.
+  /// Compares the bytes, burst by burst.
   private func verify(_ bytes: RawSpan, _ verifier: ReplyVerifier) {
     var done = 0
     while done < bytes.byteCount {
@@ -102,7 +102,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     }
   }
 
-  /// A burst begins, and so the one before has ended.
+  /// Records the time at the beginning of a burst, when the previous one has ended.
   private func noteTime() {
     guard received % burst.count == 0 else { return }
     let now = Stopwatch.now

@@ -2,15 +2,15 @@ import AccessoryCore
 import BenchmarkFloors
 import Glibc
 
-// 10K bursts echoed through both peers between two processes, compared with a C echo between two processes: the same
-// line, the same sizes, the same number in flight, and in both one epoll wait, one read and one write per turn.
+// 10K bursts echoed between two processes through both peers, compared with a C echo between two processes. Both use
+// the same line, the same sizes, the same number in flight, and one epoll wait, one read and one write per turn.
 //
-// Each of the two processes stays on its own processor, in both programs. Otherwise the scheduler sometimes puts both
-// on one, which triples the baseline's rate; because it seldom does so for both halves of a pair, ratios from 0.2 to
-// 2.9 came out of one run. The ratio of processor time shows the cost on a machine with one processor.
+// In both programs, each of the two processes is bound to its own processor. Otherwise the scheduler sometimes puts
+// both on one processor, which triples the baseline's rate. It rarely does so for both halves of a pair, so the ratios
+// in a single run varied from 0.2 to 2.9. The ratio of processor time shows the cost on a machine with one processor.
 
 extension Figure {
-  /// Bytes of EADemo's "10K".
+  /// The number of bytes in EADemo's "10K".
   private static let burst = 10_000
 
   static var echoes: [Figure] {
@@ -19,7 +19,8 @@ extension Figure {
     }
   }
 
-  /// There are targets for unix sockets and TCP at the longest packets; the others show what short packets cost.
+  /// There are targets for unix sockets and TCP with the longest packets. The other figures show what short packets
+  /// cost.
   private static func target(_ medium: LineMedium, _ packet: UInt16) -> Target {
     medium == .pty ? .none : .ratioAtLeast(packet == 65_535 ? 0.8 : 0.7)
   }
@@ -61,7 +62,7 @@ extension Figure {
 
   private typealias Cost = (wall: Double, processor: Double)
 
-  /// The cost of `work` for both processes.
+  /// The cost of `work` in both processes.
   private static func cost(_ work: () throws -> Void, _ other: OtherProcess) rethrows -> Cost {
     let before = Stopwatch.processorTime + other.processorTime
     let wall = try Stopwatch.time(work)

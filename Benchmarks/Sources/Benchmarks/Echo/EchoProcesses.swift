@@ -10,20 +10,20 @@ final class OurEcho {
   private let loop: EpollLoop
   private let device: EchoDevice
 
-  /// The accessory is ready and a session open.
+  /// Returns when the accessory is ready and a session is open.
   init(over medium: LineMedium, packet: UInt16, burst: Int, part: EchoPart = .accessory) throws {
     other = try OtherProcess([part.rawValue, medium.rawValue, String(packet)], over: medium)
     loop = try EpollLoop(seed: 1)
     let channel = DescriptorChannel(taking: other.socket, as: medium.channelMedium, on: loop)
-    // Its announced limits apply to what it receives: with small packets there must still be room for the
-    // identification.
+    // The limits that an end announces apply to the bytes that it receives. Even with small packets, the identification
+    // must fit.
     device = EchoDevice(
       maximumPacket: part == .reader ? 65_535 : packet, burst: burst, cable: Cable(main: channel), on: loop)
     device.start()
     try run { device.isReady || device.failure != nil }
   }
 
-  /// Packets that the device has sent and received so far.
+  /// How many packets the device has sent and received so far.
   var packets: Int { device.packets }
 
   func run(bursts: Int, inFlight: Int) throws {
@@ -31,13 +31,13 @@ final class OurEcho {
     try run { device.isDone }
   }
 
-  /// Sends this many bytes one way.
+  /// Sends this many bytes in one direction.
   func stream(_ bytes: Int) throws {
     device.stream(bytes)
     try run { device.isDone }
   }
 
-  /// How long each of so many bursts took, sent one after the other.
+  /// Sends this many bursts, one after the other. Returns how long each took.
   func ping(_ count: Int) throws -> [Int64] {
     device.isTimed = true
     defer { device.isTimed = false }
@@ -47,7 +47,7 @@ final class OurEcho {
 
   func end() throws {
     device.close()
-    // Accepted bytes are still sent.
+    // Lets the channel send the bytes that it has accepted.
     loop.run(limit: .milliseconds(20))
     try other.wait()
   }
@@ -69,7 +69,7 @@ final class FloorEcho {
     self.burst = burst
   }
 
-  /// Sends this many packets, each with a burst as its payload, one way.
+  /// Sends this many packets in one direction, each with a burst as its payload.
   func stream(_ packets: Int) throws {
     let code = floor_stream_drive(other.socket, burst, packets)
     if code != 0 { throw MeasuringError.system("drive the floor's stream", code: code) }
@@ -80,7 +80,7 @@ final class FloorEcho {
     if code != 0 { throw MeasuringError.system("drive the floor's echo", code: code) }
   }
 
-  /// How long each of so many bursts took, sent one after the other.
+  /// Sends this many bursts, one after the other. Returns how long each took.
   func ping(_ count: Int) throws -> [Int64] {
     var times = [Int64](repeating: 0, count: count)
     let code = floor_ping(other.socket, burst, count, &times)

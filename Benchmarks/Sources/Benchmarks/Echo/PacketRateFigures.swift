@@ -2,11 +2,11 @@ import BenchmarkFloors
 import IAP2
 
 extension Figure {
-  /// How many packets a second one end can send the other.
+  /// How many packets per second one end can send to the other.
   static var packetRates: [Figure] { [64, 2_048].map { packetRate($0) } }
 
   private static func packetRate(_ packet: Int) -> Figure {
-    // Two bytes of a packet's payload say which session it is for.
+    // Two bytes of a packet's payload identify the session.
     let payload = packet - PacketHeader.overhead
     return Figure(
       name: "packets.\(packet)",

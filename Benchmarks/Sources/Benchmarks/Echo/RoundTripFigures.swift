@@ -1,8 +1,8 @@
 import BenchmarkFloors
 
-// How long one small message takes there and back, one at a time, as for a person at a console or an app that asks and
-// waits. The median is compared with the median of the baseline, and the 99th percentile likewise; on a shared machine
-// the latter mostly shows the machine.
+// How long one small message takes to travel there and back, one message at a time, as with a person at a console or an
+// app that asks and waits. The median is compared with the median of the baseline, and the 99th percentile with its
+// 99th percentile. On a shared machine, the latter mostly reflects the machine.
 
 extension Figure {
   static var roundTrips: [Figure] {

@@ -4,7 +4,7 @@ import AccessoryFormats
 import LinuxIO
 
 extension Figure {
-  /// The cost of a fault that is idle, because its time has not come.
+  /// The cost of a fault that is idle because its time has not come yet.
   static var idleFault: Figure {
     Figure(
       name: "fault.idle", summary: "what each of eight idle faults adds to one send of 2,048 bytes", unit: "ns",

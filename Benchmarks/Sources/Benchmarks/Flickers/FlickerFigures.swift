@@ -10,7 +10,7 @@ import LinuxIO
 extension Figure {
   static var flickers: [Figure] { [publicationFlicker, wireFlicker, authenticatedFlicker] }
 
-  /// The publication machine alone: connect with no protocols, disconnect, connect with all protocols, disconnect.
+  /// Only the publication machine: connect without protocols, disconnect, connect with all protocols, disconnect.
   private static var publicationFlicker: Figure {
     Figure(
       name: "flicker.machine", summary: "flickers made by the publication machine alone", unit: "flickers/s",
@@ -37,7 +37,7 @@ extension Figure {
     }
   }
 
-  /// Both ends in virtual time with the stub authenticator.
+  /// Both ends in virtual time, with the stub authenticator.
   private static var wireFlicker: Figure {
     Figure(
       name: "flicker.wire.stub",
@@ -49,7 +49,7 @@ extension Figure {
     }
   }
 
-  /// Both ends in virtual time with libcrypto at both.
+  /// Both ends in virtual time, with libcrypto at both ends.
   private static var authenticatedFlicker: Figure {
     Figure(
       name: "flicker.wire.real",
@@ -77,9 +77,9 @@ extension Figure {
     return Double(count) / seconds
   }
 
-  /// Plays this many flickers, and returns how often the app was notified.
+  /// Plays this many flickers. Returns how often the app was notified.
   static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
-    // A world keeps every event; a new world now and then keeps this from becoming a measurement of memory.
+    // A world keeps every event. A new world every so often keeps this from becoming a measurement of memory.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.apply(.flicker(Flicker()))
@@ -105,7 +105,7 @@ extension Figure {
   }
 }
 
-/// An app that only counts.
+/// An app that only counts its notifications.
 private final class Onlooker: AppHandler {
   private(set) var told = 0
 

@@ -2,17 +2,17 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The roles of the processes of the idle figures: accessories in one, devices in another, connected by unix sockets,
-/// each ready and idle.
+/// The roles of the processes in the idle figures. The accessories are in one process and the devices in another. Unix
+/// sockets connect them, and all are ready and idle.
 enum IdlePart: String {
-  /// Listens at a path and gives each cable to an accessory. Ends when its parent's socket is closed.
+  /// Listens at a path and gives each cable to an accessory. Ends when the parent closes its socket.
   case accessories = "idle-accessories"
-  /// Connects, measures both processes, and reports the results to its parent.
+  /// Connects, measures both processes, and reports the results to the parent.
   case devices = "idle-devices"
 
-  /// Connections made before memory is measured first, so that code, loop and initial growth are not counted.
+  /// Connections made before memory is first measured, so that code, the loop and initial growth do not count.
   private static let warmUp = 64
-  /// How many connect at a time, because a listener's backlog is limited.
+  /// How many accessories connect at a time, because a listener's backlog is limited.
   private static let batch = 32
 
   func play(_ words: [String]) throws {
@@ -33,7 +33,7 @@ enum IdlePart: String {
       accessory.start()
     }
     defer { listener.close() }
-    // The socket's file exists before the socket listens; the other process waits for this.
+    // The socket's file exists before the socket listens, so the other process waits for this message instead.
     try OtherProcess.tell("ready")
     let parent = ParentWatch(on: loop)
     try parent.begin(OtherProcess.socket)
@@ -69,7 +69,7 @@ enum IdlePart: String {
         if let failure = devices.lazy.compactMap(\.failure).first { throw MeasuringError.failed(failure) }
         guard reached else { throw MeasuringError.failed("the accessories did not get ready within a minute") }
       }
-      // The last acknowledgements, and the messages that tell accessories that they are ready.
+      // Lets the last acknowledgements pass, and the messages that tell accessories that they are ready.
       loop.run(limit: .milliseconds(300))
     }
     guard try accessories.onEvent() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
@@ -79,7 +79,7 @@ enum IdlePart: String {
     let after = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
     let turns = loop.turns
     if seconds > 0 { loop.run(limit: .seconds(seconds)) }
-    // The turn that ends the run at its limit belongs to the measurement.
+    // The turn that ends the run at its limit is part of the measurement itself.
     let ownTurns = seconds > 0 ? loop.turns - turns - 1 : 0
     let others = try ProcessFacts(of: accessories.process).wakeUps - after.1.wakeUps
     let bytes = after.0.residentBytes - before.0.residentBytes + after.1.residentBytes - before.1.residentBytes
@@ -90,7 +90,7 @@ enum IdlePart: String {
   }
 }
 
-/// Notices that the parent closed its end.
+/// Notices when the parent closes its end.
 private final class ParentWatch: DescriptorHandler {
   private let loop: EpollLoop
   private var watch: (any DescriptorWatch)?
@@ -120,12 +120,12 @@ struct IdleResult {
     self.wakeUps = wakeUps
   }
 
-  /// Reports it to the process that started this one.
+  /// Reports the result to the process that started this one.
   func tell() throws(MeasuringError) {
     try OtherProcess.tell("\(bytesPerConnection) \(wakeUps)")
   }
 
-  /// Waits for the result of another process.
+  /// Waits for another process's result.
   init(from other: OtherProcess) throws(MeasuringError) {
     let words = try other.onEvent().split(separator: " ")
     guard words.count == 2, let bytes = Double(words[0]), let wakeUps = Int(words[1]) else {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Figures of the system about a process.
+/// What the system knows about a process.
 struct ProcessFacts {
   /// Resident memory in bytes.
   let residentBytes: Int
   /// The number of voluntary context switches.
   let wakeUps: Int
 
-  /// Reads them from /proc.
+  /// Reads the figures from /proc.
   init(of process: pid_t = getpid()) throws(MeasuringError) {
     let pages = Self.words("/proc/\(process)/statm").dropFirst().first.flatMap { Int($0) }
     let status = Self.words("/proc/\(process)/status")

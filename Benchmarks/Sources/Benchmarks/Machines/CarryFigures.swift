@@ -7,7 +7,7 @@ extension Figure {
 
   private static func carry(packet: UInt16) -> Figure {
     let burst = 10_000
-    // As many bytes per packet as a burst is cut into.
+    // The number of bytes per packet into which a burst is cut.
     let payload = min(burst, Int(packet) - PacketHeader.overhead - 2)
     return Figure(
       name: "carry.\(packet)",

@@ -2,7 +2,7 @@ import BenchmarkFloors
 import IAP2
 
 extension Figure {
-  /// A packet by itself: built into a reused buffer, and found in it.
+  /// A packet by itself: built into a reused buffer and found in it again.
   static var packet: Figure {
     let size = 10_240
     return Figure(
@@ -37,7 +37,7 @@ extension Figure {
     return right
   }
 
-  /// Nanoseconds per packet of `work`, which returns how many it did.
+  /// Nanoseconds per packet in `work`, which returns how many packets it processed.
   static func perPacket(_ count: Int, _ work: () throws -> Int) throws -> Double {
     var done = 0
     let seconds = try Stopwatch.busyTime { done = try work() }

@@ -1,19 +1,19 @@
 import IAP2
 
-/// Both peers with nothing between them: ready, with one session open, and with time standing still.
+/// Both peers, directly connected. They are ready and have one open session, and time stands still.
 ///
-/// One reused buffer passes packets from one to the other, so that only the machines are measured.
+/// One reused buffer passes packets between them, so that only the machines are measured.
 struct PeerPair: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
-  /// The one open session.
+  /// The identifier of the open session.
   private(set) var session: UInt16 = 0
   let now = Instant(nanoseconds: 0)
-  /// The bytes on their way from one to the other.
+  /// The bytes in transit between the peers.
   private var wire: [UInt8] = []
   private var inbox: [UInt8] = []
 
-  /// Peers that announce packets of up to `maximumPacket` bytes.
+  /// Creates peers that announce packets of up to `maximumPacket` bytes.
   init(maximumPacket: UInt16) throws(MeasuringError) {
     let parameters = LinkParameters.echo(maximumPacket)
     accessory = AccessoryPeer(identification: .echo, settings: LinkSettings(parameters: parameters))
@@ -39,7 +39,7 @@ struct PeerPair: ~Copyable {
     } while sendFromAccessory() || sendFromDevice()
   }
 
-  /// Sends `bytes` from the device to the accessory's reader, acknowledgements included; returns how many arrived.
+  /// Sends `bytes` from the device to the accessory's reader, including acknowledgements. Returns how many arrived.
   mutating func carry(_ bytes: [UInt8]) -> Int {
     var sent = 0
     var arrived = 0
@@ -55,7 +55,7 @@ struct PeerPair: ~Copyable {
     return arrived
   }
 
-  /// Takes what arrived at the accessory.
+  /// Reads the bytes that have arrived at the accessory. Returns their number.
   private mutating func read() -> Int {
     inbox.removeAll(keepingCapacity: true)
     accessory.core.takeInbox(session, &inbox)
@@ -63,7 +63,7 @@ struct PeerPair: ~Copyable {
     return inbox.count
   }
 
-  /// Passes everything that the device has to send to the accessory; returns whether there was anything.
+  /// Passes everything that the device has to send on to the accessory. Returns whether there was anything.
   mutating func sendFromDevice() -> Bool {
     // Moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []
@@ -76,7 +76,7 @@ struct PeerPair: ~Copyable {
     return true
   }
 
-  /// Passes everything that the accessory has to send to the device; returns whether there was anything.
+  /// Passes everything that the accessory has to send on to the device. Returns whether there was anything.
   mutating func sendFromAccessory() -> Bool {
     // Moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []

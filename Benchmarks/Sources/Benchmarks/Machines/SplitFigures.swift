@@ -1,6 +1,7 @@
 import IAP2
 
-// A stream that is fed one byte at a time, compared with the same stream fed whole: the cost of the worst reader.
+// A stream that is received one byte at a time, compared with the same stream received as a whole: the cost of the
+// worst reader.
 
 extension Figure {
   private static let streamSize = 10_000_000
@@ -34,7 +35,7 @@ extension Figure {
     }
   }
 
-  /// What a device sends in 10K bursts on a fresh session, and in how many packets.
+  /// The bytes that a device sends in 10K bursts on a new session, and the number of packets.
   private static func stream(packet: UInt16) throws -> (bytes: [UInt8], packets: Int) {
     var pair = try PeerPair(maximumPacket: packet)
     let burst = [UInt8](repeating: 7, count: 10_000)
@@ -71,7 +72,7 @@ extension Figure {
   }
 
   private static func receive(_ stream: [UInt8], packet: UInt16, step: Int) throws -> Double {
-    // A new pair is in the same state as the one that the stream was recorded from.
+    // A new pair is in the same state as the pair from which the stream was recorded.
     var pair = try PeerPair(maximumPacket: packet)
     let before = pair.accessory.core.counters.packetsReceived
     var inbox: [UInt8] = []

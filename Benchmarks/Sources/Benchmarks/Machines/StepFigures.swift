@@ -1,14 +1,16 @@
 import BenchmarkFloors
 import IAP2
 
-// One step of a machine: the work between the read and the session for one small packet, and between the app's write
-// and the system's. Measured in rounds of as many packets as the window allows; acknowledging a round is not counted.
+// One step of a machine: for one small packet, the work between the system's read and the session, and between the
+// app's write and the system's. Measured in rounds of as many packets as the window allows. Acknowledging a round does
+// not count.
 
 extension Figure {
   private static let payload = 16
   private static let round = 96
 
-  /// A small data packet received: found, checked, delivered into the session's inbox, its acknowledgement decided.
+  /// Receiving a small data packet: it is found, checked and delivered to the session's inbox, and its acknowledgement
+  /// is decided.
   static var receiveStep: Figure {
     Figure(
       name: "step.receive",
@@ -30,7 +32,7 @@ extension Figure {
     }
   }
 
-  /// A small data packet built: written by an app, numbered, and appended to the packets to send.
+  /// Building a small data packet: an app writes it, and it is numbered and appended to the packets to send.
   static var buildStep: Figure {
     Figure(
       name: "step.build", summary: "one small packet built: written to the session, numbered, given out to be sent",
@@ -45,7 +47,7 @@ extension Figure {
     }
   }
 
-  /// Nanoseconds per packet in the median round: a round is short, and one that was interrupted is far off.
+  /// Nanoseconds per packet in the median round. A round is short, so one that was interrupted is far off.
   private static func measure(
     _ plan: MeasuringPlan, _ ours: (Int) throws -> [Double], floor: (Int) throws -> [Double]
   ) throws -> Measurement {
@@ -54,7 +56,7 @@ extension Figure {
     return Measurement(try plan.pairs({ nanoseconds(try ours(rounds)) }, { nanoseconds(try floor(rounds)) }))
   }
 
-  /// Seconds that the packets of each round took to be built and to be received.
+  /// How long it took to build and to receive the packets of each round, in seconds.
   private static func steps(rounds: Int) throws -> (build: [Double], receive: [Double]) {
     var pair = try PeerPair(maximumPacket: 65_535)
     let bytes = [UInt8](repeating: 7, count: payload)

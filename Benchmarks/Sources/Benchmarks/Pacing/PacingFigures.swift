@@ -9,15 +9,16 @@ import AccessoryWorlds
 import BenchmarkFloors
 import LinuxIO
 
-// Whether bytes that are to be sent at a rate arrive at that rate, in real time: 7,500 bytes a second, as reported for
-// apps over Bluetooth, and 100 KB/s. Measured from the first arrival to the last, so that only the pace counts.
+// Whether bytes that are sent at a given rate arrive at that rate, in real time: 7,500 bytes per second, as reported
+// for apps over Bluetooth, and 100 KB/s. The time is measured from the first arrival to the last, so that only the pace
+// counts.
 
 extension Figure {
   static var pacings: [Figure] {
     Pace.allCases.flatMap { pace in [7_500, 100_000].map { pacing(pace, $0) } }
   }
 
-  /// What sends at a rate.
+  /// The part of easim that limits the rate.
   private enum Pace: String, CaseIterable {
     case burst
     case source
@@ -33,7 +34,7 @@ extension Figure {
   }
 
   private static func pacing(_ pace: Pace, _ rate: Int) -> Figure {
-    // Long enough that 1 % is more than the delay of a late timer, and at least a second.
+    // Long enough for 1 % to be more than the delay of a late timer, and at least a second.
     let seconds = 1.0
     return Figure(
       name: "pacing.\(pace.rawValue).\(rate)",
@@ -42,7 +43,7 @@ extension Figure {
       target: .valueNear(Double(rate), within: 0.01)
     ) { plan in
       var plan = plan
-      // In real time, so seven pairs and not eleven.
+      // These run in real time, so there are seven pairs instead of eleven.
       plan.pairs = min(plan.pairs, 7)
       return Measurement(
         try plan.pairs(
@@ -70,7 +71,7 @@ extension Figure {
       maximumPacket: 4_096, playing: behavior, cable: Cable(main: cable.left), on: loop)
     var channel: any Channel = cable.right
     if pace == .line {
-      // One way only, so that the handshake and acknowledgements are not delayed.
+      // Only in one direction, so that the handshake and acknowledgements are not delayed.
       let fault = try Fault("rate,bytes=\(rate),direction=out,after=100ms")
       channel = FaultChannel(around: channel, [fault], random: SeededRandom(seed: 1), on: loop)
     }
@@ -106,7 +107,7 @@ extension Figure {
   }
 }
 
-/// When bytes arrive, and how many.
+/// Records when bytes arrive, and how many.
 private final class ArrivalMeter {
   private var first = 0.0
   private var last = 0.0
@@ -120,7 +121,7 @@ private final class ArrivalMeter {
     total += count
   }
 
-  /// Bytes a second between the first arrival and the last.
+  /// Bytes per second between the first arrival and the last.
   func rate() throws(MeasuringError) -> Double {
     guard last > first else { throw .failed("nothing arrived that has a rate") }
     return Double(total - firstCount) / (last - first)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Figure {
-  /// The program as a user starts it.
+  /// Figures about the program as users start it.
   static var programs: [Figure] { [programStart, programSize] }
 
   private static var programStart: Figure {
@@ -35,7 +35,7 @@ extension Figure {
 private struct Program {
   let path: String
 
-  /// The executable that `EASIM` names, which Scripts/bench sets unless it is set, or easim beside this program.
+  /// The executable named by `EASIM`, which Scripts/bench sets by default, or else the easim next to this program.
   static func easim() throws(MeasuringError) -> Program {
     if let path = getenv("EASIM") { return try Program(String(cString: path)) }
     return try Program("\(directory)/easim")
@@ -60,7 +60,7 @@ private struct Program {
     return stat(path, &status) == 0 ? Double(status.st_size) / 1e6 : .nan
   }
 
-  /// Runs it until it exits.
+  /// Runs the program until it exits.
   func run(_ words: [String]) throws(MeasuringError) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The limit of descriptors for this process and its children.
+/// The limit on open descriptors for this process and its children.
 enum DescriptorLimit {
   /// The current limit.
   static var current: Int { Int(clamping: limit.rlim_cur) }
@@ -11,7 +11,7 @@ enum DescriptorLimit {
     return limit
   }
 
-  /// Raises the limit to what is wanted, or as near as the system allows, which must be at least `least`.
+  /// Raises the limit to `wanted`, or as close to it as the system allows. Throws if that is below `least`.
   static func raise(to wanted: Int, atLeast least: Int) throws(MeasuringError) {
     var limit = limit
     if limit.rlim_cur >= wanted { return }

@@ -2,43 +2,43 @@
 struct Figure {
   /// The target of a figure.
   enum Target {
-    /// easim divided by the baseline (the floor), median of the pairs.
+    /// easim's result divided by the baseline (the floor), as the median of the pairs.
     case ratioAtLeast(Double)
     case ratioAtMost(Double)
-    /// easim alone, where no baseline could do the same work.
+    /// easim's result alone, if no baseline could do the same work.
     case valueAtLeast(Double)
     case valueAtMost(Double)
-    /// easim alone, within this fraction of a number.
+    /// easim's result alone, within this fraction of a number.
     case valueNear(Double, within: Double)
     /// No target.
     case none
   }
 
-  /// Its name on the command line; figures of one kind have the same first part, before the dot.
+  /// The name on the command line. Figures of one kind share the part before the dot.
   let name: String
   /// What is measured.
   let summary: String
-  /// The unit of the numbers.
+  /// The unit of the results.
   let unit: String
-  /// What the baseline does, for people.
+  /// What the baseline does, in words.
   let floor: String
   let target: Target
-  /// What measures it, and where.
+  /// The script that measures the figure.
   var runner = "Scripts/bench"
   /// Takes the measurements.
   let measure: (MeasuringPlan) throws -> Measurement
 
-  /// The command that measures it again.
+  /// The command that measures the figure again.
   var command: String { "\(runner) \(name)" }
 
-  /// Whether a word of the command line means this figure: its name, or the first part of it.
+  /// Whether a command-line word refers to this figure: it is the figure's name or the first part of it.
   func isMeant(by word: String) -> Bool {
     name == word || name.hasPrefix("\(word).")
   }
 }
 
 extension Figure.Target {
-  /// Whether the target is met; nil without a target.
+  /// Whether the target is met; nil if there is no target.
   func isMet(by measurement: Measurement) -> Bool? {
     switch self {
     case .ratioAtLeast(let limit): measurement.ratio.map { $0.median >= limit } ?? false
@@ -50,7 +50,7 @@ extension Figure.Target {
     }
   }
 
-  /// "ratio ≥ 0.7".
+  /// The target as text, for example "ratio ≥ 0.7".
   func text(unit: String) -> String? {
     switch self {
     case .ratioAtLeast(let limit): "ratio ≥ \(limit)"

@@ -3,22 +3,22 @@ import BenchmarkFloors
 import Glibc
 import LinuxIO
 
-/// The connection between two measured processes: made of system calls alone, so that easim and the baseline use the
-/// same kind of line with the same buffers.
+/// The connection between two measured processes. It is created with system calls only, so that easim and the baseline
+/// use the same kind of line with the same buffers.
 enum LineMedium: String, CaseIterable {
   /// A pair of unix stream sockets.
   case unix
-  /// A TCP connection over 127.0.0.1, with TCP_NODELAY, as all of easim's connections.
+  /// A TCP connection over 127.0.0.1 with TCP_NODELAY, like all of easim's connections.
   case tcp
-  /// A raw pseudo terminal: the near end is the terminal, which a host opens, the far end belongs to its creator.
+  /// A raw pseudo terminal. The near end is the terminal, which a host opens. The far end belongs to its creator.
   case pty
 
-  /// The kind of stream, for a channel.
+  /// The kind of stream, for creating a channel.
   var channelMedium: DescriptorChannel.Medium {
     self == .pty ? .terminal(hangUp: .closedByPeer) : .socket
   }
 
-  /// For people: "a unix socketpair".
+  /// The name in words, for example "a unix socketpair".
   var description: String {
     switch self {
     case .unix: "a unix socketpair"
@@ -27,7 +27,7 @@ enum LineMedium: String, CaseIterable {
     }
   }
 
-  /// Creates both ends, non-blocking and not inherited.
+  /// Creates both ends, non-blocking and not inherited by other processes.
   func makePair() throws(MeasuringError) -> (near: Int32, far: Int32) {
     var pair: (near: Int32, far: Int32) = (-1, -1)
     let code =

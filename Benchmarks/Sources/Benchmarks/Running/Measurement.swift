@@ -1,22 +1,22 @@
-/// How often and how long to measure.
+/// How many measurements to make, and how long each should take.
 struct MeasuringPlan {
-  /// The number of pairs, one measurement of easim and one of the baseline; at least seven, so that one disturbed pair
-  /// does not change the median.
+  /// The number of pairs, each with one measurement of easim and one of the baseline. There are at least seven, so that
+  /// one disturbed pair does not change the median.
   var pairs = 11
   /// The approximate duration of one measurement.
   var seconds = 0.15
-  /// One side of a figure.
+  /// One half of a pair.
   enum Side: String {
     case ours
     case floor
   }
-  /// The side to measure twice instead of both: a profile then shows nothing else, and the ratio must be 1.
+  /// The half to measure twice instead of measuring both. A profile then shows nothing else, and the ratio must be 1.
   var side: Side?
 }
 
-/// The results of a figure: for each pair one number of easim and one of the baseline, and their ratios.
+/// The results of a figure. Each pair has one result for easim, one for the baseline, and their ratio.
 struct Measurement {
-  /// The median of a series, and its range.
+  /// The median and the range of a series.
   struct Series {
     let median: Double
     let lowest: Double
@@ -39,7 +39,7 @@ struct Measurement {
   /// Additional results, such as the ratio of processor time.
   var notes: [(name: String, series: Series)] = []
 
-  /// Measurements without a baseline.
+  /// Creates a measurement without a baseline.
   init(_ values: [Double]) {
     ours = Series(values)
     floor = nil
@@ -47,7 +47,8 @@ struct Measurement {
     pairs = values.count
   }
 
-  /// Measurements in pairs. Each ratio is of one pair, whose two measurements ran on the machine in the same state.
+  /// Creates a measurement from pairs. Each ratio is that of one pair, whose two halves ran with the machine in the
+  /// same state.
   init(_ values: [(ours: Double, floor: Double)]) {
     ours = Series(values.map(\.ours))
     floor = Series(values.map(\.floor))
@@ -57,8 +58,8 @@ struct Measurement {
 }
 
 extension MeasuringPlan {
-  /// Measures both sides in turns, each equally often first, so that a machine that becomes slower or faster does so
-  /// for both.
+  /// Measures both halves alternately, each of them first equally often. If the machine becomes slower or faster, it
+  /// does so for both.
   func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
     func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
     func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }

@@ -1,18 +1,18 @@
 import Glibc
 
-/// Another process of the same executable, at the other end of a line.
+/// Another process that runs the same executable at the other end of a line.
 final class OtherProcess {
-  /// The first word of the command line that makes the executable play a role instead of measuring.
+  /// The first command-line word that makes the executable play a role instead of measuring.
   static let flag = "--part"
-  /// The descriptor of the end of the other process.
+  /// The other process's descriptor for its end of the line.
   static let socket: Int32 = 3
 
   /// This end of the line, non-blocking.
   let socket: Int32
-  /// Its process id.
+  /// The other process's ID.
   let process: pid_t
 
-  /// Starts the executable with `--part` and `words`, and gives it the far end of a line of this kind.
+  /// Starts the executable with `--part` and `words`, and passes it the far end of a line of this kind.
   init(_ words: [String], over medium: LineMedium = .unix) throws(MeasuringError) {
     let pair = try medium.makePair()
     var actions = posix_spawn_file_actions_t()
@@ -34,10 +34,10 @@ final class OtherProcess {
     socket = pair.near
   }
 
-  /// Seconds of processor time it has used.
+  /// The processor time that the process has used, in seconds.
   var processorTime: Double { Stopwatch.processorTime(of: process) }
 
-  /// Waits for a message from it; empty when it ended without one.
+  /// Waits for a message from the process. The message is empty if the process ended without sending one.
   func onEvent() throws(MeasuringError) -> String {
     var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     while poll(&question, 1, -1) < 0 {
@@ -48,7 +48,7 @@ final class OtherProcess {
     return String(decoding: text.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// In the other process: sends a message to the one that started it.
+  /// Called in the other process: sends a message to the process that started it.
   static func tell(_ word: String) throws(MeasuringError) {
     let text = Array(word.utf8)
     guard send(socket, text, text.count, Int32(MSG_NOSIGNAL)) == text.count else {
@@ -56,15 +56,15 @@ final class OtherProcess {
     }
   }
 
-  /// Waits until it has ended, which it does when its socket is closed, and returns how.
+  /// Waits until the process has ended, which it does when its socket is closed. Throws an error if it failed.
   func wait() throws(MeasuringError) {
     try ChildEnd.wait(for: process)
   }
 }
 
-/// The end of a process that this one started.
+/// Waits for processes that this one started.
 enum ChildEnd {
-  /// Waits for it; a failure of it is an error.
+  /// Waits until a process has ended. Throws an error if it failed.
   static func wait(for process: pid_t) throws(MeasuringError) {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {

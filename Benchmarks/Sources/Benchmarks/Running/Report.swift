@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// The output of a measured figure, for people and for programs.
+/// The result of a figure, for people and for programs.
 struct Report {
   let figure: Figure
   let measurement: Measurement
 
-  /// The text takes several lines; the last one is the command that repeats the measurement.
+  /// Several lines of text. The last one is the command that repeats the measurement.
   var text: String {
     var lines = ["\(figure.name)  \(figure.summary)"]
     var result = "  ours \(Number.text(measurement.ours.median)) \(figure.unit)"
@@ -29,7 +29,7 @@ struct Report {
       + "\(Number.fixed(series.highest, places: 3)))"
   }
 
-  /// One object on one line.
+  /// One JSON object on one line.
   var json: String {
     var object = JSONObject()
     object.add("v", 1)

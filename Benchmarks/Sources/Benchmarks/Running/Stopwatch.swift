@@ -7,33 +7,33 @@ enum Stopwatch {
     seconds(of: CLOCK_MONOTONIC)
   }
 
-  /// Seconds of processor time that this process has used.
+  /// The processor time that this process has used, in seconds.
   static var processorTime: Double {
     seconds(of: CLOCK_PROCESS_CPUTIME_ID)
   }
 
-  /// Seconds of processor time that another process has used.
+  /// The processor time that another process has used, in seconds.
   static func processorTime(of process: pid_t) -> Double {
     var clock = clockid_t()
     return clock_getcpuclockid(process, &clock) == 0 ? seconds(of: clock) : .nan
   }
 
-  /// How long `work` takes in real time: for work that waits.
+  /// How long `work` takes in real time. For work that waits.
   static func time(_ work: () throws -> Void) rethrows -> Double {
     let start = now
     try work()
     return now - start
   }
 
-  /// How much processor time `work` takes: for work that never waits, so that other load on the machine counts as
-  /// little as possible.
+  /// How much processor time `work` takes. For work that never waits. Other load on the machine then affects the result
+  /// as little as possible.
   static func busyTime(_ work: () throws -> Void) rethrows -> Double {
     let start = seconds(of: CLOCK_THREAD_CPUTIME_ID)
     try work()
     return seconds(of: CLOCK_THREAD_CPUTIME_ID) - start
   }
 
-  /// How often to repeat something so that one measurement takes `seconds`; found by doubling.
+  /// How often to repeat `work` for a measurement to take `seconds`. The number is found by doubling.
   static func repetitions(for seconds: Double, _ work: (Int) throws -> Void) rethrows -> Int {
     var count = 1
     while true {

@@ -4,10 +4,10 @@ import BenchmarkFloors
 import Glibc
 import LinuxIO
 
-// 10K bursts echoed over USB: easim's host and libusb, the kernel's USB and vhci_hcd, the USB/IP server and easim's
-// accessory, with iAP2 between the two; compared with C clients with libusb and a C device on USB/IP, over the same
-// path. One client is a plain program with blocking calls; the other does as little as possible. For a machine of its
-// own, into which both devices are plugged: Scripts/bench --kernel.
+// 10K bursts echoed over USB. The path consists of easim's host with libusb, the kernel's USB and vhci_hcd, and the
+// USB/IP server with easim's accessory; iAP2 runs between the two ends. The baselines are C clients with libusb and a C
+// device on USB/IP, over the same path. One client is a plain program with blocking calls; the other does as little as
+// possible. Both devices are plugged into the machine, so it should be a separate one: Scripts/bench --kernel.
 
 extension Figure {
   private static let size = 10_000
@@ -131,9 +131,9 @@ private final class FloorUSBEcho {
   }
 }
 
-/// A connection whose other end was given to the kernel's virtual host controller.
+/// A connection whose other end was passed to the kernel's virtual host controller.
 struct PluggedIn {
-  /// The end of this process.
+  /// This process's end.
   let served: Int32
   private let kernels: Int32
 
@@ -145,7 +145,7 @@ struct PluggedIn {
     (served, kernels) = (pair[0], pair[1])
   }
 
-  /// Imports the accessory of a USB/IP server at the end of this process, and plugs it in.
+  /// Imports the accessory from a USB/IP server on this process's end, and plugs it in.
   func plugIn(_ loop: EpollLoop) throws {
     _ = fcntl(served, F_SETFL, O_NONBLOCK)
     let request = USBIPAnswers.importRequest("1-1")
@@ -166,7 +166,7 @@ struct PluggedIn {
     try attach(offer)
   }
 
-  /// Plugs in a device that is served in C.
+  /// Plugs in a device that is implemented in C.
   func serveInC(isPlain: Bool) throws {
     var record = [UInt8](repeating: 0, count: 312)
     // Bus 1, device 2, high speed.
@@ -183,7 +183,7 @@ struct PluggedIn {
     close(kernels)
   }
 
-  /// Ends a process that plugged something in, which also removes it from the kernel.
+  /// Ends a process that plugged in a device. The kernel then removes the device, too.
   static func end(_ process: OtherProcess) throws {
     kill(process.process, SIGKILL)
     close(process.socket)

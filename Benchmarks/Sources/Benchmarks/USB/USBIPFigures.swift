@@ -4,8 +4,9 @@ import BenchmarkFloors
 import Glibc
 import LinuxIO
 
-// The USB/IP server by itself: a C client writes 10,000 bytes in one transfer and reads them back in another, compared
-// with a plain echo over a socket of as many bytes each way, including the two headers of 48 bytes.
+// Only the USB/IP server: a C client writes 10,000 bytes in one transfer and reads them back in another. The baseline
+// is a plain echo over a socket, with the same number of bytes in each direction, including the two headers of 48
+// bytes.
 
 extension Figure {
   private static let burst = 10_000
@@ -43,13 +44,13 @@ extension Figure {
     }
   }
 
-  /// Throws the error that a function of the baseline returned, unless it is 0.
+  /// Throws an error if a function of the baseline returned a code other than 0.
   static func check(_ code: Int32, _ what: String) throws(MeasuringError) {
     if code != 0 { throw .system(what, code: code) }
   }
 }
 
-/// The messages of a host until it has a device: it requests the device and selects its configuration.
+/// The messages with which a host gets a device: it imports the device and selects its configuration.
 enum USBIPBytes {
   static func importAndConfigure(_ socket: Int32) throws {
     var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -72,15 +73,15 @@ enum USBIPBytes {
   }
 }
 
-/// The role of the second process on USB.
+/// The role of the second process in the USB figures.
 enum USBPart: String {
   /// A USB/IP server with an accessory that echoes transfers.
   case server = "usbip-server"
-  /// The same with an accessory that speaks iAP2, plugged into this machine.
+  /// The same server with an accessory that speaks iAP2, plugged into this machine.
   case accessory = "usb-accessory"
   /// An echoing device in C, plugged into this machine.
   case floor = "usb-floor"
-  /// Measures the same as a plain program.
+  /// A plain variant of that device, which copies its replies.
   case plainFloor = "usb-plain-floor"
 
   /// Runs until the other end closes its socket.
@@ -121,7 +122,7 @@ enum USBPart: String {
   }
 }
 
-/// Sends back each transfer as one.
+/// Sends back each transfer in one piece.
 private final class TransferEcho: ChannelHandler {
   private(set) var isOver = false
 
