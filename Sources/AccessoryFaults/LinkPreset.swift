@@ -47,7 +47,7 @@ public struct LinkPreset: Equatable, Sendable {
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
 
-  /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes in each 125 µs, and 125 µs until the next.
+  /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes per 125 µs, and a delay of 125 µs.
   public static let usbHighSpeed = LinkPreset(
     name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes/s in each direction, 125 µs delay",
     faults: [

@@ -1,6 +1,6 @@
 /// The accessory that an address selects: the matching one, if there is exactly one.
 public enum AccessoryChoice: Equatable, Sendable {
-  /// This accessory is selected.
+  /// Exactly one accessory matches best.
   case one(FoundAccessory)
   /// No accessory is at the address.
   case nothing

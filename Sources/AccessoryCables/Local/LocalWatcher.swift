@@ -159,7 +159,7 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that came and went in the meantime are lost.
+  /// Handles an overflow of the kernel's queue. Accessories that came and went in the meantime are not reported.
   private func lookAgain() {
     tell(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))

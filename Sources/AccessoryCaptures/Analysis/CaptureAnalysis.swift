@@ -37,7 +37,7 @@ public struct CaptureAnalysis {
   private static let mostLinks = 256
   private var links: [Int: LinkAnalysis] = [:]
 
-  /// An analysis of a capture that has not begun.
+  /// Creates an analysis.
   public init() {}
 
   /// Processes the next entry.

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// One entry of a capture: a packet, a message, or bytes that belong to no packet.
+/// One entry of a capture: a packet, a message, or bytes outside packets.
 public struct CaptureEntry: Equatable, Sendable {
   /// The kind of an entry.
   public enum Event: String, Sendable {

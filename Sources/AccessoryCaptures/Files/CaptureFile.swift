@@ -18,7 +18,7 @@ public enum CaptureLinkType: Hashable, Sendable {
   case nativeTransport
   /// 189 and 220: Linux's usbmon, with a header of 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// 187 and 201: Bluetooth HCI with a type byte. In 201, a direction precedes it.
+  /// 187 and 201: Bluetooth HCI with a type byte, which in 201 is preceded by a direction.
   case bluetoothH4(hasDirection: Bool)
   /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
   case bluetoothH1

@@ -164,8 +164,7 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// The resolution as stored: a power of ten, or, if the highest bit is set, a power of two. Both are negative
-  /// exponents of a second.
+  /// The stored time resolution, n: 10 to the power of -n seconds or, if the highest bit is set, 2 to the power of -n.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 

@@ -39,7 +39,7 @@ public struct RecordingReader {
     var open: [UInt16: Int] = [:]
   }
 
-  /// A reader for a capture that has not begun.
+  /// Creates a reader.
   public init() {}
 
   /// Processes the next entry.
@@ -239,7 +239,7 @@ public struct RecordingDecoder {
   private var reader = RecordingReader()
   private var failure: RecordingError?
 
-  /// A decoder for a capture that has not begun.
+  /// Creates a decoder.
   public init() {}
 
   /// Processes more bytes.

@@ -3,8 +3,8 @@ import AccessoryCore
 /// Reads other programs' logs line by line: any text with runs of hex and words for the direction, the log of iOS's
 /// `accessoryd`, the text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
 ///
-/// The reader takes what it recognizes, and counts the lines that it skips. It does so because most of these formats
-/// are not fully documented, and people often paste only parts of a log.
+/// The reader uses every line that it recognizes and counts those that it skips. Most of these formats are not fully
+/// documented, and people often paste only parts of a log, so unknown lines are not errors.
 struct LogReader {
   /// Consecutive bytes in one direction.
   struct Run: Equatable {

@@ -228,7 +228,7 @@ final class FaultLane {
     if isFinishing { finishNext(now) }
   }
 
-  /// The stream ends after the bytes received so far.
+  /// Ends the stream after the bytes received so far.
   func finish(now: Instant) {
     isFinishing = true
     advance(now: now)

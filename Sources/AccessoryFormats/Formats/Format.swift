@@ -3,7 +3,7 @@
 
 /// How a value is written in files and on the command line, defined in one place.
 ///
-/// A format describes a type from outside it. Everything else is derived from the format: reading (which reports all
+/// A format is a value that describes a type. Everything else is derived from the format: reading (which reports all
 /// mistakes at once, each with its position and the nearest valid word), writing (only what differs from the defaults),
 /// the JSON Schema, the tables in the documentation, help, completion, and the text `name,key=value`. To add a format,
 /// write the type and its ``Record``:

@@ -116,10 +116,10 @@ public struct PatternSearch: Equatable, Sendable {
   private var run: PatternRun
   private var isCertain = false
 
-  /// A search that has seen no bytes yet.
+  /// Starts a search.
   public init(_ pattern: BytePattern) { run = PatternRun(pattern.program, groups: 0) }
 
-  /// Looks at the next bytes.
+  /// Searches the next bytes.
   public mutating func take(_ bytes: RawSpan) {
     var offset = 0
     while offset < bytes.byteCount, !isCertain {

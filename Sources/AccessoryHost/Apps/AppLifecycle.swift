@@ -16,10 +16,10 @@ public enum AppState: String, CaseIterable, Sendable {
 /// ```
 ///               keeps its accessories (the background mode)      loses them
 ///   foreground ──────────── nothing ────────────▶ background    every accessory disconnects, sessions close
-///   background ──────────── notices wait ───────▶ suspended     nothing that it would be notified of
-///   suspended  ──────────── notices come ───────▶ background    nothing: it has no accessories there
+///   background ──────────── notices held ───────▶ suspended     nothing: it has no accessories there
+///   suspended  ───────── notices delivered ─────▶ background    nothing: it has no accessories there
 ///   any        ──────────── nothing / notices ──▶ foreground    every accessory connects
-///   suspended  ── bytes came: runs for a while ─▶ background    –
+///   suspended  ── bytes arrive: runs a while ───▶ background    –
 /// ```
 struct AppLifecycle: Equatable {
   /// The effect of a transition.

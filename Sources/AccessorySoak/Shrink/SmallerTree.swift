@@ -110,7 +110,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half of the duration, one digit of it, and a whole number of milliseconds, as far as these are shorter.
+  /// Half of the duration, and the duration rounded down to one digit and to milliseconds, if these are shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

@@ -58,7 +58,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   private var counts = [Int](repeating: 0, count: Corner.allCases.count)
   private var faults = [Int](repeating: 0, count: Fault.format.names.count)
 
-  /// Creates a coverage in which all counts are zero.
+  /// Creates a coverage with all counts at zero.
   public init() {}
 
   /// How often a corner was reached.

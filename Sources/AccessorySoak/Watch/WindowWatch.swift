@@ -31,7 +31,7 @@ struct WindowWatch {
   private var lastSent: UInt8 = 0
   private var acknowledged: UInt8 = 0
   private var ownParameters: LinkParameters?
-  /// The state of the other end, as far as this end has received it.
+  /// What this end knows about the other end from the packets that it has received.
   private var peerParameters: LinkParameters?
   private var lastInOrder: UInt8 = 0
   /// Sequence numbers received after a gap.

@@ -7,8 +7,8 @@ import Foundation
 /// API.
 ///
 /// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
-/// own realm, which replaces that one as long as the world exists. Every `EAAccessory` keeps the realm it came from, so
-/// an accessory that outlives its world reports that it is disconnected.
+/// own realm, which takes the place of that one while the world exists. Every `EAAccessory` keeps the realm it came
+/// from, so an accessory that outlives its world reports that it is disconnected.
 ///
 /// ## Threads
 ///

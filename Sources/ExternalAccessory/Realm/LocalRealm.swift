@@ -14,11 +14,11 @@ internal import LinuxIO
 /// | variable | meaning |
 /// |---|---|
 /// | `EASIM_ENDPOINTS` | more addresses to connect to, separated by commas |
-/// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses of other machines |
+/// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses on other machines |
 /// | `EASIM_LOCAL` | the path of another local directory |
-/// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one beside the program |
-/// | `EASIM_ORDER` | `authentication`, `identification` or `auto`: what an accessory is asked first |
-/// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
+/// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one next to the program |
+/// | `EASIM_ORDER` | `authentication`, `identification` or `auto`: which of these steps comes first |
+/// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what happens to an accessory that fails to authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.

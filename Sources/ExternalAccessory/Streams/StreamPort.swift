@@ -340,8 +340,8 @@ extension StreamPort {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// The time since which events have been waiting for loops, none of which is running; nil if no events are waiting,
-  /// or if this has already been reported.
+  /// When events began to wait for run loops that are all idle; nil if no events are waiting, or if this has already
+  /// been reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }

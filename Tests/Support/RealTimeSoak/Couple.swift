@@ -114,7 +114,7 @@ final class Couple {
     words.append("--allow-overdue")
     switch kind {
     case .echo: words += ["--for", setting.limit]
-    // A multiple of 256, so that the counting bytes continue from burst to burst.
+    // The accessory checks these bytes; the load test only waits for their acknowledgement.
     case .sink: words += ["--for", setting.limit, "--verify", "none"]
     case .accessory: words += ["--for", setting.limit, "--reconnect", "--allow-lost"]
     }
