@@ -115,8 +115,8 @@ final class SoakWorld {
     judgeTheEnd()
   }
 
-  /// Takes steps until the condition holds, nothing is left to do, or the time limit is reached. Returns false in the
-  /// last case.
+  /// Takes steps until the condition holds or nothing is left to do. Returns false if the limit on time or steps is
+  /// reached first.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
