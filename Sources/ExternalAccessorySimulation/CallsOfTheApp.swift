@@ -4,12 +4,12 @@ import ExternalAccessory
 import Foundation
 import Glibc
 
-// Functions of the system that the app calls and that this module has a word about first. A function of a program is called
-// instead of one of the same name in a shared library, also by that library's own clients, such as Foundation.
+// System functions that the app calls and that this module intercepts. The dynamic linker prefers a function of the
+// program to one of the same name in a shared library, even for other shared libraries such as Foundation.
 
 /// The system's own function: the next one of that name after this program's.
 private func system<Function>(_ name: String, as type: Function.Type) -> Function {
-  // RTLD_NEXT, a macro that Swift does not import.
+  // RTLD_NEXT is a macro that Swift does not import.
   guard let found = dlsym(UnsafeMutableRawPointer(bitPattern: -1), name) else {
     preconditionFailure("no library of this program has \(name)")
   }
@@ -21,8 +21,8 @@ private func system<Function>(_ name: String, as type: Function.Type) -> Functio
 private let systemSync = system("dispatch_sync", as: (@convention(c) (UnsafeRawPointer, UnsafeRawPointer) -> Void).self)
 private nonisolated(unsafe) let mainQueue = UnsafeRawPointer(dlsym(nil, "_dispatch_main_q"))
 
-/// `DispatchQueue.sync`. On the main queue for the main queue it waits for itself, here and on Apple's systems: the process
-/// ends in a trap without a word, so the word comes first.
+/// `DispatchQueue.sync`. Called on the main queue for the main queue, it waits for itself, here and on Apple's systems,
+/// and the process traps without a message. So the message is printed first.
 @_cdecl("dispatch_sync")
 func appCallsSync(_ queue: UnsafeRawPointer, _ block: UnsafeRawPointer) {
   if queue == mainQueue, MainDelivery.isOnMainQueue { EAAccessoryManager.shared().noteSyncOnMain() }
@@ -31,7 +31,7 @@ func appCallsSync(_ queue: UnsafeRawPointer, _ block: UnsafeRawPointer) {
 
 // MARK: Timers
 
-/// CoreFoundation's functions, without the words of this module.
+/// CoreFoundation's own functions, without this module's additions.
 enum SystemTimers {
   private typealias SetDate = @convention(c) (UnsafeRawPointer, CFAbsoluteTime) -> Void
   private typealias GetDate = @convention(c) (UnsafeRawPointer) -> CFAbsoluteTime

@@ -5,10 +5,11 @@ import Foundation
 
 /// The app's timers on the main run loop, which fire in the world's time.
 ///
-/// A `Timer` reaches its run loop through a few functions of CoreFoundation, and ``CallsOfTheApp`` is called first. A timer
-/// that is added to the main run loop while a world in virtual time exists is adopted: for the run loop its date is far
-/// away, and the world has a timer of its own that fires it on the main thread. Also under Swift Testing, where nothing runs
-/// the main run loop, and such a timer would never fire. At the world's end the timers that are left get real dates again.
+/// A `Timer` reaches its run loop through a few CoreFoundation functions, which ``CallsOfTheApp`` intercepts. A timer
+/// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
+/// moved far into the future, and a timer of the world fires it on the main thread instead. This also works under Swift
+/// Testing, where nothing runs the main run loop and such a timer would otherwise never fire. When the world ends, the
+/// remaining timers get real dates again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {
     let timer: Timer
@@ -16,14 +17,14 @@ final class MainLoopTimers: @unchecked Sendable {
     var deadline: Instant
   }
 
-  /// Those of the world that exists. Weak, because a world that is forgotten must end.
+  /// The timers of the current world. Weak, so that a world that is no longer used can end.
   private static let current = Locked(Weak())
   private struct Weak { weak var timers: MainLoopTimers? }
   private static let farAway = 4e9
 
   private let entrance: VirtualEntrance
   private let main: MainDelivery
-  /// By the address of the CFRunLoopTimer. On the loop.
+  /// Keyed by the address of the CFRunLoopTimer. Use only on the loop.
   private var adopted: [UnsafeRawPointer: Adopted] = [:]
 
   init(_ entrance: VirtualEntrance, main: MainDelivery) {
@@ -46,7 +47,8 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// The app adds a timer to a run loop. Adopts it if that is the main one, or, on the main queue, the one of its thread.
+  /// The app adds a timer to a run loop. Adopts the timer if that is the main run loop or, for a caller on the main
+  /// queue, the run loop of its thread.
   func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) {
     guard Self.isMain(loop), let timer = Self.timer(of: core) else { return }
     let date = SystemTimers.date(core)
@@ -60,7 +62,7 @@ final class MainLoopTimers: @unchecked Sendable {
     if isNew { SystemTimers.setDate(core, CFAbsoluteTimeGetCurrent() + Self.farAway) }
   }
 
-  /// The app moves a timer. Returns false if it is not one of these.
+  /// The app moves a timer. Returns false if the timer was not adopted.
   func move(_ core: UnsafeRawPointer, to date: CFAbsoluteTime) -> Bool {
     entrance.sync {
       guard adopted[core] != nil else { return false }
@@ -69,14 +71,14 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// When a timer fires, as a date; nil if it is not one of these.
+  /// When a timer fires, as a date; nil if the timer was not adopted.
   func date(_ core: UnsafeRawPointer) -> CFAbsoluteTime? {
     entrance.sync { adopted[core].map { CFAbsoluteTimeGetCurrent() + ($0.deadline - entrance.now).inSeconds } }
   }
 
-  /// A timer is invalid from now on.
+  /// Forgets a timer that was invalidated.
   func forget(_ core: UnsafeRawPointer) {
-    // Released outside of the lock: it may be the last reference to what the app's block holds.
+    // Released outside the lock, because it may be the last reference to what the app's block captured.
     let last = entrance.sync { () -> Timer? in
       let one = adopted.removeValue(forKey: core)
       one?.own.cancel()
@@ -88,7 +90,7 @@ final class MainLoopTimers: @unchecked Sendable {
   /// On the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
-    // In whole milliseconds: the app's own code took a moment between its Date() and now.
+    // Rounded to whole milliseconds, because some time passed between the app's call of Date() and now.
     let deadline = entrance.now + .milliseconds(Int((remaining * 1000).rounded()))
     adopted[core]?.deadline = deadline
     adopted[core]?.own.arm(at: deadline)
@@ -112,7 +114,7 @@ final class MainLoopTimers: @unchecked Sendable {
     return isSame(CFRunLoopGetMain()) || MainDelivery.isOnMainQueue && isSame(CFRunLoopGetCurrent())
   }
 
-  /// Foundation's timer for one of CoreFoundation, whose context has it.
+  /// The Foundation timer that a CoreFoundation timer has in its context.
   private static func timer(of core: UnsafeRawPointer) -> Timer? {
     var context = CFRunLoopTimerContext()
     CFRunLoopTimerGetContext(Unmanaged<CFRunLoopTimer>.fromOpaque(core).takeUnretainedValue(), &context)

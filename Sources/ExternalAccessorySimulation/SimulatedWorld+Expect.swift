@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Waiting for a condition that must come true. Unlike `#expect(await world.run { … })`, this is not a macro, so it is safe
-/// from the trap that docs/dev/closure-symbols.md describes: with Swift 6.3, a closure in a macro and another one in the
-/// same function can be mixed up.
+/// Waits for a condition that must become true. Unlike `#expect(await world.run { … })`, this is not a macro, so it
+/// avoids the problem described in docs/dev/closure-symbols.md: Swift 6.3 can confuse a closure inside a macro with
+/// another closure of the same function.
 extension SimulatedWorld {
   /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of the
   /// call if it does not. The failure shows the timeline.
@@ -13,8 +13,8 @@ extension SimulatedWorld {
   /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
   /// ```
   ///
-  /// In Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. The last four parameters are where the call is: do
-  /// not pass them.
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. The last four parameters are the
+  /// location of the call: do not pass them.
   ///
   /// - Returns: whether the condition held.
   @discardableResult
@@ -47,7 +47,7 @@ extension SimulatedWorld {
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }
     Issue.record(Comment(rawValue: text), sourceLocation: place)
-    // Outside of a test, as in a detached task, nothing else may print it.
+    // Outside a test, for example in a detached task, nothing else prints it.
     if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
   }
 }

@@ -1,7 +1,7 @@
 public import AccessoryWorlds
 import ExternalAccessory
 
-/// Playing a scenario with the app under test in it.
+/// Plays a scenario that includes the app under test.
 ///
 /// ```swift
 /// try await withSimulatedWorld(.init(scenario: "transport-switch")) { world in
@@ -12,18 +12,18 @@ import ExternalAccessory
 /// }
 /// ```
 extension SimulatedWorld {
-  /// How long the scenario of ``Settings/init(scenario:)`` takes.
+  /// The length of the scenario of ``Settings/init(scenario:)``.
   public var scenarioLength: Duration { settings.scenario?.length ?? .zero }
 
-  /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and what happens to the
-  /// app from outside.
+  /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and everything that
+  /// affects the app from outside.
   ///
-  /// A step that kills, crashes or launches the app does so in the world first (``killApp(sessions:)``, ``launchApp()``).
-  /// Another SDK in the app, and another app, are played by the world.
+  /// A step that kills, crashes or launches the app first does so in the world (``killApp(sessions:)``,
+  /// ``launchApp()``). The world plays any other SDK or app.
   ///
-  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session
-  ///   because its user wants it, look at its list of accessories. At `.ends`, release the app's objects; at
-  ///   `.launches`, create new ones.
+  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session at
+  ///   its user's request, read its list of accessories. At `.ends`, release the app's objects; at `.launches`, create
+  ///   new ones.
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
@@ -48,8 +48,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// Plays the scenario, with `app` called on the loop, and `sdk` called for what another SDK in the app does; if `sdk`
-  /// is nil, the world plays that.
+  /// Plays the scenario. `app` is called on the loop, and `sdk` for what another SDK in the app does; if `sdk` is nil,
+  /// the world plays that SDK.
   func play(
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {

@@ -17,58 +17,58 @@ extension SimulatedWorld {
       case real
     }
 
-    /// The order of stream ends and notification at a disconnect.
+    /// The order of stream end events and notification at a disconnect.
     public typealias EndOrder = FrameworkSettings.EndOrder
-    /// The event of streams at a disconnect.
+    /// The event that streams receive at a disconnect.
     public typealias LossEvent = FrameworkSettings.LossEvent
-    /// The result of a write without space.
+    /// The result of a write when there is no space.
     public typealias FullWrite = FrameworkSettings.FullWrite
     /// The order of connect and completion after a choice in the Bluetooth picker.
     public typealias PickerOrder = FrameworkSettings.PickerOrder
     /// The order of the result and the state at the end of a Wi-Fi configuration.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
-    /// The generation of `EAAccessory.description`.
+    /// The version of the format of `EAAccessory.description`.
     public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout
 
     /// How time passes.
     public var clock = Clock.virtual
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
-    /// Whether the app's timers on the main run loop fire in virtual time. If not, they fire in real time while the main
-    /// run loop runs, and under Swift Testing never.
+    /// Whether the app's timers on the main run loop fire in virtual time. If false, they fire in real time while the
+    /// main run loop runs, which it never does under Swift Testing.
     public var firesTimers = true
-    /// Whether ``FrameworkSettings/sendBufferSize`` comes from the seed: an odd number of at most 4,095.
+    /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
-    /// The longest time, in real time, in which a wait in virtual time may see nothing happen: the app's threads and tasks
-    /// may be at work. No longer than the limit of the wait.
+    /// How long, in real time, a wait in virtual time continues while nothing happens in the world, because the app's
+    /// threads and tasks may be working. It never exceeds the limit of the wait.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. nil means an app without an Info.plist, which sees every
     /// accessory.
     public var declaredProtocols: [String]?
     /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []
-    /// How the system treats the app, in points where sources disagree or systems differ.
+    /// How the system treats the app where sources disagree or systems differ.
     public var rules = AppRules()
     /// How Apple's framework reports events, where its documentation leaves that open or systems differ. Each of these
     /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
-    /// Whether the device shows accessories, without protocols, before they are authenticated.
+    /// Whether the device shows accessories before they are authenticated, without protocols.
     public var publishesEarly = false
-    /// What the device asks accessories first.
+    /// What the device asks accessories for first.
     public var order = HostOrder.authentication
-    /// A flicker made by the device, for accessories that have none of their own.
+    /// A flicker caused by the device, for accessories that do not flicker themselves.
     public var deviceFlicker: Flicker?
     /// Whether to keep ``SimulatedWorld/transcript``.
     public var keepsTranscript = false
-    /// The delay of a cable.
+    /// The delay of each cable.
     public var latency = Duration.zero
-    /// The rate of a cable in each direction, in bytes per second; nil means unlimited.
+    /// The rate of each cable in each direction, in bytes per second; nil means unlimited.
     public var bytesPerSecond: Int?
 
     /// The scenario, if these settings were made from one; see ``SimulatedWorld/playScenario(asking:)``.
     public private(set) var scenario: Scenario?
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 
     /// A setting of ``framework``.
@@ -77,7 +77,7 @@ extension SimulatedWorld {
       set { framework[keyPath: setting] = newValue }
     }
 
-    /// The settings of a scenario: its device, its cables and their faults, and the rules for its app.
+    /// Creates the settings of a scenario: its device, its cables and their faults, and the rules for its app.
     ///
     /// - Parameter reference: a name from `easim scenario list`, or the path of a scenario file.
     /// - Throws: `SourceProblems` with the errors in the scenario and their positions.
@@ -97,7 +97,7 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld.Settings {
-  /// The framework's settings of this world.
+  /// The framework settings of this world.
   var chosenFramework: FrameworkSettings {
     var chosen = framework
     if variesSendBuffer {

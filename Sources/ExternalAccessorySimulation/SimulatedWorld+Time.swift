@@ -9,7 +9,7 @@ extension SimulatedWorld {
   private static let deliveryTimeout = 0.25
   /// How long to wait for tasks and threads of the app that have bytes to read.
   private static let readingTimeout = 1.0
-  /// How long one call waits for such reads in total.
+  /// How long one call waits for such tasks and threads in total.
   private static let readingLimit = 30.0
 
   /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
@@ -38,8 +38,8 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time, or if
-  /// nothing happens for ``Settings/patience``, or for `limit`, in real time.
+  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time, or
+  /// if, in real time, nothing happens for ``Settings/patience`` or for `limit`.
   @discardableResult
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
@@ -66,12 +66,12 @@ extension SimulatedWorld {
   private struct Wait {
     /// The limit, in the world's time.
     let end: Instant
-    /// How long, in seconds of real time, nothing may happen.
+    /// How long, in seconds of real time, the wait continues while nothing happens.
     let patience: TimeInterval
     var idleSince = Date()
-    /// The time since which nothing is scheduled within the limit.
+    /// Since when nothing has been scheduled within the limit.
     var overSince: Date?
-    /// Since when nothing has happened in the world, and the app may do something in real time.
+    /// Since when nothing has happened in the world, although the app may be doing something in real time.
     var standsSince: Date?
   }
 
@@ -87,7 +87,7 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// The condition came true after the world had stood still for a while.
+  /// Called when the condition became true after the world had stood still for a while.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
@@ -111,15 +111,15 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// Tasks and threads of the app that read when they are scheduled. Virtual time does not pass while they read;
-  /// otherwise the accessory would see an app that does not read for a long time.
+  /// The app's tasks and threads that read whenever they are scheduled. Virtual time does not pass while they read;
+  /// otherwise the app would seem to the accessory not to read for a long time.
   private struct Readers {
     /// The number of reads when a wait timed out. There is no further wait until that number changes.
     var ignored: Int?
     let begin = Date()
   }
 
-  /// Whether the app is still reading, or has more bytes to read, before time may pass.
+  /// Whether time must not pass yet, because the app is still reading or has more bytes to read.
   private func appReads(_ readers: inout Readers) async -> Bool {
     let (begin, first) = (Date(), realm.reading)
     if isAwaited(first, readers) {
@@ -147,14 +147,14 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Waits until the main queue has run everything in it, including what that added.
+  /// Waits until the main queue has run all its work, including work added meanwhile.
   private func drainMain() async {
     repeat {
       await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
     } while !realm.main.isEmpty
   }
 
-  /// Waits for tasks that slept by the world's clock.
+  /// Waits for tasks that were sleeping on the world's clock to continue.
   private func letSleepersGoOn() async {
     let begin = Date()
     while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {

@@ -9,9 +9,9 @@ import Foundation
 extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
-  /// For apps that use `ExternalAccessoryAppStandIns` this also posts the notifications of `UIApplication`. When the app
-  /// leaves the foreground they come before its accessories disconnect. When it returns, accessories connect after
-  /// `willEnterForeground` and before `didBecomeActive`. Nothing happens to an app that does not run.
+  /// For apps that use `ExternalAccessoryAppStandIns` this also posts the notifications of `UIApplication`. When the
+  /// app leaves the foreground, they are posted before its accessories disconnect. When it returns, accessories connect
+  /// after `willEnterForeground` and before `didBecomeActive`. If the app is not running, nothing happens.
   public func move(to state: AppState) {
     perform { [realm] _ in
       guard let app = realm.app else { return }
@@ -33,7 +33,7 @@ extension SimulatedWorld {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }
   }
 
-  /// The world is ending: `UIApplication` becomes active again, without notifications.
+  /// Called when the world ends: `UIApplication` becomes active again, without notifications.
   func endLife() {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.reset() } }
   }
@@ -83,9 +83,9 @@ extension SimulatedWorld {
   }
 }
 
-/// Wi-Fi accessories that are not configured yet.
+/// Wi-Fi accessories that have not been configured yet.
 extension SimulatedWorld {
-  /// Adds an accessory that is not configured for a wireless network yet.
+  /// Adds an accessory that has not been configured for a wireless network yet.
   @discardableResult
   public func addUnconfigured(
     name: String, manufacturer: String = "Example Works", model: String = "EW-W", ssid: String = "Setup",
@@ -110,7 +110,7 @@ extension SimulatedWorld {
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 
-/// The process of the app: killed, crashed, launched again.
+/// The process of the app: how it is killed, crashes and is launched again.
 ///
 /// ```swift
 /// var app: App? = App()
@@ -121,16 +121,18 @@ extension SimulatedWorld {
 /// app = App()                   // registers, and reads connectedAccessories
 /// ```
 ///
-/// A test has one process, so the objects of the killed app stay until the test releases them. They receive nothing any
-/// more: no notification, no stream event, no completion. Their streams are closed. Observers that they leave in
-/// `NotificationCenter` would get the new app's notifications, which is impossible in a real process: remove them.
+/// A test has only one process, so the objects of the killed app exist until the test releases them. They no longer
+/// receive anything: no notification, no stream event, no completion. Their streams are closed. Remove their observers
+/// from `NotificationCenter`: otherwise these receive the new app's notifications, which cannot happen with real
+/// processes.
 extension SimulatedWorld {
   /// What happens to the sessions of an app whose process ends.
   public enum SessionsOfEndedApp: Sendable {
     /// The device closes them, and the accessory is notified.
     case closed
-    /// The device keeps them, as some systems were seen to do: the accessory believes that the app is still there. To
-    /// the app that is launched next, they are another app's sessions, to which `AppRules.otherApps` applies.
+    /// The device keeps them, as some systems have been seen to do: the accessory believes that the app is still
+    /// running. To the app that is launched next, they are another app's sessions, to which `AppRules.otherApps`
+    /// applies.
     case left
   }
 
@@ -141,14 +143,14 @@ extension SimulatedWorld {
     endProcess("was killed", sessions)
   }
 
-  /// Ends the app as a crash would. Bytes that it wrote and that have not left the device are lost.
+  /// Ends the app as a crash would. Bytes that it wrote and that have not left the device yet are lost.
   public func crashApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: true) }
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. It is not registered, and connected accessories are in its list
-  /// without a notification. Does nothing while the app runs.
+  /// Launches the app again, in the foreground. It is not registered for notifications, and connected accessories are
+  /// in its list without having been announced. Does nothing if the app is running.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }
@@ -158,7 +160,7 @@ extension SimulatedWorld {
     endLife()
   }
 
-  /// Whether the app runs, in the foreground or not.
+  /// Whether the app is running, in the foreground or not.
   public var isAppRunning: Bool { perform { [realm] _ in realm.app != nil } }
 
   private func endProcess(_ what: String, _ sessions: SessionsOfEndedApp) {

@@ -20,43 +20,43 @@ import Testing
 /// }
 /// ```
 ///
-/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device do something only in `settle()`,
-/// `advance(by:)` and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main
-/// thread and on its own run loops. Timers of the app on the main run loop fire in the world's time, and ``clock`` is for apps
-/// that take one; everything else of the app that waits does so in real time.
+/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device act only in `settle()`, `advance(by:)`
+/// and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main thread and on
+/// its own run loops. The app's timers on the main run loop fire in the world's time, and so do sleeps on ``clock``,
+/// for apps that accept a clock. Every other wait of the app happens in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   /// The realm that the manager shows.
   let realm: AccessoryRealm
   /// The entrance to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
-  /// The world. On its loop only.
+  /// The world itself. Use only on its loop.
   private let inner: World
-  /// What a failed test leaves behind. On the loop only.
+  /// What a failed test leaves for its developer. Use only on the loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
-  /// Other apps of the device. On the loop only.
+  /// Other apps on the device. Use only on the loop.
   var others: [AppView] = []
-  /// The declarations of `Bundle.main` before the world changed them.
+  /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?
-  /// The scenario that is being played. On the loop only.
+  /// The scenario that is being played. Use only on the loop.
   var timeline: ScenarioTimeline?
-  /// The other app of the scenario. On the loop only.
+  /// The scenario's other app. Use only on the loop.
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop; nil if they fire in real time.
   private let timers: MainLoopTimers?
-  /// The tasks of the app that sleep by the world's clock.
+  /// The app's tasks that sleep on the world's clock.
   let sleepers: Sleepers
-  /// How long, in seconds of real time, calls waited for the app while the world stood still.
+  /// How long, in seconds of real time, calls have waited for the app while the world stood still.
   let stoodStill = Locked(0.0)
   /// Whether every issue of the test gets the timeline anyway.
   var addsReportToIssues = false
-  /// Fails the test that has this world, at a place, where the test library is not Swift Testing.
+  /// Fails the world's test at a given location, if the test library is not Swift Testing.
   package var failing: ((String, SourceLocation) -> Void)?
   private let lock = Lock()
 
-  /// A world with a device, an app and no accessories. The manager shows it until ``end()``.
+  /// Creates a world with a device, an app and no accessories. The manager shows it until ``end()``.
   ///
   /// - Throws: in real time, an error if the system has no thread or file descriptor left.
   public init(_ settings: Settings = Settings()) throws {
@@ -93,7 +93,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   private static let count = Locked(0)
 
-  /// How messages refer to the next world: by its test, and by its number in this process.
+  /// The name of the next world in messages: its test and its number in this process.
   private static func nextName() -> String {
     let number = count.withLock { count -> Int in
       count += 1
@@ -104,8 +104,8 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   deinit { end() }
 
-  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls
-  /// this.
+  /// Unplugs everything, and makes the manager show again what it showed before. ``withSimulatedWorld(_:isolation:_:)``
+  /// calls this.
   ///
   /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the next
   /// test.
@@ -141,13 +141,13 @@ public final class SimulatedWorld: @unchecked Sendable {
     realm.end()
   }
 
-  /// The world's time as a clock, for apps that take one.
+  /// The world's time as a clock, for apps that accept one.
   public var clock: WorldClock { WorldClock(realm, sleepers) }
 
-  /// How many tasks sleep by ``clock``.
+  /// How many tasks are sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence, if the world stood still while the app did something in real time.
+  /// A sentence that says so if the world stood still while the app did something in real time; nil otherwise.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
@@ -155,10 +155,10 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
-  /// How many lines of the timeline and of the transcript were shown with failures.
+  /// How many lines of the timeline and of the transcript have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// Returns how much was shown before, and sets how much is shown now.
+  /// Sets how many lines are shown now; returns how many were shown before.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }
@@ -175,9 +175,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - profile: the name or the path.
-  ///   - quirks: quirks in the form of `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes:
-  ///     without
-  ///     protocols, then it disconnects, then it connects with its protocols.
+  ///   - quirks: quirks as for `easim run --quirk`. With `flicker` the accessory connects as Apple's EADemo describes:
+  ///     it connects without protocols, disconnects, and connects again with its protocols.
   /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
     var profile = try ProfileLibrary().profile(profile)
@@ -233,14 +232,14 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// released a session with a stream open. A test can require that this list is empty.
   public var misuses: [String] { realm.misuses }
 
-  /// A sentence for each session that is still open.
+  /// One sentence for each session that is still open.
   public var openSessions: [String] { realm.openSessions }
 
-  /// The number of registrations for notifications that were not undone.
+  /// The number of registrations for notifications that have not been undone.
   public var registrationCount: Int { perform { [realm] _ in realm.app?.registrationCount ?? 0 } }
 }
 
-/// Test libraries print the values of a failed expectation with `Mirror`. A world's contents belong to its loop and
+/// Test libraries print the values of a failed expectation using `Mirror`. A world's contents belong to its loop and
 /// must not be read on another thread.
 extension SimulatedWorld: CustomReflectable {
   /// Empty.

@@ -6,10 +6,10 @@ import Testing
 ///
 /// A process has one `EAAccessoryManager`, so worlds exist one at a time: tests that run in parallel wait for each other.
 ///
-/// Under Swift Testing each failed expectation in `body` shows the part of the world's timeline that is new since the last
-/// one; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed on standard error. A failed test also leaves a
-/// trace: a page of HTML with the lanes, packets and events of the world, attached to the test and written to the folder
-/// that `EASIM_TRACES` names, or else to one for temporary files; its path is printed.
+/// Under Swift Testing each failed expectation in `body` shows the entries that the world's timeline gained since the
+/// previous failure; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A
+/// failed test also leaves a trace: an HTML page with the world's lanes, packets and events. The page is attached to
+/// the test and written to the folder that `EASIM_TRACES` names, or else to a temporary folder; its path is printed.
 public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value
@@ -35,13 +35,15 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// A call inside the `body` of another. It would wait for the outer world to end, which waits for this call.
+/// A call inside the `body` of another call. It would wait for the outer world to end, which in turn waits for this
+/// call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
 }
 
-/// The body of a test, run so that the test library passes failures here and the timeline can be added to them.
+/// The body of a test, run in such a way that the test library reports failures here, where the timeline can be added
+/// to them.
 ///
 /// The task that creates this object also runs the body, on the actor that the body was written for. The compiler
 /// cannot see that through the test library's closure, hence `@unchecked Sendable`.
@@ -61,7 +63,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
     return outcome
   }
 
-  /// Why the test failed; nil when it did not.
+  /// Why the test failed; nil if it did not.
   var reason: String? {
     if case .failure(let error) = outcome { return "\(error)" }
     return issue
@@ -86,7 +88,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
   }
 }
 
-/// Lets one world exist at a time, in the order of the calls.
+/// Allows one world at a time, in the order of the calls.
 private actor Turns {
   static let shared = Turns()
   /// Whether the current task is in the body of a world.
@@ -115,7 +117,7 @@ extension SimulatedWorld {
   /// Only this many of the last lines of each are shown.
   private static let lineLimit = 500
 
-  /// The part of the report that was not shown before.
+  /// The part of the report that has not been shown yet.
   package var newReport: String {
     let (events, lines) = (events.map(\.json), transcript)
     let shown = beginShowing(events.count, lines.count)

@@ -15,10 +15,10 @@ public import IAP2
 ///
 /// It handles its sessions according to its profile, unless ``behave(_:)`` or ``takeSessions()`` is called.
 public final class WorldAccessory: @unchecked Sendable {
-  /// Its profile.
+  /// The accessory's profile.
   public let profile: Profile
   private unowned let world: SimulatedWorld
-  // On the loop.
+  // Use only on the loop.
   private(set) var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?
   private var taken: [WorldSession] = []
@@ -51,14 +51,14 @@ public final class WorldAccessory: @unchecked Sendable {
 
   // MARK: The plug
 
-  /// Plugs it in.
+  /// Plugs the accessory in.
   public func plugIn() { perform(.accessory(.plugIn, of: name)) }
 
   /// Unplugs the accessory: bytes in transit are still delivered.
   public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
-  /// Pulls the accessory's cable: bytes in transit are lost. If `unnoticed`, the device still shows the accessory as
-  /// connected, until something that it sends is not acknowledged.
+  /// Pulls the accessory's cable: bytes in transit are lost. If `unnoticed`, the device shows the accessory as
+  /// connected until something that the device sends is not acknowledged.
   public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
   /// Whether the accessory is plugged in.
@@ -72,13 +72,14 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Closes the accessory's sessions; the accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Forgets the accessory's sessions without closing them: they stay open in the app, but nothing is answered in them.
+  /// Forgets the accessory's sessions without closing them: they stay open in the app, but the accessory no longer
+  /// answers.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
-  /// Handles sessions that are opened from now on with this behavior.
+  /// Sets the behavior for sessions that are opened from now on.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
-  /// Hands sessions that are opened from now on to the test: see ``sessions``.
+  /// Hands sessions that are opened from now on over to the test: see ``sessions``.
   public func takeSessions() {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }
@@ -87,7 +88,7 @@ public final class WorldAccessory: @unchecked Sendable {
   public var sessions: [WorldSession] { perform { _, _ in taken } }
 }
 
-/// Hands sessions to a test.
+/// Hands sessions over to a test.
 private struct TakenSessions: AccessoryBehavior {
   let world: SimulatedWorld
   let take: (WorldSession) -> Void
@@ -99,7 +100,7 @@ private struct TakenSessions: AccessoryBehavior {
   }
 }
 
-/// See ``SimulatedWorld``'s mirror.
+/// See the mirror of ``SimulatedWorld``.
 extension WorldAccessory: CustomReflectable {
   /// Empty.
   public var customMirror: Mirror { Mirror(self, children: []) }
@@ -116,7 +117,7 @@ extension WorldAccessory: CustomReflectable {
 public final class WorldSession: SessionHandler, @unchecked Sendable {
   private let entrance: any LoopEntrance
   private let session: Session
-  // On the loop.
+  // Use only on the loop.
   private var bytes: [UInt8] = []
   private var outgoing: [UInt8] = []
   private var isStalledNow = false
@@ -141,10 +142,10 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// The number of bytes that are still waiting for room.
+  /// The number of bytes that have not been sent yet for lack of room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// While this is true, the accessory reads nothing, so that the app's writes soon find no room.
+  /// While this is true, the accessory reads nothing, so that the app soon has no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {
@@ -186,7 +187,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// See ``SimulatedWorld``'s mirror.
+/// See the mirror of ``SimulatedWorld``.
 extension WorldSession: CustomReflectable {
   /// Empty.
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// The world's time as a `Clock`, for apps that take one. `Task.sleep`, `asyncAfter` and timers of other threads run in real
-/// time.
+/// The world's time as a `Clock`, for apps that accept one. `Task.sleep`, `asyncAfter` and timers on other threads run
+/// in real time.
 ///
 /// ```swift
 /// final class Reconnector {
@@ -17,16 +17,16 @@ import Foundation
 /// await world.advance(by: .seconds(5))
 /// ```
 public struct WorldClock: Clock {
-  /// A time since the world began.
+  /// A point in the world's time.
   public struct Instant: InstantProtocol {
     /// The time since the world began.
     public let sinceBeginning: Duration
 
-    /// A later instant.
+    /// Returns the instant that is `duration` later.
     public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
-    /// The time from this to another instant.
+    /// Returns the time from this instant to another.
     public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
-    /// Whether the first is earlier.
+    /// Whether the first instant is earlier.
     public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
   }
 
@@ -60,9 +60,9 @@ public struct WorldClock: Clock {
   }
 }
 
-/// The tasks that sleep by a world's clock.
+/// The tasks that are sleeping on a world's clock.
 final class Sleepers: @unchecked Sendable {
-  /// One task. It is resumed once, by time, by cancellation, or at the world's end.
+  /// One task. It is resumed once: when its time has come, when it is cancelled, or when the world ends.
   final class Sleeper: @unchecked Sendable {
     private enum State {
       case new
@@ -93,16 +93,16 @@ final class Sleepers: @unchecked Sendable {
   }
 
   private let entrance: any LoopEntrance
-  // On the loop.
+  // Use only on the loop.
   private var waiting: [ObjectIdentifier: (Sleeper, LoopTimer)] = [:]
   private var isOver = false
   private let woken = Locked(Woken())
 
   /// Tasks whose time has come.
   private struct Woken {
-    /// Their `sleep` has not returned yet.
+    /// The number of tasks whose `sleep` has not returned yet.
     var resuming = 0
-    /// The woken tasks have not gone back to sleep yet.
+    /// The number of woken tasks that have not gone back to sleep yet.
     var awake = 0
   }
 
@@ -110,18 +110,19 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether tasks were woken, and nobody waited for them since.
+  /// Whether tasks have been woken without any wait for them since.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Whether a woken task has yet to go on, or, `after` so many seconds, to sleep again: many tasks do so again and again.
+  /// Whether to keep waiting for a woken task that has not continued, or has not gone back to sleep yet: many tasks sleep
+  /// again and again. `seconds` is how long the caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }
 
-  /// No longer waits for tasks that do not sleep again.
+  /// Stops waiting for tasks that do not go back to sleep.
   func forgetWoken() { woken.withLock { $0.awake = 0 } }
 
-  /// A task goes on.
+  /// A task has continued.
   func hasReturned() { woken.withLock { $0.resuming -= 1 } }
 
   func add(_ sleeper: Sleeper, at deadline: Instant) {
@@ -150,7 +151,7 @@ final class Sleepers: @unchecked Sendable {
     sleeper.finish(.success(()))
   }
 
-  /// The world ends: nobody sleeps any longer.
+  /// The world ends: wakes all tasks.
   func end() {
     let left = entrance.sync { () -> [Sleeper] in
       isOver = true

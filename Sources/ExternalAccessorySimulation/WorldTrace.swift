@@ -4,11 +4,11 @@ import AccessoryWorlds
 import Foundation
 import Testing
 
-/// The trace of a world of a test: one page of HTML with everything that happened, written when the test fails.
+/// The trace of a test's world: one HTML page with everything that happened, written when the test fails.
 ///
 /// Belongs to the world's loop.
 final class WorldTrace: @unchecked Sendable {
-  /// The folder that traces are written to, if this variable of the environment names one.
+  /// The environment variable that can name the folder for traces.
   static let variable = "EASIM_TRACES"
 
   private let name: String
@@ -20,7 +20,7 @@ final class WorldTrace: @unchecked Sendable {
       program: "easim", command: "the test \(name)", time: isVirtual ? "virtual" : "real", limit: 5 << 20)
   }
 
-  /// Records the world that is made with these settings.
+  /// Records the world that will be created with these settings.
   func record(_ settings: inout World.Settings) {
     let capture = CaptureRecorder(program: "easim") { _ in }
     recorder.follow(capture)
@@ -35,7 +35,7 @@ final class WorldTrace: @unchecked Sendable {
   /// The page.
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// Where it is written: in the folder that ``variable`` names, or else in that of temporary files.
+  /// The file that the page is written to: in the folder that ``variable`` names, or else in the temporary folder.
   var file: URL {
     let folder =
       ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }
@@ -46,7 +46,7 @@ final class WorldTrace: @unchecked Sendable {
 }
 
 extension SimulatedWorld {
-  /// Writes the trace of a failed test and returns its path; the reason where it cannot be written.
+  /// Writes the trace of a failed test. Returns its path or, if it cannot be written, the reason.
   package func writeTrace(because reason: String) -> String {
     let page = perform { [trace] _ in trace.page(because: reason) }
     let file = trace.file
