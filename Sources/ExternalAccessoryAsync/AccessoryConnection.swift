@@ -8,8 +8,8 @@ public import ExternalAccessory
 /// for try await bytes in connection.bytes { handle(bytes) }
 /// ```
 ///
-/// Use one task to read and one to write: the order of bytes between several is undefined. Bytes are read from the
-/// accessory only when the app asks for them, so a busy app slows the accessory down.
+/// Use one task to read and one to write: with several readers or writers, the order of bytes is undefined. Bytes are
+/// read from the accessory only when the app asks for them, so a busy app slows the accessory down.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
   /// Why a connection could not be opened or used.
   public enum Failure: Error, Equatable {
@@ -26,7 +26,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. The last three arguments are the place of the call: do not pass them.
+  /// Opens a session and its streams. The last three arguments are the location of the call: do not pass them.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -46,7 +46,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
 
   deinit { close() }
 
-  /// Ends the session. Bytes that were written before are still sent.
+  /// Ends the session. Bytes that have been written are still sent.
   public func close() {
     input.close()
     output.close()
@@ -68,8 +68,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// The bytes that arrived since the last call. Waits until there are some; returns nil when the session has
-      /// ended.
+      /// Returns the bytes that arrived since the last call. Waits until there are some; returns nil when the session
+      /// has ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }

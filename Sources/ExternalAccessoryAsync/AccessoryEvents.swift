@@ -1,8 +1,9 @@
 public import ExternalAccessory
 
-/// A connect or disconnect. Unchecked for the trait AppleSendability, with which accessories are not Sendable.
+/// A connect or disconnect. Marked as unchecked for the trait AppleSendability, with which accessories are not
+/// Sendable.
 public enum AccessoryEvent: @unchecked Sendable {
-  /// The accessory connected. Without protocols it is not ready yet, and connects again when it is.
+  /// The accessory connected. If it has no protocols, it is not ready yet, and connects again when it is.
   case connected(EAAccessory)
   /// The accessory disconnected.
   case disconnected(EAAccessory)

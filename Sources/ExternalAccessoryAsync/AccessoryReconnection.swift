@@ -1,6 +1,7 @@
 import ExternalAccessory
 
-/// Connections to one accessory, one after another: each time the accessory reconnects or its session ends, the next.
+/// A sequence of connections to one accessory: each time the accessory reconnects or its session ends, the next one is
+/// opened.
 ///
 /// ```swift
 /// for await connection in AccessoryReconnection(for: "com.example.protocol") {
@@ -13,16 +14,15 @@ import ExternalAccessory
 /// print("gave up")
 /// ```
 ///
-/// The sequence waits for the first accessory that offers the protocol, as long as it takes, and remembers its serial
+/// The sequence waits without a limit for the first accessory that offers the protocol, and remembers its serial
 /// number. From then on it looks only for that accessory. When the body of the loop ends, the session is closed and the
 /// sequence tries to open another:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
-/// - otherwise after each `interval`. After `attempts` of these in a row without a session the sequence ends.
+/// - otherwise after each `interval`. The sequence ends after `attempts` of these in a row without a session.
 ///
-/// A connect without protocols, the first half of a flicker, does not count as a connect, and neither does that of another
-/// accessory.
+/// A connect without protocols, the first half of a flicker, is ignored, and so are other accessories' connects.
 public struct AccessoryReconnection: AsyncSequence, Sendable {
   /// The sequence does not throw.
   public typealias Failure = Never
@@ -124,7 +124,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// In order of importance: if there are several, ``next(within:on:)`` returns the first.
+  /// In order of importance: if there are several reasons, ``next(within:on:)`` returns the first in this order.
   enum Reason: Comparable {
     case arrival
     case activation
@@ -143,7 +143,7 @@ private final class Watch: @unchecked Sendable {
         guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
         if accessory.protocolStrings.contains(protocolString) { self?.add(.arrival) }
       },
-      // The notification's literal name, because UIKit is not available everywhere that this module is.
+      // The name is written out, because UIKit is not available on every platform that this module supports.
       center.addObserver(
         forName: Notification.Name("UIApplicationDidBecomeActiveNotification"), object: nil, queue: nil
       ) { [weak self] _ in self?.add(.activation) },
@@ -161,7 +161,7 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns immediately with what happened since the last call; if nothing did, waits for up to `limit`.
+  /// Returns what happened since the last call, immediately if there is anything; otherwise waits for up to `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

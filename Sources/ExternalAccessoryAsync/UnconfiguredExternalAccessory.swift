@@ -12,13 +12,13 @@ public import ExternalAccessory
 /// ```
 ///
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
-/// process. The names are those of the CombineExternalAccessory package.
+/// process. The names match those of the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
-  /// A change of the accessories in range.
+  /// A change in the accessories that are in range.
   public enum Event: Sendable {
-    /// These came into range.
+    /// These accessories came into range.
     case didFindUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
-    /// These went out of range.
+    /// These accessories went out of range.
     case didRemoveUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
   }
 
@@ -27,7 +27,7 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
 
   private let predicate: NSPredicate?
 
-  /// A search for accessories that the predicate accepts. It starts with the iteration.
+  /// Creates a search for accessories that match the predicate. It starts when the iteration does.
   public init(matching predicate: NSPredicate? = nil) {
     self.predicate = predicate
   }
@@ -56,13 +56,13 @@ extension EAWiFiUnconfiguredAccessory {
   public enum ConfigurationError: Error, Equatable {
     /// The user cancelled the configuration.
     case cancelled
-    /// It failed.
+    /// The configuration failed.
     case failed
   }
 
   /// Configures the accessory and waits for the result. All searches in the process end.
   ///
-  /// - Parameter viewController: where Apple's systems show the configuration; any object here.
+  /// - Parameter viewController: where Apple's systems show the configuration; any object will do here.
   public func configure(on viewController: AnyObject) async throws(ConfigurationError) {
     var listener: Listener?
     let status = await withCheckedContinuation {
@@ -81,13 +81,14 @@ extension EAWiFiUnconfiguredAccessory {
   }
 }
 
-/// A browser, and its delegate as closures.
+/// A browser whose delegate methods are closures.
 private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
   let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: nil, queue: nil)
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// The accessory whose configuration to report: a browser receives the results of all.
+  /// The accessory whose configuration is reported; needed because a browser receives the results of all
+  /// configurations.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 
@@ -106,7 +107,7 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
     browser.delegate = self
   }
 
-  /// Stops all calls.
+  /// Stops all calls to the delegate.
   func stop() { browser.delegate = nil }
 
   func accessoryBrowser(
