@@ -29,10 +29,10 @@ public import Foundation
   /// The app is about to leave the foreground. It is still active.
   public nonisolated static let willResignActiveNotification = Notification.Name(
     "UIApplicationWillResignActiveNotification")
-  /// The app is in the background. Without the background mode its accessories disconnect next.
+  /// The app is in the background. Unless it has the background mode, its accessories disconnect next.
   public nonisolated static let didEnterBackgroundNotification = Notification.Name(
     "UIApplicationDidEnterBackgroundNotification")
-  /// The app is about to return to the foreground. Connects and disconnects that waited for this come next.
+  /// The app is about to return to the foreground. Connects and disconnects that were held back are delivered next.
   public nonisolated static let willEnterForegroundNotification = Notification.Name(
     "UIApplicationWillEnterForegroundNotification")
   /// The app is in the foreground, and its accessories are connected.
