@@ -5,12 +5,12 @@ import IAP2
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
-///   Channel ◀── send ────── peer.transmit (what finds no room waits in the outbox)
+///   Channel ◀── send ────── peer.transmit (what does not fit waits in the outbox)
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) ends in the same way: drain the events, send what there is to
-/// send, arm the timer. Nothing here allocates per packet.
+/// Every input (bytes, time, room, a call from the owner) ends in the same way: drain the events, send whatever can be
+/// sent, set the timer. Nothing here allocates per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop on which everything happens.
   public let loop: any EventLoop
@@ -35,8 +35,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started. It closes the cable when the other end is silent for longer than
-  /// `handshakeTimeouts` allows. On the loop.
+  /// Creates a connection that has not started. It closes the cable when the other end is silent for longer than
+  /// `handshakeTimeouts` allows. Call on the loop.
   public init(
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
@@ -53,7 +53,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watchTimer?.cancel()
   }
 
-  /// Begins. The owner is retained until the connection ends.
+  /// Starts the connection. The owner is retained until the connection ends.
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
@@ -63,7 +63,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     notePhase()
   }
 
-  /// Lets the owner act on the peer, and then does whatever follows from it.
+  /// Lets the owner act on the peer, and then handles the consequences.
   public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     drainAndFlush()
@@ -79,13 +79,13 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     finish(reason)
   }
 
-  /// Closes every open session from this side; the connection stays.
+  /// Closes every open session from this side; the connection continues.
   public func closeSessions() {
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it: it stays open for the other end, but nothing is answered. Returns the
-  /// sessions.
+  /// Drops every open session without closing it: it stays open for the other end but is no longer answered. Returns
+  /// the sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
     for session in open {
@@ -156,7 +156,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
       case .sessionWritable(let id): session(id)?.becameWritable()
       case .sessionEnded(let id, let end): finishSession(id, end)
       case .linkDown(let end):
-        // Sessions with native transport bypass the link, but belong to the same device and accessory, which start
+        // Sessions with native transport bypass the link, but end with it, because the device and the accessory start
         // over.
         for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
@@ -185,7 +185,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 
-  /// Updates the phase after a possible change.
+  /// Updates the phase if it has changed.
   private func notePhase() {
     guard watch != nil, !isOver else { return }
     watch?.note(peer.phase, now: now)
@@ -198,7 +198,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
-    // Bytes that arrived and were not a packet, such as noise from a wrong line speed, are reported first.
+    // Bytes that arrived and were not a packet, such as noise caused by a wrong line speed, are reported first.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
@@ -250,7 +250,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
     natives.append(native)
     native.start()
-    // The channel may have been in transit when the cable ended.
+    // The channel may have been on its way when the cable ended.
     if isOver { native.end(.channelEnded("the cable is gone")) }
     return native.session
   }
@@ -304,7 +304,7 @@ public protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
-  /// Handled like a cable that has ended.
+  /// By default, handled like the end of the cable.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

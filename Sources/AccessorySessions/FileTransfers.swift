@@ -1,10 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// The files of one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``, and what happens to
-/// the files.
+/// The files that are transferred over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``,
+/// and what is done with the files.
 public final class FileTransfers {
-  /// Takes a complete file; returns what happened to it, for the timeline.
+  /// Stores a complete file and returns what was done with it, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
 
   private var receiver = FileReceiver()
@@ -13,7 +13,8 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// The files of a cable whose packets have at most this many bytes. Without `keep`, files are received and dropped.
+  /// Creates the transfers for a cable whose packets hold at most this many bytes. Without `keep`, files are received
+  /// and dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -23,7 +24,7 @@ public final class FileTransfers {
     self.report = report
   }
 
-  /// A packet came.
+  /// A packet arrived.
   public func receive(_ packet: [UInt8]) {
     for action in receiver.receive(packet) { perform(action) }
     for action in sender.receive(packet) {
@@ -35,17 +36,17 @@ public final class FileTransfers {
     }
   }
 
-  /// Whether a file from this end is still being sent: neither delivered nor cancelled.
+  /// Whether a file from this end is still being sent, neither delivered nor cancelled yet.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Returns its number, by which a message can refer to it; nil if too many files are being sent.
+  /// Sends a file. Returns its number, which messages can use to refer to it; nil if too many files are being sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)
     return id
   }
 
-  /// The link is down.
+  /// Stops all transfers, because the link is down.
   public func stop() {
     for action in receiver.stop() { perform(action) }
   }

@@ -3,12 +3,12 @@ import AccessoryFormats
 import IAP2
 
 /// How long the other end of a cable may be silent, depending on the step it must take next. After that the cable is
-/// closed, so that another host or accessory can take the place.
+/// closed, so that another host or accessory can take its place.
 ///
-/// A cable between two fixed ends (``Cable/isDedicated``) has such limits only on request: no other device is waiting
-/// for it.
+/// For a cable between two fixed ends (``Cable/isDedicated``) the limits apply only on request, because no other device
+/// is waiting for it.
 public struct HandshakeTimeouts: Equatable, Sendable {
-  /// The limit for answering detection, or for leaving after detection has failed; nil means no limit.
+  /// The limit for answering detection, or for disconnecting after detection has failed; nil means no limit.
   public var detection: Duration?
   /// The limit for agreeing on a link after detection was answered.
   public var link: Duration?
@@ -16,7 +16,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public var authentication: Duration?
   /// The limit for the messages of identification.
   public var identification: Duration?
-  /// The limit for leaving or trying again after the other end has refused this end.
+  /// The limit for disconnecting or trying again after this end has refused the other end.
   public var refusal: Duration?
 
   /// Whether the limits also apply to cables between two fixed ends.
@@ -25,8 +25,8 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// The default. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// The same limit for each step; nil for none. After a refusal it is ten times as long, because people look at the
-  /// result.
+  /// The same limit for each step; nil means none. The limit after a refusal is ten times as long, because people read
+  /// the result.
   public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
@@ -38,15 +38,15 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// No limit at all.
   public static let unlimited = HandshakeTimeouts(nil)
 
-  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. An
-  /// accessory that it refused may stay, because a real device does not unplug an accessory either.
+  /// For a device, which has its own limits for the answers to its questions: see `DevicePeer.Settings.answerTimeout`.
+  /// A refused accessory may stay connected, because a real device does not unplug an accessory either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
     return handshakeTimeouts
   }()
 
-  /// The limit of a phase; nil if nothing is expected, or not from the other end.
+  /// The limit of a phase; nil if nothing is expected, or nothing from the other end.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection
@@ -63,7 +63,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase
-  /// For how long.
+  /// How long the other end was allowed to be silent.
   public let limit: Duration
 
   /// A sentence fragment that begins with the other end: "the device did not answer detection within 30 s".
@@ -114,7 +114,7 @@ struct PhaseClock {
   /// The deadline was reached in this phase. Returns whether the other end was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
-    // There is no event for this step, and it has its own limit.
+    // There is no event for the change from detection to synchronization, which has its own limit.
     if phase == .detection, current == .synchronization {
       begin(current, now: now)
       return nil

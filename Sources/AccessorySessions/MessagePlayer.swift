@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Plays the message rules of one end on one cable: the machine ``MessageRules`` with a timer.
+/// Runs the message rules of one end of one cable: the machine ``MessageRules`` plus a timer.
 public final class MessagePlayer {
   private var machine: MessageRules
   private let loop: any EventLoop
@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Rules that have not begun; `send` receives their messages.
+  /// Creates rules that have not begun; `send` receives their messages.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {
@@ -23,7 +23,8 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// Allows the rules to send from now on, to an end that declares to receive these messages; nil means all.
+  /// Allows the rules to send from now on, to an end that declares it can receive these messages; nil means all
+  /// messages.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }
@@ -46,7 +47,7 @@ public final class MessagePlayer {
     return machine.change(id, parameters, now: loop.now)
   }
 
-  /// The link is down, or the cable has ended.
+  /// Stops the rules, because the link is down or the cable has ended.
   public func stop() {
     machine.stop()
     timer?.cancel()
@@ -56,7 +57,7 @@ public final class MessagePlayer {
   public var dropped: Int { machine.dropped }
 
   private func sendWhatIsDue() {
-    // A sent message may be answered within the call.
+    // The other end may answer a message within the call that sends it.
     guard !isSending else { return }
     isSending = true
     while let message = machine.next(now: loop.now) { send(message) }

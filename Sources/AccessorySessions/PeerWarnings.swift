@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Reports what the other end of one cable does wrong. It may do so with every packet, which must not flood a terminal:
-/// see ``ReportLimit``.
+/// Reports what the other end of one cable does wrong. The other end may make a mistake in every packet, and warnings
+/// must not flood a terminal: see ``ReportLimit``.
 public final class PeerWarnings {
   private let limit: ReportLimit
 
@@ -11,7 +11,7 @@ public final class PeerWarnings {
     limit = ReportLimit("warnings about bytes and messages from the other end", on: loop) { report(.warning($0)) }
   }
 
-  /// Reports a warning, or counts it.
+  /// Reports a warning, or counts it if there are too many.
   public func note(_ warning: TimelineEvent.Kind) {
     guard case .warning(let text) = warning else { preconditionFailure("\(warning) is no warning") }
     limit.report(text)
@@ -23,17 +23,17 @@ public final class PeerWarnings {
   }
 }
 
-/// Finds control messages that an identification does not declare. Each is reported once per cable.
+/// Finds control messages that the identification does not declare. Each is reported once per cable.
 ///
-/// Authentication and identification messages (AA.., 1D..) need not be declared.
+/// Authentication and identification messages (AAxx and 1Dxx) need not be declared.
 public struct DeclarationWatch {
   private var reported: Set<MessageID> = []
 
   /// A detector that has not reported anything yet.
   public init() {}
 
-  /// The warning about a message from the accessory; `declared` contains the messages that it may send, nil before its
-  /// identification was accepted.
+  /// The warning about a message from the accessory. `declared` contains the messages that it declares it may send; nil
+  /// before its identification was accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)
@@ -43,7 +43,8 @@ public struct DeclarationWatch {
     return "the accessory sent \(message), which it did not declare (parameter 6)\(hint)"
   }
 
-  /// The warning about a message from the device; `declared` contains the messages that the accessory wants.
+  /// The warning about a message from the device. `declared` contains the messages that the accessory declares it can
+  /// receive.
   public mutating func warning(about message: MessageID, sentByDevice declared: [MessageID]) -> String? {
     guard isNew(message, declared) else { return nil }
     return

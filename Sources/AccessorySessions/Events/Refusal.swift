@@ -1,6 +1,6 @@
 import IAP2
 
-/// Why a host cannot use an accessory, known the moment it happens. It ends a command with exit code 6.
+/// Why a host cannot use an accessory, reported as soon as it is known. It ends a command with exit code 6.
 public enum Refusal: Equatable, Sendable {
   /// The accessory failed authentication (AA04), for this reason.
   case authentication(String)
@@ -8,7 +8,7 @@ public enum Refusal: Equatable, Sendable {
   case identification([IdentificationFinding])
   /// The accessory's SYN cannot be used.
   case synchronization(LinkParametersError)
-  /// The accessory sent frames of iAP1 but no iAP2 detection; the value is one of the frames.
+  /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])
   /// The accessory did not answer in time.
   case unanswered(DevicePeer.Step)
@@ -29,20 +29,20 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// What a program that plays the device may offer as a remedy; each program has its own name for it.
+  /// What a program that plays the device may offer as a remedy; each program has its own name for each remedy.
   public enum Remedy: Sendable {
-    /// Use accessories whose authentication fails.
+    /// Accept accessories that fail authentication.
     case acceptAuthentication
     /// Do not ask accessories to authenticate.
     case skipAuthentication
-    /// Use accessories whose identification breaks rules.
+    /// Accept accessories whose identification breaks rules.
     case acceptIdentification
     /// Record every packet.
     case transcript
   }
 
-  /// What can be tried. `name` returns the remedy's name in the program that shows it, or nil if the program does not
-  /// offer it.
+  /// What the user can try. `name` returns the remedy's name in the program that shows it, or nil if the program does
+  /// not offer it.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

@@ -3,9 +3,9 @@ import AccessoryFormats
 import IAP2
 
 extension JSONObject {
-  /// Begins an event in the common form of `--json`.
+  /// Begins an event in the format that all events of `--json` share.
   ///
-  /// - Parameter side: the end where it happened; nil for events of no particular role.
+  /// - Parameter side: the end at which it happened; nil for events that belong to neither role.
   public init(event: String, at time: Instant, side: TimelineEvent.Side? = nil) {
     self.init()
     add("v", TimelineEvent.jsonVersion)
@@ -16,17 +16,17 @@ extension JSONObject {
 }
 
 extension TimelineEvent {
-  /// The version of the form used by ``json``.
+  /// The version of the format of ``json``.
   public static let jsonVersion = 1
 
-  /// The event as one line of JSON, in the form common to all of `--json`.
+  /// The event as one line of JSON, in the format that all events of `--json` share.
   ///
   /// ```json
   /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
   /// ```
   public var json: String { object().text }
 
-  /// The same as an object; `name` returns a remedy's name in the program that shows it.
+  /// The event as an object; `name` returns a remedy's name in the program that shows it.
   public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side)
     if let subject { object.add("accessory", subject.json) }
@@ -114,7 +114,7 @@ extension JSONObject {
     return "[\(objects.joined(separator: ","))]"
   }
 
-  /// Adds bytes; if there are many, only the first of them and their number.
+  /// Adds bytes; if there are many, adds only the first of them and their number.
   private mutating func addHex(_ bytes: [UInt8]) {
     let shown = 1_024
     add("hex", Hex.plain(bytes.prefix(shown)))

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An event of an accessory, at either end of its cable: timelines show them, `--json` prints them, scenarios compare
-/// them.
+/// An event that concerns an accessory, at either end of its cable. Timelines show events, `--json` prints them, and
+/// scenarios compare them.
 ///
-/// Events only report what happened: `connect` and `disconnect` come from the publication machine alone.
+/// Events only report what happened; only the publication machine produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
   /// Where it happened.
   public enum Side: String, Equatable, Sendable {
@@ -13,13 +13,13 @@ public struct TimelineEvent: Equatable, Sendable {
     case accessory
     /// On the cable.
     case cable
-    /// The event happened in the Apple device.
+    /// In the Apple device.
     case device
     /// In an app.
     case app
   }
 
-  /// Which accessory, as far as it is known at that time and place.
+  /// The accessory that an event is about, as far as it is known at that time and place.
   ///
   /// An immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {
@@ -27,12 +27,12 @@ public struct TimelineEvent: Equatable, Sendable {
     public let name: String
     /// The serial number.
     public let serial: String
-    /// The protocols that the accessory offers now: empty in the first half of a flicker.
+    /// The protocols that the accessory currently offers: empty in the first half of a flicker.
     public let protocols: [String]
     /// The number of the accessory's publication, if there is one.
     public let connectionID: Int?
 
-    /// A subject.
+    /// Creates a subject.
     public init(name: String, serial: String, protocols: [String], connectionID: Int? = nil) {
       self.name = name
       self.serial = serial
@@ -50,9 +50,9 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// What happened.
   public enum Kind: Equatable, Sendable {
-    /// Plugged in; where.
+    /// The accessory was plugged in; the value says where.
     case attach(String)
-    /// The accessory was unplugged or is gone, for this reason.
+    /// The accessory was unplugged or disappeared, for this reason.
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
@@ -62,17 +62,17 @@ public struct TimelineEvent: Equatable, Sendable {
     case identification(String)
     /// A step of authentication.
     case authentication(Authentication)
-    /// Published to apps.
+    /// The accessory was published to apps.
     case connect
-    /// Withdrawn from apps.
+    /// The accessory was withdrawn from apps.
     case disconnect
     /// A session was opened.
     case sessionOpen(id: Int, protocolName: String)
     /// A session has ended.
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
-    /// The system shows a message to the user.
+    /// The system showed a message to the user.
     case alert(String)
-    /// A channel was deliberately disturbed.
+    /// Bytes on a channel were deliberately disturbed.
     case fault(String)
     /// An unintended problem.
     case warning(String)
@@ -80,30 +80,30 @@ public struct TimelineEvent: Equatable, Sendable {
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
     case note(String)
-    /// An expectation was met.
+    /// An expectation was met or not.
     case result(passed: Bool, String)
   }
 
   /// A step of authentication. The description is for users and for `--json`.
   public enum Authentication: Equatable, Sendable, CustomStringConvertible {
-    /// The device accepts the accessory.
+    /// The device accepted the accessory.
     case succeeded
     /// The accessory was notified that it was accepted.
     case accepted
-    /// The device refuses the accessory.
+    /// The device refused the accessory.
     case refused(Refusal)
     /// The accessory was notified that it was refused.
     case refusedByDevice
-    /// The accessory deliberately does not answer.
+    /// The accessory deliberately did not answer.
     case unanswered
 
     /// Why the device refuses.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
       /// The certificate cannot be used, for this reason.
       case certificate(String)
-      /// The signature or the chain of certificates is not accepted, for this reason.
+      /// The signature or the certificate chain is not accepted, for this reason.
       case signature(String)
-      /// A quirk of the device refuses a valid signature.
+      /// A quirk makes the device refuse a valid signature.
       case onPurpose
 
       /// The reason.
@@ -129,17 +129,17 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// The time, on the loop's clock.
   public var time: Instant
-  /// Where.
+  /// Where it happened.
   public var side: Side
-  /// What.
+  /// What happened.
   public var kind: Kind
-  /// The accessory to which it was sent.
+  /// The accessory that the event is about.
   public var subject: Subject?
   /// The number of the accessory at the other end in its world, known even before it identifies itself; nil if no
   /// world contains both ends. Timelines and files do not include it.
   public var worldNumber: Int?
 
-  /// An event.
+  /// Creates an event.
   public init(time: Instant, side: Side, kind: Kind, subject: Subject? = nil, worldNumber: Int? = nil) {
     self.time = time
     self.side = side
@@ -175,14 +175,14 @@ extension TimelineEvent.Kind {
 
 /// Events that both roles report in the same way.
 extension TimelineEvent.Kind {
-  /// A session has ended; includes the totals of what passed in it.
+  /// A session has ended; includes the number of bytes read and written.
   public static func closed(_ session: Session, reason: String) -> Self {
     .sessionClose(
       id: Int(session.id), protocolName: session.protocolName, reason: reason, read: session.bytesRead,
       written: session.bytesWritten)
   }
 
-  /// A warning about bytes that were invalid when they arrived; nil for every other event.
+  /// Creates a warning if the event reports bytes that were invalid when they arrived; nil for every other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

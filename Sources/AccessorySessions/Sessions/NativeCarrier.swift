@@ -14,7 +14,7 @@ import IAP2
 /// end's transfers stay pending. This does not affect other sessions, so the reader has no time limit. A writer can
 /// write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// The role of this end, which decides how its closing is described.
+  /// The role of this end, which determines how the end of the channel is described.
   enum Closing {
     case accessory
     case device

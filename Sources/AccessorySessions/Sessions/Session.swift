@@ -12,28 +12,28 @@ import IAP2
 public final class Session {
   /// The number that the device gave the session; 0 on a native channel.
   public let id: UInt16
-  /// The protocol for which the session was opened.
+  /// The protocol that the session was opened for.
   public let protocolName: String
   // Exclusivity is not checked, as in all code on the path of a burst: a session belongs to one loop and makes no calls
-  // while these change, and a reader has exclusive use of the buffer.
+  // while these properties change, and a reader has exclusive use of the buffer.
   /// Receives the session's events. Retained until the end.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
   /// Why this end closed the session, if a reason was given.
   public private(set) var closingReason: String?
-  /// Observes the bytes that were accepted for sending; for quirks that repeat them later.
+  /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
-  /// What every byte passes through between the user and the link; nil for nothing.
+  /// Every byte passes through this between the user and the link; nil for no filter.
   @exclusivity(unchecked) package var filter: (any SessionFilter)?
-  /// Bytes that were read from the session.
+  /// The number of bytes that were read from the session.
   @exclusivity(unchecked) public private(set) var bytesRead = 0
-  /// Bytes that the session accepted for sending.
+  /// The number of bytes that the session accepted for sending.
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this is set, the handler is not called; what it missed is reported when it is reset. For the handler of a
-  /// suspended app.
+  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. Used for the
+  /// handler of a suspended app.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
@@ -41,8 +41,8 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether bytes are announced to the handler once and never again, as some systems were seen to do (field failure
-  /// W7, the event that never came). The bytes can still be read.
+  /// Whether bytes are announced to the handler once and never again, as some systems have been seen to do (field
+  /// failure W7, the event that never came). The bytes can still be read.
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -57,21 +57,22 @@ public final class Session {
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
-  /// Whether the other end acknowledges what it receives. A native channel does not; ``unacknowledged`` is then what
-  /// has not left for the other end.
+  /// Whether the other end acknowledges what it receives. A native channel does not; ``unacknowledged`` then counts the
+  /// bytes that have not left for the other end.
   public let hasAcknowledgements: Bool
 
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// Bytes written that the other end has not acknowledged; after the session's end, the number at its end.
+  /// The number of written bytes that the other end has not acknowledged; after the end of the session, the number at
+  /// its end.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Called with what is read at this end; nil for nobody.
+  /// Called with the bytes that are read at this end; nil if nothing observes them.
   public var witness: ((RawSpan) -> Void)?
 
-  /// Offers everything unread to `body`, which returns how many bytes it used; the rest is offered again. Bytes
-  /// received before the end can be read after it. Returns how many bytes were read.
+  /// Offers everything unread to `body`, which returns how many bytes it used; the rest is offered again later. Bytes
+  /// received before the end of the session can be read after it. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if filter != nil {
@@ -81,7 +82,7 @@ public final class Session {
     }
     if buffer.isEmpty { return 0 }
     let isConsumed = filter != nil
-    // Moved out for the call, because the body may write to this very session.
+    // Moved out for the call, because the body may write to this same session.
     var lent = ByteQueue()
     swap(&lent, &buffer)
     let count =
@@ -93,7 +94,7 @@ public final class Session {
         }
       } ?? lent.consume(body)
     swap(&lent, &buffer)
-    // Bytes that arrived during the call come after those it left.
+    // Bytes that arrived during the call are appended to those that the body left.
     if !lent.isEmpty { lent.withBytes { buffer.append($0) } }
     bytesRead += count
     if isOpen, !isConsumed { carrier.consume(count, of: self) }
@@ -130,8 +131,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes what arrived to the filter. It counts as read for the other end: what the user has not read of it is
-  /// bounded by what arrives before this is called again.
+  /// Passes the bytes that arrived to the filter. To the other end they count as read: the amount that the user has not
+  /// read is limited to what arrives before the next call.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -141,8 +142,8 @@ public final class Session {
     if isOpen { carrier.consume(bytes.count, of: self) }
   }
 
-  /// Gives bytes to the user, to be read after those already waiting. Outside ``SessionFilter/receive(_:on:)`` the user
-  /// must be notified with ``tellReadable()``.
+  /// Passes bytes to the user, who reads them after those already waiting. Outside ``SessionFilter/receive(_:on:)``,
+  /// notify the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
   /// Whether the user has read everything that was passed on.
@@ -173,7 +174,7 @@ public final class Session {
     handler?.sessionIsWritable(self)
   }
 
-  /// The session has ended; `rest` arrived before the end and was not passed on yet.
+  /// The session has ended; `rest` arrived before the end and has not been passed on yet.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)
@@ -216,7 +217,7 @@ public final class Session {
     held = Held()
     if missed.isReadable { becameReadable() }
     if missed.isWritable, isOpen { becameWritable() }
-    // The handler may have requested holding again.
+    // The handler may have asked to be held again.
     guard missed.isOver else { return }
     if isHeld { held.isOver = true } else { tellEnd() }
   }
@@ -224,11 +225,11 @@ public final class Session {
 
 /// Receives a session's events, on its loop.
 public protocol SessionHandler: AnyObject {
-  /// Bytes arrived. It is called again only after those bytes were read.
+  /// Bytes arrived. Called again only after those bytes have been read.
   func sessionIsReadable(_ session: Session)
   /// There is room again after a partial write.
   func sessionIsWritable(_ session: Session)
-  /// The session has ended. Bytes that had arrived can still be read.
+  /// The session has ended. Bytes that arrived before can still be read.
   func session(_ session: Session, endedWith end: SessionEnd)
 }
 
@@ -243,22 +244,24 @@ protocol SessionCarrier: AnyObject {
 }
 
 /// Sits between a session and its user at this end, for accessories that treat bytes oddly. It sees every byte in both
-/// directions, and may drop, delay and split what passes.
+/// directions, and may drop, delay or split the data.
 ///
 /// ```
 ///   user ── write ──▶ filter.write ──▶ session.send ──▶ carrier
 ///   user ◀── read ─── session.pass ◀── filter.receive ◀── carrier
 /// ```
 package protocol SessionFilter: AnyObject {
-  /// Whether the filter takes what arrives immediately, even while the user has not read what it received earlier.
+  /// Whether the filter accepts bytes as soon as they arrive, even while the user has not read those it received
+  /// earlier.
   var isEager: Bool { get }
-  /// The user writes. Returns how many bytes are accepted; if that is not all, ``Session/tellWritable()`` must follow.
+  /// The user writes. Returns how many bytes are accepted; if that is not all of them, call ``Session/tellWritable()``
+  /// later.
   func write(_ bytes: RawSpan, on session: Session) -> Int
-  /// Bytes arrived. What the user should read is passed to ``Session/pass(_:)``.
+  /// Bytes arrived. Pass what the user should read to ``Session/pass(_:)``.
   func receive(_ bytes: [UInt8], on session: Session)
   /// There is room to send again.
   func hasRoom(on session: Session)
-  /// This end is about to close the session: what is held can still be sent.
+  /// This end is about to close the session: bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
   /// The session has ended, for this reason. No further calls follow.
   func session(_ session: Session, over end: SessionEnd)
@@ -277,6 +280,6 @@ package final class Discarder: SessionHandler {
   package func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
   /// There is room; nothing is written.
   package func sessionIsWritable(_ session: Session) {}
-  /// The session is over.
+  /// The session has ended.
   package func session(_ session: Session, endedWith end: SessionEnd) { ended() }
 }

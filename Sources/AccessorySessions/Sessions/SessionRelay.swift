@@ -10,9 +10,9 @@ import IAP2
 /// ```
 ///
 /// - Back-pressure in both directions: the stream is read as fast as the session accepts bytes, and the session is read
-///   as fast as the stream does. Nothing is buffered here.
-/// - A session has no half-close. After the end of the input, the session stays open for the answers until everything
-///   is acknowledged and nothing has arrived for a while.
+///   as fast as the stream accepts them. Nothing is buffered here.
+/// - A session has no half-close. After the input ends, the session stays open for answers until everything is
+///   acknowledged and nothing has arrived for a while.
 package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Why a session ended.
   package enum Ending: Equatable {
@@ -26,13 +26,13 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case session(SessionEnd)
   }
 
-  /// The bytes of one session, and of all sessions of this relay.
+  /// Byte counts, of one session or of all sessions of this relay.
   package struct Counts: Equatable {
     /// Bytes that the session accepted for sending.
     package var sent = 0
     /// Bytes that arrived.
     package var received = 0
-    /// Bytes that the session accepted and that were not acknowledged when it ended.
+    /// Bytes that the session accepted but that had not been acknowledged when it ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.
@@ -43,21 +43,21 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// What happens when the reader of the output leaves.
   package enum WhenReaderLeaves {
-    /// The session is closed: a pipeline has what it wanted.
+    /// The session is closed: the pipeline has all it needs.
     case close
     /// The session continues until the input ends: a socket's client may have sent its last bytes and left. A relay
     /// without a session keeps waiting for one if `whileWaiting` is set, and otherwise ends.
     case finishInput(whileWaiting: Bool)
   }
 
-  /// How often unacknowledged bytes are checked after the end of the input.
+  /// How often the relay checks for unacknowledged bytes after the end of the input.
   private static let tick = Duration.milliseconds(10)
 
-  /// Counted over all sessions.
+  /// The totals over all sessions.
   package private(set) var counts = Counts()
   /// The session; nil while the relay waits for one.
   package private(set) var session: Session?
-  /// Whether the input has ended and everything was accepted.
+  /// Whether the input has ended and all of it was accepted.
   package private(set) var inputIsOver = false
   /// Bytes that were read but that no session accepted.
   package var unsent: Int { stream.unread }
@@ -71,19 +71,19 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private var isOutputBroken = false
   /// Why this end closes the session, if it does.
   private var reason: Ending?
-  /// Why the session ended, while its last bytes wait for the output.
+  /// Why the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
   private var quietSince = Instant.origin
   private var timer: LoopTimer?
   private var whenFinished: (() -> Void)?
 
-  /// A relay without a session.
+  /// Creates a relay without a session.
   ///
   /// - Parameters:
-  ///   - linger: how long nothing must arrive after the end of the input before the session is closed.
+  ///   - linger: how long nothing must have arrived after the end of the input before the session is closed.
   ///   - closingReason: what this end's timeline shows when the relay closes the session.
-  ///   - ended: called after each session, when its last byte is accepted by the output; and once without a session when
-  ///     the stream breaks while there is none.
+  ///   - ended: called after each session, when the output has accepted its last byte; also called once, without a
+  ///     session, if the stream breaks while there is none.
   package init(
     _ stream: any ByteStream, linger: Duration, whenReaderLeaves: WhenReaderLeaves, on loop: any EventLoop,
     closingReason: @escaping (Ending) -> String? = { _ in nil }, ended: @escaping (SessionRelay, Ending) -> Void
@@ -100,7 +100,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Takes a session, and becomes its handler unless another handler passes the session's events on.
+  /// Takes over a session, and becomes its handler unless another handler passes the session's events on.
   package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session
@@ -145,7 +145,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     empty()
   }
 
-  /// Passes on what had arrived before the end.
+  /// Passes on what arrived before the end.
   private func empty() {
     guard let session, let ending else { return }
     sessionIsReadable(session)
