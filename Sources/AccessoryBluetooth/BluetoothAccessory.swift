@@ -1,21 +1,21 @@
 import AccessoryCore
 import LinuxIO
 
-/// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the accessory's
-/// name, and accepts hosts or connects to one.
+/// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the
+/// accessory's name, and accepts connections from hosts or connects to one.
 ///
-/// The service stays published while the accessory is unplugged, as in a flicker, so that plugging in again needs no
+/// The service stays published while the accessory is unplugged, as in a flicker, so that plugging it in again needs no
 /// registration. Hosts that connect meanwhile are disconnected.
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
     /// Reports a problem; the accessory stays plugged in.
     case warning(String)
-    /// Plugging in has failed permanently.
+    /// Plugging in failed permanently.
     case ended(BluetoothError)
   }
 
-  /// A connection, and which end made it.
+  /// A connection, and the end that opened it.
   private struct Connection<Carrier> {
     var device: String
     var isMadeByHost: Bool
@@ -40,9 +40,9 @@ package final class BluetoothAccessory {
   /// How long to wait between two attempts to reach a host.
   static var redialPause: Duration { .milliseconds(500) }
 
-  /// Prepares an accessory that is not plugged in.
+  /// Creates an accessory that is not plugged in.
   ///
-  /// - Parameter name: the name that scans show.
+  /// - Parameter name: the name that other devices see when they scan.
   package init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
     self.selector = selector
     self.name = name
@@ -64,7 +64,8 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs: hosts that connect from now on are disconnected. The owner of the current connection closes it.
+  /// Unplugs the accessory: hosts that connect from now on are disconnected. The owner of the current connection closes
+  /// it.
   package func unplug() {
     onEvent = nil
     waiting = nil
@@ -109,7 +110,7 @@ package final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // Weak, because the settings are restored after this object is gone.
+        // Weak, because the settings are restored after this object has been released.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -120,8 +121,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // An accessory has no user who could answer questions. Without an agent BlueZ refuses every pairing that needs an
-      // answer.
+      // An accessory has no user who could answer questions, and without an agent BlueZ refuses every pairing that
+      // needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -178,9 +179,10 @@ package final class BluetoothAccessory {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has one connection to a service at a time. If it connects again, the earlier connection is dead,
-      // although the kernel has not noticed: rfkill at the host, for example, does not tell the other end.  If both
-      // ends have connected, both connections are alive, and the earlier one stays.
+      // A host has only one connection to a service at a time. If it connects again, the earlier connection is dead,
+      // even if the kernel has not noticed: when the host's radio is switched off with rfkill, for example, the other
+      // end is not notified. If each end opened one of the two connections, both are alive, and the earlier one is
+      // kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -234,13 +236,13 @@ package final class BluetoothAccessory {
   }
 }
 
-/// Changes an adapter's settings for an accessory (visible and pairable under the accessory's name) and restores them
+/// Changes an adapter's settings so that it is visible and pairable under the accessory's name, and restores them
 /// later.
 ///
-/// The original settings are kept while the adapter is off and while BlueZ restarts. BlueZ remembers the accessory's
-/// name, so reading the settings again would return the changed ones.
+/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading them again would return
+/// the changed ones, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
-  /// Whether the settings are in effect; false after the adapter was off or BlueZ was restarted.
+  /// Whether the settings are in effect; false after the adapter was switched off or BlueZ was restarted.
   var isShown = false
   /// The adapter's object path.
   let adapter: String
@@ -261,7 +263,7 @@ final class AdapterSettings {
     isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
-    // Set before Discoverable, because the timeout starts when an adapter becomes discoverable.
+    // Set before Discoverable, because the timeout starts when the adapter becomes discoverable.
     set("DiscoverableTimeout", .uint32(0))
     set("Discoverable", .bool(true))
   }

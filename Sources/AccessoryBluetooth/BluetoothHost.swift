@@ -3,9 +3,9 @@ import LinuxIO
 
 /// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that connect.
 ///
-/// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory keeps both
-/// until one ends, so both ends stay with the same one. When a device connects, ``BlueZ/Event/device(_:from:)`` is emitted,
-/// and the connection waits for ``connect(to:completion:)``.
+/// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory
+/// keeps both until one ends, so both ends use the same one. When a device connects, ``BlueZ/Event/device(_:from:)`` is
+/// emitted, and the connection waits for ``connect(to:completion:)``.
 package final class BluetoothHost {
   /// How long one attempt to connect may take.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
@@ -16,13 +16,13 @@ package final class BluetoothHost {
   /// The connection to BlueZ, shared by all objects on this loop.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections by device path, and whether the device made them.
+  /// The current connections by device path, and whether the device opened them.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
   /// Connections made by accessories that are waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
-  /// One attempt to obtain a connection, made by either end.
+  /// One attempt to get a connection, opened by either end.
   private final class Attempt: Connecting {
     weak var host: BluetoothHost?
     let path: String
@@ -53,7 +53,7 @@ package final class BluetoothHost {
     for attempt in attempts.values { attempt.cancel() }
   }
 
-  /// Starts. Starting twice does nothing.
+  /// Starts the host. Calling it again does nothing.
   package func start() {
     blueZ.start()
     guard service == nil else { return }
@@ -72,7 +72,7 @@ package final class BluetoothHost {
 
   /// Connects to a device, or uses the connection that the device has already made.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
+  /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   package func connect(
     to device: BluetoothDevice, completion: @escaping (Result<DescriptorChannel, BluetoothError>) -> Void
   ) -> any Connecting {
@@ -121,9 +121,9 @@ package final class BluetoothHost {
   /// A device has connected.
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both ends have connected, the first connection stays. Releasing the descriptor closes the other.
+      // If both ends connected, the first connection is kept. Releasing the descriptor closes the other one.
       guard isMadeByDevice else { return }
-      // An accessory has one connection at a time, so the earlier one is dead, although the kernel has not noticed.
+      // An accessory has one connection at a time, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()
     }
     if let attempt = attempts[path] { return finish(attempt, .success(descriptor), isMadeByDevice: true) }

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// A connection to BlueZ, the Bluetooth service of Linux. It reports adapters and devices as they change, calls BlueZ
-/// with typed errors, and offers services. All objects on a loop share one, because BlueZ gives a service to one D-Bus
-/// client only.
+/// A connection to BlueZ, the Bluetooth service of Linux. It reports changes of adapters and devices, calls BlueZ with
+/// typed errors, and offers services. All objects on a loop share one connection, because BlueZ gives a service to one
+/// D-Bus client only.
 ///
-/// When BlueZ is restarted, adapters and devices vanish and come back, and services are registered again.
+/// When BlueZ restarts, adapters and devices disappear and come back, and services are registered again.
 ///
 /// ```swift
 /// let blueZ = BlueZ(on: loop)
@@ -13,9 +13,9 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// The service answers. Its adapters and devices were reported before this event.
+    /// BlueZ answers. Its adapters and devices were reported before this event.
     case available
-    /// The service does not answer, for this reason. Its adapters and devices were reported as gone.
+    /// BlueZ does not answer, for this reason. Its adapters and devices were reported as gone.
     case unavailable(BluetoothError)
     /// An adapter was added or has changed.
     case adapter(BluetoothAdapter)
@@ -39,7 +39,7 @@ package final class BlueZ {
 
   /// The state of the connection to the service.
   package enum State: Equatable, Sendable {
-    /// It was not started, or is still waiting for the first answer.
+    /// The connection was not started, or is still waiting for the first answer.
     case starting
     case available
     case unavailable(BluetoothError)
@@ -61,7 +61,7 @@ package final class BlueZ {
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
-  /// How long to wait before reconnecting after the bus has ended.
+  /// How long to wait before reconnecting after the bus connection has ended.
   private static var busPause: Duration { .seconds(1) }
 
   /// Creates a connection; ``start()`` starts it. Tests pass their own bus and sockets.
@@ -86,7 +86,7 @@ package final class BlueZ {
     return try objects.adapter(named: name)
   }
 
-  /// Receives all events from now on, until the result is released.
+  /// Delivers all events from now on, until the result is released.
   package func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
@@ -98,7 +98,8 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// The current adapters and devices. Blocks until the answer arrives: for a command that prints them and exits.
+  /// The current adapters and devices. Blocks until the answer arrives, so it is meant for a command that prints them
+  /// and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()
@@ -112,7 +113,7 @@ package final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects, and reports adapters and devices in later turns. Starting twice does nothing.
+  /// Connects, and reports adapters and devices in later turns of the loop. Calling it again does nothing.
   package func start() {
     guard bus == nil else { return }
     do throws(BusError) {
@@ -142,8 +143,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new service takes over the name from the old one, only one signal arrives, and the registrations are lost,
-    // too.
+    // If a new instance of the service takes over the name, only one signal arrives, and the registrations with the old
+    // one are lost as well.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -157,8 +158,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // This call is answered before the next one. If that one has to start the service, a signal announces the service's
-    // name.
+    // This call is answered before the next one. If the next one has to start the service first, a signal announces the
+    // service's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -209,7 +210,7 @@ package final class BlueZ {
     }
   }
 
-  /// The adapter in a path under `/org/bluez`.
+  /// The adapter that a path under `/org/bluez` belongs to.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

@@ -80,7 +80,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// Translates an error of a call to BlueZ.
+  /// Translates an error from a call to BlueZ.
   package init(_ error: BusError, adapter: String? = nil) {
     switch error {
     case .timedOut: self = .timedOut
@@ -128,7 +128,7 @@ package struct SystemService: Sendable {
 
   package var restart: String { command("restart", Self.isThere) }
 
-  /// The command that starts the service, and installs it first if it is missing.
+  /// The command that starts the service, after installing it if it is missing.
   func start(isThere: (String) -> Bool = Self.isThere) -> String {
     let start = command("start", isThere)
     return programs.contains(where: isThere) ? start : "sudo apt-get install \(package) && \(start)"

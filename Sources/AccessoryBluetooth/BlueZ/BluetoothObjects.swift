@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Translates an error returned by BlueZ.
+/// The UUIDs of the two Bluetooth services that carry iAP2.
 package enum AccessoryService {
   /// Offered by accessories; Apple devices connect to it.
   package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
@@ -8,12 +8,12 @@ package enum AccessoryService {
   package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
-/// A Bluetooth adapter of this machine, as BlueZ shows it.
+/// One of this machine's Bluetooth adapters, as BlueZ describes it.
 package struct BluetoothAdapter: Equatable, Sendable {
   /// Its object path on D-Bus, such as `/org/bluez/hci0`.
   package var path: String
   package var address = BluetoothDeviceAddress(0)
-  /// The name that other devices see.
+  /// The name shown to other devices.
   package var alias = ""
   package var isPowered = false
   package var isDiscoverable = false
@@ -37,9 +37,9 @@ package struct BluetoothAdapter: Equatable, Sendable {
   }
 }
 
-/// A Bluetooth device that BlueZ knows: one that is paired, or was found by a scan.
+/// A Bluetooth device that BlueZ knows because it is paired or was found by a scan.
 package struct BluetoothDevice: Equatable, Sendable {
-  /// Its object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
+  /// The device's object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
   package var path: String
   package var address: BluetoothDeviceAddress
   /// Empty if unknown.
@@ -51,10 +51,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   package var isBlocked = false
   /// The UUIDs of the device's services, in lower case.
   package var services: [String] = []
-  /// The signal strength in dBm, while a scan sees the device.
+  /// The signal strength in dBm, while the device is seen by a scan.
   package var signal: Int?
 
-  /// A device of which only the path is known; nil if the path is not a device's.
+  /// Creates a device of which only the path is known; nil if the path is not that of a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -66,10 +66,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The name of the device's adapter: "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether this is an accessory: a device that offers the accessory's service.
+  /// Whether this is an accessory: a device that offers the accessory service.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether this is an Apple device, or plays one: it offers the device's service.
+  /// Whether this is an Apple device, or plays one: it offers the device service.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// The device's name, or its address if it has no name.
@@ -103,7 +103,7 @@ enum BlueZPath {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
 
-  /// The address in a device's path; nil for any other path.
+  /// The address in the path of a device; nil for any other path.
   static func device(_ path: String) -> BluetoothDeviceAddress? {
     let name = last(path)
     guard name.hasPrefix("dev_") else { return nil }
@@ -113,7 +113,7 @@ enum BlueZPath {
 
 /// The adapters and devices of BlueZ, kept up to date from its answers and signals. Pure: no bus, no clock.
 ///
-/// Signals may come in any order: a change or a removal of an unknown device is ignored.
+/// Signals may arrive in any order: the change or removal of an unknown device is ignored.
 package struct BluetoothObjects: Equatable, Sendable {
   static let adapterInterface = "org.bluez.Adapter1"
   static let deviceInterface = "org.bluez.Device1"
@@ -132,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Why the adapter cannot connect to a device now; nil if an attempt makes sense.
+  /// Why the adapter cannot currently connect to a device; nil if an attempt makes sense.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -142,7 +142,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Takes the complete result of `GetManagedObjects`: whatever it does not list is gone.
+  /// Applies the complete result of `GetManagedObjects`: whatever it does not list is gone.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
@@ -155,7 +155,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return events
   }
 
-  /// Takes a signal from the object manager, or one about a changed property.
+  /// Applies a signal, either from the object manager or about a changed property.
   mutating func handle(_ signal: BusSignal) -> [BlueZ.Event] {
     let values = signal.values
     switch signal.member {

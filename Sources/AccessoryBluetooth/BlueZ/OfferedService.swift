@@ -5,7 +5,7 @@ import AccessoryCore
 /// object is released or the process ends.
 final class OfferedService {
   enum Event {
-    /// A device connected: its object path, and the connection.
+    /// A device connected; the values are its object path and the connection.
     case connected(device: String, BusDescriptor)
     /// BlueZ asks this process to close a device's connection.
     case closeRequested(device: String)
@@ -16,13 +16,13 @@ final class OfferedService {
   private let onEvent: (Event) -> Void
   private var registration: RegisteredObject?
 
-  /// Offers a service from the moment BlueZ first answers.
+  /// Offers a service as soon as BlueZ answers.
   ///
   /// - Parameters:
   ///   - uuid: the UUID of the service.
   ///   - first: the lowest RFCOMM channel to try.
   ///   - path: the object of this process that BlueZ calls; each service needs its own.
-  ///   - isAccepting: whether a device that connects now is accepted.
+  ///   - isAccepting: whether to accept a device that connects now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
     isAccepting: @escaping () -> Bool = { true }, onEvent: @escaping (Event) -> Void
@@ -92,9 +92,9 @@ final class OfferedService {
   }
 }
 
-/// An object of this process that BlueZ calls. It is exported and registered each time the service starts, and
-/// unregistered when this is released. Calls from other programs are refused, because they could pass connections that
-/// are not Bluetooth connections.
+/// An object of this process that BlueZ calls. It is exported and registered each time BlueZ starts, and unregistered
+/// when this object is released. Calls from other programs are refused, because they could pass connections that are
+/// not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String
@@ -109,9 +109,9 @@ final class RegisteredObject {
   ///
   /// - Parameters:
   ///   - kind: `Profile` or `Agent`, as in the names of BlueZ's interfaces and methods.
-  ///   - path: each object of this process needs its own.
+  ///   - path: the object's path; each object of this process needs its own.
   ///   - arguments: the arguments after the path in the call that registers the object.
-  ///   - registered: called after each registration, or when registering failed.
+  ///   - registered: called after each registration, successful or not.
   init(
     _ kind: String, at path: String, by blueZ: BlueZ, _ arguments: [BusValue],
     registered: @escaping (Result<Void, BluetoothError>) -> Void, onCall: @escaping (BusCall) -> Void
@@ -137,7 +137,7 @@ final class RegisteredObject {
     blueZ.bus?.withdraw(object)
   }
 
-  /// Calls BlueZ's manager of such objects with the path of this object.
+  /// Calls the BlueZ manager of such objects, passing the path of this object.
   func call(
     _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

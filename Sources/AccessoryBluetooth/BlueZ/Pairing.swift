@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Scans. It either reports the devices found, or pairs with one device as soon as the scan finds it and marks it as
-/// trusted.
+/// Scans for devices. Either reports the devices found, or pairs with one device as soon as the scan finds it and marks
+/// it as trusted.
 ///
 /// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.
@@ -9,13 +9,13 @@ package final class Pairing {
   package enum Event {
     /// The scan found a device, or its name or signal strength has changed.
     case found(BluetoothDevice)
-    /// BlueZ asks a question.
+    /// BlueZ asked a question.
     case question(PairingAgent.Question)
-    /// The scan found the device, and pairing begins.
+    /// The scan found the device, and pairing began.
     case begun(BluetoothDevice)
     /// The device is paired, and may connect from now on.
     case paired(BluetoothDevice)
-    /// It is not paired; the scan has ended.
+    /// The device is not paired; the scan has ended.
     case failed(BluetoothError)
   }
 
@@ -37,11 +37,11 @@ package final class Pairing {
   /// How long pairing may take. The user may have to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
-  /// Begins as soon as BlueZ answers.
+  /// Starts as soon as BlueZ answers.
   ///
   /// - Parameters:
   ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
-  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, else `NoInputNoOutput`.
+  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, otherwise `NoInputNoOutput`.
   package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {
@@ -153,7 +153,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Forgets a device: its bond, and that it is trusted.
+  /// Removes a device: BlueZ deletes its bond and no longer trusts it.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Receives the questions that BlueZ asks while two devices pair. BlueZ asks this process as long as this object exists.
+/// Receives the questions that BlueZ asks while two devices pair, for as long as this object exists.
 package final class PairingAgent {
   /// A question from BlueZ, to be answered once, now or later.
   package enum Question {
@@ -14,7 +14,7 @@ package final class PairingAgent {
     case passkey(device: String, answer: (UInt32?) -> Void)
     /// May the device use this service?
     case service(device: String, uuid: String, answer: (Bool) -> Void)
-    /// Show this to the user, who types it at the other device.
+    /// Show this to the user, who enters it on the other device.
     case show(device: String, String)
     /// The other device gave up, and the last question needs no answer.
     case cancelled
@@ -23,10 +23,10 @@ package final class PairingAgent {
   private let ask: (Question) -> Void
   private var registration: RegisteredObject?
 
-  /// Registers an agent once BlueZ first answers, and makes it the default agent.
+  /// Registers an agent as soon as BlueZ answers, and makes it the default agent.
   ///
-  /// - Parameters:
-  ///   - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, ….
+  /// - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, etc.
+  ///   - ready: called each time the agent was registered or could not be.
   ///   - ready: called each time the agent is registered or registering fails.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,
@@ -70,6 +70,6 @@ package final class PairingAgent {
     }
   }
 
-  /// The number in the form both devices show: six digits.
+  /// The number as both devices show it: six digits.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

@@ -18,7 +18,7 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program, to be answered once. If it is released unanswered, the answer is an error.
+/// A method call from another program, to be answered once. If it is released without an answer, an error is returned.
 package final class BusCall {
   package let path: String
   /// May be empty.
@@ -64,7 +64,7 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // Ignore errors: they mean that the caller is gone.
+    // Errors are ignored: they mean that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
@@ -80,7 +80,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// A function of sd-bus failed: what it was doing, and the system's error number.
+  /// A function of sd-bus failed; the values are what it was doing and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {
@@ -107,7 +107,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Returns a result of sd-bus, or throws if it is negative.
+/// Returns a result of sd-bus, or throws an error if it is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

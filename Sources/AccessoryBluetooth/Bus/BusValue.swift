@@ -14,7 +14,7 @@ package indirect enum BusValue: Equatable, Sendable {
   case integer(Int64, BusInteger)
   case double(Double)
   case descriptor(BusDescriptor)
-  /// Values of one signature.
+  /// Values that all have one signature.
   case array(of: String, [BusValue])
   case structure([BusValue])
   /// A key and its value. A dictionary is an array of these.
@@ -25,7 +25,7 @@ package indirect enum BusValue: Equatable, Sendable {
   package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
   package static func uint32(_ number: UInt32) -> BusValue { .integer(Int64(number), .uint32) }
 
-  /// A dictionary from names to values of any type (`a{sv}`).
+  /// A dictionary that maps names to values of any type (`a{sv}`).
   package static func properties(_ values: [String: BusValue]) -> BusValue {
     let entries = values.sorted { $0.key < $1.key }.map { BusValue.entry(.string($0.key), .variant($0.value)) }
     return .array(of: "{sv}", entries)
@@ -76,7 +76,7 @@ package indirect enum BusValue: Equatable, Sendable {
     }
   }
 
-  /// The values of a dictionary by their names.
+  /// The values of a dictionary, keyed by name.
   package var dictionary: [String: BusValue]? {
     guard case .array(_, let entries) = unwrapped else { return nil }
     var values: [String: BusValue] = [:]
@@ -87,7 +87,7 @@ package indirect enum BusValue: Equatable, Sendable {
   }
 }
 
-/// The integers of D-Bus, by their signatures.
+/// The integer types of D-Bus, by signature.
 package enum BusInteger: Character, Sendable {
   case byte = "y"
   case int16 = "n"
@@ -97,7 +97,7 @@ package enum BusInteger: Character, Sendable {
   case int64 = "x"
   case uint64 = "t"
 
-  /// The number in the lowest bits of `bits`; the bits above are 0.
+  /// The number in the lowest bits of `bits`; the other bits are 0.
   fileprivate func number(_ bits: UInt64) -> Int64 {
     switch self {
     case .int16: Int64(Int16(truncatingIfNeeded: bits))
@@ -109,7 +109,7 @@ package enum BusInteger: Character, Sendable {
 
 /// A file descriptor received or sent with a message. It is closed when this object is released, unless it was taken.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Only `take` changes this, on the bus's loop.
+  // Only `take` changes this, on the loop of the bus.
   private var number: Int32
 
   package init(taking number: Int32) {
@@ -129,7 +129,7 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  /// Hands over the descriptor; returns -1 the second time.
+  /// Hands over the descriptor; returns -1 if called again.
   package func take() -> Int32 {
     defer { number = -1 }
     return number
@@ -177,7 +177,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes as many bytes as the type has: the lowest ones, because Linux is little-endian here.
+    // sd-bus writes as many bytes as the type has. These are the lowest ones, because Linux is little-endian on all
+    // supported machines.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }
@@ -211,7 +212,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // Text on D-Bus contains no zero bytes; C would cut it at the first one.
+    // Text on D-Bus must not contain zero bytes; C would cut it at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)

@@ -5,8 +5,8 @@ import Glibc
 
 /// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
-/// The loop watches sd-bus's descriptor and sets a timer for its deadline; there is no thread. Messages are delivered after
-/// sd-bus has returned, so a handler may call the bus or close it.
+/// The loop watches sd-bus's descriptor and sets a timer for its deadline; there is no extra thread. Messages are
+/// delivered after sd-bus has returned, so a handler may call the bus or close it.
 ///
 /// ```swift
 /// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
@@ -33,7 +33,7 @@ package final class MessageBus: TimerHandler {
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
   private var arrivals: [() -> Void] = []
-  /// The calls that are waiting for answers, by a number that this object assigns.
+  /// The calls that are waiting for answers, keyed by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
   /// The match rules and the exported objects.
@@ -42,10 +42,10 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects. The connection is set up in later turns, but calls may be made immediately.
+  /// Connects. The connection is set up in later turns of the loop, but calls can be made immediately.
   ///
-  /// - Parameter ended: called once when the bus goes away.
-  /// - Throws: ``BusError`` when there is no such bus.
+  /// - Parameter ended: called once, when the bus goes away.
+  /// - Throws: ``BusError`` if there is no such bus.
   package init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
     loop.preconditionCurrent()
     self.loop = loop
@@ -72,15 +72,15 @@ package final class MessageBus: TimerHandler {
     if let raw { Self.finish(raw) }
   }
 
-  /// Waits up to a second until the daemon has read everything that was sent, then closes the connection. The daemon
-  /// answers in order, so its answer to one last question proves that it has read everything before it.
+  /// Waits for up to a second until the daemon has read everything that was sent, then closes the connection. The
+  /// daemon answers in order, so its answer to one last call proves that it has read everything before it.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Before the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for it.
+    // Until the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for it.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // In microseconds, so that a daemon that does not answer cannot block the program.
+      // The timeout in microseconds, so that a daemon that does not answer cannot block the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
@@ -111,7 +111,7 @@ package final class MessageBus: TimerHandler {
 
   /// Calls a method of another program.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the bus is released first.
+  /// - Parameter completion: called once, in a later turn of the loop, unless the bus is released first.
   package func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     timeout: Duration = .seconds(25), completion: @escaping (Answer) -> Void
@@ -135,8 +135,8 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and blocks until the answer arrives: for a command that prints it and exits, not on a loop that
-  /// does other work.
+  /// Calls a method and blocks until the answer arrives. Meant for a command that prints the answer and exits, not for
+  /// a loop that does other work.
   package static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
@@ -202,7 +202,7 @@ package final class MessageBus: TimerHandler {
 
   /// Exports an object that other programs may call, until ``withdraw(_:)``.
   ///
-  /// - Parameter answer: called for every method call, in a later turn; see ``BusCall``.
+  /// - Parameter answer: called for every method call, in a later turn of the loop; see ``BusCall``.
   @discardableResult
   package func export(_ path: String, _ answer: @escaping (BusCall) -> Void) throws(BusError) -> BusSlot {
     guard let raw else { throw .closed("it was closed") }
@@ -228,7 +228,7 @@ package final class MessageBus: TimerHandler {
 
   // MARK: - The loop
 
-  /// The loop retains this handler. If the loop retained the bus, the bus would never be released.
+  /// The loop retains this handler instead of the bus, which would otherwise never be released.
   private final class Readiness: DescriptorHandler {
     private weak var bus: MessageBus?
 
@@ -255,7 +255,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Sets the watch and the timer to what sd-bus is waiting for.
+  /// Sets the watch and the timer according to what sd-bus is waiting for.
   private func settle() {
     guard let raw, let watch else { return }
     let events = sd_bus_get_events(raw)
@@ -296,7 +296,7 @@ package final class MessageBus: TimerHandler {
   }
 }
 
-/// Something that sd-bus calls back: a pending call, a match rule or an object.
+/// Something for which sd-bus calls back: a pending call, a match rule or an object.
 package final class BusSlot {
   private unowned let bus: MessageBus
   private let deliver: (OpaquePointer) -> Void
@@ -319,7 +319,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // 1 means handled. Signals are passed on to other rules regardless.
+    // 1 means handled. Signals are passed to other rules in either case.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

@@ -3,23 +3,23 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// Where Bluetooth connections come from: the kernel, or a test.
+/// The source of Bluetooth connections: the kernel, or a test.
 package protocol BluetoothSockets: Sendable {
-  /// Begins to connect, and returns a descriptor that becomes writable when the attempt has succeeded or failed.
+  /// Begins to connect, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
   /// - Parameter local: the address of the adapter to use.
   func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
-  /// Whether an RFCOMM channel of this machine is free to listen on.
+  /// Whether an RFCOMM channel of this machine is free for listening.
   func isFree(channel: UInt8) -> Bool
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server: L2CAP, PSM 1, packets.
+  /// The device's SDP server, reached over L2CAP on PSM 1, in packets.
   case serviceDiscovery
-  /// An RFCOMM channel: a stream.
+  /// An RFCOMM channel, a stream.
   case rfcomm(channel: UInt8)
 }
 
@@ -46,15 +46,15 @@ package struct KernelSockets: BluetoothSockets {
 }
 
 extension DescriptorChannel {
-  /// The longest iAP2 packet: what fits into one RFCOMM frame between this machine and most others. The two ends of a
-  /// connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android 990. If the
+  /// The longest iAP2 packet: one that fits into one RFCOMM frame between this machine and most others. The two ends of
+  /// a connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android 990. If the
   /// ends agree on less, a packet takes two frames.
   ///
   /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
-  /// 11, and an echo is 8 % slower (`docs/dev/performance.md`).
+  /// 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
-  /// A channel on an RFCOMM connection; nil if the descriptor was already taken.
+  /// Creates a channel over an RFCOMM connection; nil if the descriptor was already taken.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

@@ -5,10 +5,10 @@ import LinuxIO
 /// One attempt to connect to a service of a Bluetooth device: looks up the service's channel over SDP, then connects
 /// over RFCOMM.
 ///
-/// A raw socket, not BlueZ's `ConnectProfile`: it takes 45 to 60 ms instead of half a second, and needs no service to
-/// be registered with BlueZ, which only one process may do.
+/// It uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a second, and
+/// no service has to be registered with BlueZ, which only one process can do.
 ///
-/// For some milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
+/// For a few milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
 /// repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
@@ -40,9 +40,9 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private static var busyPause: Duration { .milliseconds(40) }
   private static var mostBusyTries: Int { 10 }
 
-  /// Begins.
+  /// Begins to connect.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
+  /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   init(
     to service: String, of remote: BluetoothDeviceAddress, from local: BluetoothDeviceAddress,
     by sockets: any BluetoothSockets, on loop: any PollingLoop, completion: @escaping Completion
@@ -54,7 +54,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // Called in a later turn, so that an immediate failure is reported after this function returns.
+    // Started in a later turn, so that an immediate failure is reported only after this function has returned.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. Pure: it makes requests and reads answers.
+/// Looks up a service's RFCOMM channel over SDP. Pure: it builds requests and reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -8,7 +8,7 @@ import AccessoryCore
 ///   …until nothing is left to continue
 /// ```
 ///
-/// It reads at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
+/// It accepts at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
 struct ServiceSearch {
   /// What the caller does next.
   enum Step: Equatable {
@@ -30,7 +30,7 @@ struct ServiceSearch {
   private var parts = 0
   private var records: [UInt8] = []
 
-  /// A search for a service by UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
+  /// Creates a search for a service by its UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
   init(for service: String) {
     let digits = service.filter { $0 != "-" }
     precondition(digits.utf8.count == 32, "\(service) is not a UUID of 128 bits")
@@ -85,8 +85,8 @@ struct ServiceSearch {
     return Self.channel(in: elements).map { .found(channel: $0) } ?? .absent
   }
 
-  /// The RFCOMM channel in a list of records. Each record is a list of attribute numbers and values, and the protocols
-  /// are a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
+  /// The RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The value for the
+  /// protocols is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {
@@ -109,12 +109,12 @@ enum DataElement: Equatable {
   case uuid(UInt32)
   /// Elements, or alternatives.
   case sequence([DataElement])
-  /// Any other type: text, a URL, a truth value, a signed number, a long UUID.
+  /// Any other type: text, a URL, a Boolean, a signed number, a long UUID.
   case other
 
   private static let deepest = 8
 
-  /// All elements in some bytes; nil if they are cut off or nested too deeply.
+  /// Reads all elements from bytes; nil if the bytes are truncated or nested too deeply.
   static func readAll(_ bytes: [UInt8]) -> [DataElement]? { readAll(bytes[...], depth: 0) }
 
   private static func readAll(_ bytes: ArraySlice<UInt8>, depth: Int) -> [DataElement]? {
@@ -152,7 +152,7 @@ enum DataElement: Equatable {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// The first 32 bits of a UUID with Bluetooth's base, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
+  /// The first 32 bits of a UUID that uses the Bluetooth base UUID, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
   private static func short(_ bytes: ArraySlice<UInt8>) -> UInt32? {
     let base: [UInt8] = [0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB]
     return bytes.dropFirst(4).elementsEqual(base) ? UInt32(number(bytes.prefix(4))) : nil
