@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Numbers as reports show them.
 package enum FixedText {
-  /// A number with this many decimal places: "0.830"; with as many more as tell it from `other`, such as a limit that it just
-  /// broke.
+  /// A number with this many decimal places: "0.830". More places are added if it would otherwise look the same as
+  /// `other`, such as a limit that it narrowly exceeds.
   package static func text(_ value: Double, places: Int, unlike other: Double? = nil) -> String {
     let fewest = text(value, exactly: places)
     guard let other, value != other, fewest == text(other, exactly: places), places < 12 else { return fewest }
@@ -21,18 +21,18 @@ package enum FixedText {
     return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
   }
 
-  /// A number with no more decimal places than it needs, and at most three: "2", "0.25".
+  /// A number with as few decimal places as possible, and at most three: "2", "0.25".
   package static func short(_ value: Double) -> String {
     let digits = text(value, places: 3)
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
-  /// A right-aligned text in a column.
+  /// A text right-aligned in a column.
   package static func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// The number with separators: "1,234,567".
+  /// The number with thousands separators: "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
   /// Nanoseconds in a suitable unit: "12.5 µs", "1.25 ms", "2.000 s".

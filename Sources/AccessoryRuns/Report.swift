@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// The result of a run, or of some shards of one: a load test, a check, random worlds, scenarios, or a replay.
+/// The result of a run, or of some of its shards. A run is a load test, a check, random worlds, scenarios, or a replay.
 ///
-/// A tool defines what its report contains; every format that users read is generated from that, in this one place:
+/// A tool defines what its report contains; every format for users is generated from that, here and only here:
 ///
 /// | form | from |
 /// |---|---|
@@ -11,13 +11,13 @@ import AccessoryFormats
 /// | HTML | ``verdict``, ``headline``, ``figures``, ``suite`` and ``sections`` |
 /// | text | ``text`` |
 ///
-/// The reports of all shards add up to that of the whole run.
+/// Adding the reports of all shards gives the report of the whole run.
 public protocol Report: WritableReport, Equatable {
-  /// How the report's files identify their kind: "soak report".
+  /// The kind of report, as its files name it: "soak report".
   static var kind: String { get }
-  /// Changes when reports of older versions can no longer be read.
+  /// The version, increased when older reports can no longer be read.
   static var version: Int { get }
-  /// The maximum size of a file that is read.
+  /// The limits for files that are read.
   static var limits: JSON5.Limits { get }
   /// The report's keys in files.
   static var format: Record<Self> { get }
@@ -26,11 +26,11 @@ public protocol Report: WritableReport, Equatable {
   var shards: ShardSet { get }
   /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to others.
   var unfinished: String? { get }
-  /// Whether a run in which nothing was compared passes.
+  /// Whether a run passes in which nothing was compared.
   var allowsEmpty: Bool { get set }
-  /// The outcome of the run, by its figures and its plan.
+  /// The outcome of the run, derived from its figures and its plan.
   var verdict: Verdict { get }
-  /// The outcome compared with an earlier run; without one, ``verdict``.
+  /// The outcome of comparing with an earlier run; without one, ``verdict``.
   var outcome: Verdict { get }
 
   /// The description of the run, for the title of a page: "easim check: Echo".
@@ -41,9 +41,9 @@ public protocol Report: WritableReport, Equatable {
   var text: String { get }
   /// What was measured or counted; the main figures are at the top of a page.
   var figures: [ReportFigure] { get }
-  /// What was checked.
+  /// The checks of the run.
   var suite: ReportSuite { get }
-  /// What a page contains besides these.
+  /// The page's additional sections.
   var sections: [PageSection] { get }
   /// The report as one JSON object, on one line.
   var json: JSONObject { get }
@@ -54,27 +54,27 @@ public protocol Report: WritableReport, Equatable {
   /// compared.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier one of the same plan: ``outcome`` and every format then show what became worse by
-  /// more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared in this way.
+  /// more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this way.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
-  /// Adds other shards. An error leaves the report as it was.
+  /// Adds other shards. If an error is thrown, the report is unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// The format has not changed since the first version.
+  /// By default, the first version.
   public static var version: Int { 1 }
-  /// What all reports share.
+  /// The formats of all reports.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
   /// The verdict if there is no earlier run.
   public var outcome: Verdict { verdict }
-  /// Nothing besides.
+  /// No additional sections by default.
   public var sections: [PageSection] { [] }
   /// No date by default.
   public var date: String { "" }
-  /// The same plan.
+  /// No differences by default.
   public func differences(from other: Self) -> [String] { [] }
 
-  /// No comparison.
+  /// No comparison by default.
   public mutating func compare(with earlier: Self, tolerance: Double) -> Bool { false }
 
   /// Whether the run passed.
@@ -83,7 +83,7 @@ extension Report {
   /// Why this is not the report of a whole run or of a whole shard.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Reads the tree of a file; the error contains everything that is wrong with it. Keys added by later versions are
+  /// Reads the tree of a file; the error lists everything that is wrong with it. Keys added by later versions are
   /// ignored.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
@@ -97,19 +97,19 @@ extension Report {
     try self.init(tree: tree)
   }
 
-  /// As defined by ``format``.
+  /// The JSON defined by ``format``.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
   /// JUnit as XML, for CI servers.
   public var junit: String { suite.xml }
 
-  /// A page for people to read, complete in one file.
+  /// A page for people, complete in one file.
   public var html: String { ReportPage(self).html }
 
-  /// The formats that every report has.
+  /// The report in one of the formats that every report has.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// The same, for reports that have additional formats.
+  /// The same, to be called by reports that have additional formats.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -119,12 +119,12 @@ extension Report {
     }
   }
 
-  /// The case that tells whether everything in the plan was done; nil if it was.
+  /// The case that reports whether everything in the plan was done; nil if it was.
   ///
   /// - Parameters:
   ///   - all: the name of the case if something is missing: "every world was played".
   ///   - some: its name if there was nothing to do: "worlds".
-  ///   - nothing: why there was nothing; nil if there was something.
+  ///   - nothing: why there was nothing to do; nil if there was something.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
@@ -133,7 +133,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// What identifies a file as a report: the mark, the kind and the version.
+/// What identifies a file as a report: a mark, the kind and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
@@ -145,10 +145,10 @@ public struct ReportHeader: Equatable, Sendable {
 }
 
 extension Report {
-  /// The keys that a report begins with, which identify it.
+  /// The keys at the beginning of a report, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that state how the run ended. A file is refused if they contradict its figures.
+  /// The keys that say how the run ended. A file is refused if they contradict its figures.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },

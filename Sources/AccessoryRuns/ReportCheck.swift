@@ -11,22 +11,22 @@ public struct ReportCheck: Equatable, Sendable {
   /// The measured value; if it begins with the goal, the goal is not repeated.
   public let text: String
   let saysGoal: Bool
-  /// Why the condition does not hold, if there is an explanation.
+  /// Why the condition does not hold, if that is known.
   package var cause: String?
 
-  /// A check; if it has no name, `text` begins with the goal.
+  /// Creates a check; if it has no name, `text` must begin with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil
   }
 
-  /// The measured value, whether it passes, and the explanation if it does not: "56.8 ms ✗".
+  /// The measured value, whether it passes, and the cause if it does not: "56.8 ms ✗".
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
   /// "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
-  /// Compares the checks that a file has under `key` with those that follow from its other keys. Their texts may be those of
-  /// another version.
+  /// Compares the checks stored in a file under `key` with those derived from its other keys. Their texts are not
+  /// compared, because another version may have written them differently.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {
@@ -42,7 +42,7 @@ public struct ReportCheck: Equatable, Sendable {
     }
   }
 
-  /// As reports write it.
+  /// The format of a check in reports.
   package static let format = Record("check", "", Self(goal: "", passed: true, text: "")) {
     Field(derived: "name", .text, "what was checked") { $0.name }
     Field(derived: "goal", .text, "what must hold") { $0.goal }

@@ -2,35 +2,35 @@ import AccessoryCore
 
 /// Something that a run measured or counted.
 public struct ReportFigure: Sendable {
-  /// The kind of value, which decides how it is written.
+  /// The kind of value, which determines how it is written.
   public enum Unit: Sendable {
     /// Nanoseconds.
     case time
-    /// Bytes a second.
+    /// Bytes per second.
     case rate
-    /// How many.
+    /// A count.
     case count
     /// A number per second, or another number that is not whole.
     case number
   }
 
-  /// What it is.
+  /// The name of the figure.
   public let name: String
-  /// How much.
+  /// The value.
   public let value: Double
   package let unit: Unit
-  /// Whether a higher value is better; nil if neither.
+  /// Whether a higher value is better; nil if neither is better.
   package let moreIsBetter: Bool?
   /// Whether the figure is shown at the top of a page.
   let isMain: Bool
 
-  /// A figure.
+  /// Creates a figure.
   public init(_ name: String, _ value: Double, _ unit: Unit, moreIsBetter: Bool? = nil, isMain: Bool = true) {
     (self.name, self.value, self.unit) = (name, value, unit)
     (self.moreIsBetter, self.isMain) = (moreIsBetter, isMain)
   }
 
-  /// How many.
+  /// Creates a count.
   public init(_ name: String, _ count: Int, moreIsBetter: Bool? = nil, isMain: Bool = true) {
     self.init(name, Double(count), .count, moreIsBetter: moreIsBetter, isMain: isMain)
   }
@@ -49,7 +49,7 @@ extension ReportFigure.Unit {
     }
   }
 
-  /// How charts mark the figure.
+  /// The unit of the figure in charts.
   var axis: Axis.Unit {
     switch self {
     case .time: .time

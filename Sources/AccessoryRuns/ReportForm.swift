@@ -1,4 +1,4 @@
-/// A format of reports; its name is the extension of the files.
+/// A format of reports; its name is the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
   /// JSON, for programs and for reading reports back.
   case json
@@ -8,11 +8,11 @@ public enum ReportForm: String, CaseIterable, Sendable {
   case html
   /// JUnit, for CI servers.
   case xml
-  /// Tables of load tests: for spreadsheets, for HdrHistogram, and for metrics.
+  /// Tables of load tests, for spreadsheets, HdrHistogram, and metrics.
   case csv, hgrm, om, prom
 }
 
-/// What can be written to a file in the format that the file's name asks for.
+/// A report that can be written to a file in the format given by the file's extension.
 public protocol WritableReport: Sendable {
   /// The available formats.
   static var forms: [ReportForm] { get }

@@ -8,7 +8,7 @@ public struct ReportCase: Equatable, Sendable {
     case passed
     /// The check could not be judged, for this reason.
     case skipped(String)
-    /// The check failed: a sentence, a word for the kind of failure, and further text below.
+    /// The check failed; the values are a sentence, a word for the kind of failure, and further text to be shown below.
     case failed(String, kind: String? = nil, details: String = "")
   }
 
@@ -21,7 +21,7 @@ public struct ReportCase: Equatable, Sendable {
   /// What a page shows below the check, as HTML.
   let more: String
 
-  /// A check; `group` is the part of its class after "easim.".
+  /// Creates a check; `group` is the part of its class after "easim.".
   public init(
     _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = ""
   ) {
@@ -29,16 +29,16 @@ public struct ReportCase: Equatable, Sendable {
     (self.note, self.more) = (note, more)
   }
 
-  /// Which part of the run the check is about: "check.loss" becomes "loss".
+  /// The part of the run that the check is about: "check.loss" becomes "loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
-  /// Whether it failed.
+  /// Whether the check failed.
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
 /// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
-  /// Only JUnit.
+  /// JUnit only.
   public static let forms = [ReportForm.xml]
 
   private let name: String
@@ -46,15 +46,15 @@ public struct ReportSuite: WritableReport {
   private let output: String?
   let cases: [ReportCase]
 
-  /// Checks with a common name; `output` is what was printed.
+  /// Checks with a common name; `output` is what the run printed.
   public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }
 
-  /// The file.
+  /// The contents of the file.
   public func text(as form: ReportForm) -> String { xml }
 
-  /// The file.
+  /// The suite as JUnit XML.
   public var xml: String {
     var (failures, skipped) = (0, 0)
     for test in cases {

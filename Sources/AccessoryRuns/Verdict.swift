@@ -3,21 +3,23 @@ import AccessoryFormats
 /// The outcome of a run.
 ///
 /// A verdict is computed from the figures and the plan of a report whenever it is needed; no report stores one. Only
-/// ``passed`` means exit code 0.
+/// ``passed`` gives exit code 0.
 public enum Verdict: Equatable, Sendable {
   /// Everything in the plan was done, and every check passed.
   case passed
   /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped before it had completed its plan, by this: "SIGTERM". Nothing had failed until then.
+  /// The run was stopped before it had completed its plan; the text says by what: "SIGTERM". Nothing had failed until
+  /// then.
   case stopped(by: String)
   /// Nothing was compared, for this reason.
   case empty(String)
 
-  /// Failed for these reasons; passed if there are none.
+  /// A failed verdict with these reasons; passed if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// In order of importance: what failed, what stopped the run, what was not done, and why there was nothing to judge.
+  /// The arguments are in order of importance: what failed, what stopped the run, what was not done, and why there was
+  /// nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -55,7 +57,7 @@ public enum Verdict: Equatable, Sendable {
 }
 
 extension Verdict {
-  /// The word, as a headline.
+  /// The word, capitalized for a headline.
   package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 }
 
@@ -66,7 +68,7 @@ extension Format<String?> {
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // Written out, because the nil of a conditional expression would be the inner one, which means a complete run.
+    // Written out, because `nil` in a conditional expression would mean the inner optional, that is, a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -1,17 +1,17 @@
 import AccessoryCore
 import Glibc
 
-/// One axis of a chart: where each value is, and which labels are written.
+/// One axis of a chart: the position of each value, and the labels.
 ///
 /// Invariants: the range is never empty; at least two values are labelled, and no two labels are equal.
 package struct Axis {
-  /// The kind of values, which decides how they are written.
+  /// The kind of value, which determines how values are written.
   package enum Unit {
     /// Nanoseconds.
     case time
-    /// Bytes a second.
+    /// Bytes per second.
     case rate
-    /// How many.
+    /// A count.
     case count
     /// A number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
     case nines
@@ -36,13 +36,13 @@ package struct Axis {
     self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
   }
 
-  /// Logarithmic, for values from `low` to `high`, which are above 0.
+  /// A logarithmic axis for values from `low` to `high`, which must be above 0.
   package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
     let low = max(low, 1)
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
     if bottom == top { top *= 10 }
-    // Values that are close together are not squeezed into a part of one decade.
+    // Values that are close together should not be squeezed into a part of one decade.
     for digit in [5.0, 2] where bottom * digit <= low {
       bottom *= digit
       break
@@ -63,10 +63,10 @@ package struct Axis {
     self.init(low: bottom, high: top, isLogarithmic: true, values.map { ($0, Self.text($0, $0, $0, unit)) })
   }
 
-  /// The nines of percentiles, up to `most` of them.
+  /// An axis for percentiles, up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
-    // There is no room for half a nine if there are many.
+    // If there are many nines, there is no room for half a nine.
     let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
     let nines: [(Double, String)] = [
       (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),
@@ -77,7 +77,7 @@ package struct Axis {
       texts.filter { $0.0 <= most })
   }
 
-  /// Named places, evenly spaced from 0 to `high`.
+  /// An axis with named positions, evenly spaced from 0 to `high`.
   package init(rows: [(Double, String)], high: Double) {
     (low, self.high, isLogarithmic) = (0, high, false)
     marks = rows.map { (value: $0.0, text: $0.1) }
@@ -89,13 +89,13 @@ package struct Axis {
     self.marks = marks.filter { seen.insert($0.1).inserted }.map { (value: $0.0, text: $0.1) }
   }
 
-  /// Where a value is: 0 at the low end, 1 at the high end.
+  /// The position of a value: 0 at the low end, 1 at the high end.
   package func place(_ value: Double) -> Double {
     let value = min(max(value, low), high)
     return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
   }
 
-  /// The next larger number among 1, 2 and 5 times a power of ten; for minutes and hours, the steps that clocks use.
+  /// The next larger number among 1, 2 and 5 times a power of ten; for minutes and hours, the steps used on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }
@@ -117,7 +117,7 @@ package struct Axis {
       case .count, .nines: [("", 1)]
       }
     if value == 0 { return "0" }
-    // Minutes and hours only if each mark is a whole number of them.
+    // Use minutes and hours only if each mark is a whole number of them.
     let fitting = units.filter {
       $0.size <= size * 1.001 && ($0.size < 60e9 || step.remainder(dividingBy: $0.size) == 0)
     }

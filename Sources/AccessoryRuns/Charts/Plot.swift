@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// A chart with two axes as SVG: no script and no external style sheet, so that the page is one file. Texts have the
-/// size of the page's text at any width, because each chart is drawn for the width at which it is shown.
+/// A chart with two axes as SVG, without scripts and external style sheets, so that the page is a single file. Text has
+/// the size of the page's text at any width, because each chart is drawn for the width at which it is shown.
 ///
-/// The drawing carries its values as `data-` attributes, which a test compares with the report.
+/// The drawing includes its values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The widths at which pages are shown: a window or paper, and a mobile phone.
+  /// The widths at which pages are shown: a window or paper, or a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
@@ -47,7 +47,7 @@ package struct Plot {
     }
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
-      // A label at either end stays inside the picture.
+      // Keeps the labels at both ends inside the picture.
       let anchor = place > to - 24 && index > 0 ? "end" : index == 0 ? "start" : "middle"
       parts.append(
         "<line class=\"tick\" x1=\"\(Self.number(place))\" x2=\"\(Self.number(place))\" "
@@ -62,7 +62,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// A stepped line: each value holds from one bound to the next.
+  /// A stepped line, on which each value extends from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -105,7 +105,7 @@ package struct Plot {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Vertical lines, each with a sign above the chart. Lines that would overlap become one.
+  /// Vertical lines, each with a symbol above the chart. Lines that would overlap are merged.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -118,7 +118,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // With many marks, lines would hide the chart.
+      // Many lines would hide the chart.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -132,14 +132,14 @@ package struct Plot {
     }
   }
 
-  /// A centred text inside the chart, when there is nothing to draw.
+  /// A centered text inside the chart, shown when there is nothing to draw.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
         + "text-anchor=\"middle\">\(MarkupText.escaped(text))</text>")
   }
 
-  /// The chart.
+  /// The chart as SVG.
   package func svg(_ name: String) -> String {
     "<svg class=\"chart \(width.rawValue)\" viewBox=\"0 0 \(Self.number(width.points)) \(Self.number(height))\" role=\"img\" "
       + "aria-label=\"\(MarkupText.escaped(name))\">\n\(parts.joined(separator: "\n"))\n</svg>"
@@ -150,9 +150,9 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// An event at a certain time, which every chart over time shows.
+/// An event at a certain time, shown in every chart over time.
 package struct TimeMark {
-  /// The kind of event; the raw values are classes in the page's style.
+  /// The kind of event; the raw values are classes in the page's style sheet.
   package enum Kind: String, CaseIterable {
     case plug, unplug, flicker, error, phase, warm
 
@@ -167,7 +167,7 @@ package struct TimeMark {
       }
     }
 
-    /// The same triangle for errors as on the live page, and a dot for everything else.
+    /// A triangle for errors, as on the live page, and a dot for everything else.
     package func sign(x: Double, y: Double) -> String {
       let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
       return self == .error
@@ -175,7 +175,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// Signs of different kinds at the same time are drawn slightly apart.
+    /// Symbols of different kinds at the same time are drawn slightly apart.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0
@@ -186,7 +186,7 @@ package struct TimeMark {
   }
 
   package let kind: Kind
-  /// In nanoseconds since bursts began.
+  /// Nanoseconds since the first burst began.
   package let time: Double
   package let text: String
 

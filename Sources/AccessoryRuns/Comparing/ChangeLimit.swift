@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-/// How much a figure may change from the first report to the last, as users write it for `easim report compare
-/// --fail-if`: the comparison fails if the condition holds.
+/// How much a figure may change from the first report to the last, in the form that users write for `easim report
+/// compare --fail-if`: the comparison fails if the condition holds.
 ///
 /// ```swift
-/// try ChangeLimit("p50>+10%")          // more than a tenth slower
+/// try ChangeLimit("p50>+10%")          // more than 10% slower
 /// try ChangeLimit("throughput<-5%")
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
@@ -56,7 +56,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // There is no percentage change from zero: any rise is too much.
+      // A percentage change from zero is undefined, so any rise is too much.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

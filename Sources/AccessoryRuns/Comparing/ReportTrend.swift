@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Several runs side by side, in the order in which they are given: what changed from the first to the last.
+/// Several runs side by side, in the given order, and what changed from the first to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
@@ -10,9 +10,9 @@ public struct ReportTrend: WritableReport {
   /// The available formats.
   public static let forms = [ReportForm.json, .html, .csv]
 
-  /// One figure of all runs.
+  /// One figure across all runs.
   public struct Row: Sendable {
-    /// What it is.
+    /// The name of the figure.
     public let name: String
     /// The figure's value in each run.
     public let values: [Double]
@@ -22,7 +22,7 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last: "+3.1 %"; empty if that has no meaning.
+    /// The change from the first run to the last: "+3.1 %"; empty if a change has no meaning.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "same" }
@@ -38,7 +38,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The compared data of one run.
+  /// The data of one run that is compared.
   private struct Run {
     let name: String
     let date: String
@@ -51,12 +51,12 @@ public struct ReportTrend: WritableReport {
   /// "burst" for load tests.
   private let kind: String
   private let runs: [Run]
-  /// Each figure, for all runs.
+  /// The figures, one row for each.
   public let rows: [Row]
   /// How much figures may change.
   let limits: [ChangeLimit]
 
-  /// Runs of one kind with their names, such as file names.
+  /// Compares runs of one kind; the names may be file names.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in
@@ -95,7 +95,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Smaller changes are not in the headline.
+  /// The headline omits changes smaller than this.
   private static let slight = 0.05
 
   /// What changed from the first run to the last: "worse: p50 +59 %, throughput −39 %"; or why they cannot be compared.
@@ -110,12 +110,12 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// The figures that became "worse" or "better" by more than a small amount.
+  /// The figures that became "worse" or "better" by more than ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // One more error always counts.
+      // Even one more error counts.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
@@ -125,13 +125,13 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The relative change of a figure: 0.1 means a tenth more. It is rounded, so that a change by exactly a tenth equals a
-  /// limit of a tenth.
+  /// The relative change of a figure: 0.1 means 10 % more. It is rounded, so that a change of exactly 10 % equals a
+  /// limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// "+59 %", "−3.1 %"; with enough places to differ from `other`.
+  /// "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: size < 10 ? 1 : 0, unlike: other.map { abs($0 * 100) })
@@ -151,7 +151,7 @@ public struct ReportTrend: WritableReport {
     return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// What changed, as a table with a column for each run, and the limits.
+  /// What changed, as a table with one column for each run, followed by the limits.
   public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
 
   private var table: String {
@@ -167,7 +167,7 @@ public struct ReportTrend: WritableReport {
     }.joined(separator: "\n")
   }
 
-  /// For programs.
+  /// The comparison for programs.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("easim", "\(kind) trend")
@@ -205,7 +205,7 @@ public struct ReportTrend: WritableReport {
     return lines.joined(separator: "\r\n") + "\r\n"
   }
 
-  /// For people: the table, and a chart of each main figure over the runs.
+  /// The comparison for people: the table, and a chart of each main figure over the runs.
   public var html: String {
     let failed = runs.count { !$0.passed }
     let checks = checks
@@ -224,7 +224,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// The whole file.
+  /// The contents of the whole file.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"

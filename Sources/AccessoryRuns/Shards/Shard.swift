@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// One of the parts into which a run is divided across processes or machines: part `index` of `count`, from 1.
+/// One of the parts that a run is divided into, to be run in different processes or on different machines: part `index`
+/// of `count`, counted from 1.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
@@ -14,7 +15,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// A run that is not divided.
   public static let whole = Shard(unchecked: 1, of: 1)
 
-  /// The number of this part, from 1.
+  /// The number of this part, counted from 1.
   public let index: Int
   /// The number of parts.
   public let count: Int
@@ -43,7 +44,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// Digits only: no sign, no spaces.
+  /// A number written in digits only, without a sign or spaces.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
@@ -51,8 +52,8 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// Whether the run is not divided.
   public var isWhole: Bool { count == 1 }
 
-  /// The indices of a list, or the worlds of a run, that belong to this shard: as many as any other shard has, or one
-  /// more.
+  /// The indices of a list, or the worlds of a run, that belong to this shard. The sizes of two shards differ by at
+  /// most one.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

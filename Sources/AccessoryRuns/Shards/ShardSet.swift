@@ -7,15 +7,15 @@ public struct ShardSet: Equatable, Sendable {
 
   /// The number of shards in the run.
   public private(set) var count: Int
-  /// The shards in the report: ranges in order, with gaps between them.
+  /// The shards in the report, as ordered ranges with gaps between them.
   private var ranges: [ClosedRange<Int>]
 
-  /// One shard alone.
+  /// A single shard.
   public init(_ shard: Shard) {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
 
-  /// nil if there can be no such set.
+  /// Creates a set; nil if such a set is not possible.
   init?(count: Int, ranges: [ClosedRange<Int>]) {
     guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
       last.upperBound <= count,
@@ -51,7 +51,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// This report's share of a number of things.
+  /// This report's share of a total.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -82,7 +82,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// All shards together are the whole run, and their report is the report of the whole run.
+  /// Replaces the set of all shards by that of a whole run, because the two reports are the same.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
@@ -100,7 +100,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// What is missing and what to do about it, for the sum of reports; nil if nothing is missing.
+  /// For the sum of several reports: what is missing and what to do about it; nil if nothing is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -112,23 +112,24 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// Why a sum of reports does not cover the whole run: what is missing. A single shard is a complete report by itself.
+  /// Why a sum of reports does not cover the whole run: the missing shards. A single shard is a complete report by
+  /// itself.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
 /// Why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One report covers a run that was not divided, or all its shards.
+  /// One of the reports covers a whole run: one that was not divided, or all its shards.
   case wholeRun
   /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
-  /// A shard is in both reports.
+  /// Both reports contain this shard.
   case twice(Shard)
-  /// The reports belong to different runs, which differ in this.
+  /// The reports belong to different runs; the text says how they differ.
   case otherRun(String)
-  /// Counts would overflow.
+  /// A count would overflow.
   case tooMuchCounted
-  /// There is too much to list, as this sentence explains.
+  /// There is too much to list; the sentence explains why.
   case tooMany(String)
 
   /// What is wrong, as a sentence.
@@ -144,15 +145,16 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of counts that are not negative; nil once it exceeds the bound.
+/// A sum of non-negative counts; nil once it exceeds the bound.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. Any of their sums then fits, and so does the sum of two reports.
+  /// The maximum sum of all counts in a report. It ensures that any sum of some of them fits, and so does the sum of
+  /// two reports.
   public static let most = 1 << 56
 
   /// The sum.
   public private(set) var value: Int? = 0
 
-  /// Nothing yet.
+  /// Creates a sum of zero.
   public init() {}
 
   /// Adds a count.
@@ -165,7 +167,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many there are, and which of them it contains. A run that was not divided has none.
+  /// The shards of a report: how many the run has, and which of them the report contains. For a run that was not
+  /// divided, there are no such keys.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Which shard the environment asks for: the variables with which job engines number the copies of a job.
+/// The shard that the environment asks for, in the variables that job engines use to number the copies of a job.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }
@@ -23,7 +23,7 @@ public struct ShardVariables: Equatable, Sendable {
   }
 
   private static let engines = [
-    // Kubernetes tells the pods of an Indexed Job only their number; the count must be set in the manifest.
+    // Kubernetes passes the pods of an Indexed Job only their index; the count must be set in the manifest.
     Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
     Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
     Engine(
@@ -31,7 +31,7 @@ public struct ShardVariables: Equatable, Sendable {
       stepName: "SLURM_ARRAY_TASK_STEP"),
   ]
 
-  /// The variables that are considered, for help and documents.
+  /// The variables that are read, for help and documentation.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
   /// Searches the environment: `value` returns the value of a variable.
@@ -44,7 +44,7 @@ public struct ShardVariables: Equatable, Sendable {
       let (index, count) = (Self.text(engine.index, value), Self.text(engine.count, value))
       guard let index, let count else {
         if let index { halves.append("\(engine.index)=\(index) gives the shard, but \(engine.count) is not set") }
-        // GitLab sets a total of 1 for jobs that are not divided.
+        // GitLab sets the total to 1 for jobs that are not divided.
         if index == nil, let count, count != "1" {
           halves.append("\(engine.count)=\(count) gives the number of shards, but \(engine.index) is not set")
         }
@@ -73,7 +73,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // Far beyond the numbers of any engine, and far below where sums overflow.
+      // The limit is far above the numbers of any engine, and far below where sums overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

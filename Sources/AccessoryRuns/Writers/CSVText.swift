@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Tables for spreadsheets.
 package enum CSVText {
-  /// CSV according to RFC 4180. A string that a spreadsheet would take for a formula, for example from an accessory's
+  /// CSV according to RFC 4180. Text that a spreadsheet would interpret as a formula, for example in an accessory's
   /// name, is kept as text.
   package static func cell(_ text: String) -> String {
     var text = String(text.printable(keeping: ["\t", "\n"]))

@@ -1,9 +1,10 @@
 import AccessoryCore
 
-/// The style of all pages, whether served (the live page) or written to files (the reports): colours for light, dark
-/// and paper, cards, tables, and the lines, signs and legends of charts. A page adds only what no other page needs.
+/// The style of all pages, whether served (the live page) or written to files (the reports): colors for light mode,
+/// dark mode and paper, cards, tables, and the lines, symbols and legends of charts. A page adds only what no other
+/// page needs.
 ///
-/// Colours are chosen so that each can be distinguished from its neighbours in light mode, dark mode and greyscale.
+/// Colors are chosen so that neighboring ones can be distinguished in light mode, dark mode and greyscale.
 package enum PageLook {
   private static let light = """
     --page: #f4f5f7; --card: #ffffff; --text: #1b1f24; --faint: #57606a; --line: #d5dae0; --focus: #0550ae;

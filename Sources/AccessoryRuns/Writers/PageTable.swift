@@ -1,8 +1,9 @@
 import AccessoryFormats
 
-/// The parts of report pages other than charts: tables, and the style.
+/// The parts of report pages other than charts: tables and their style.
 package enum PageTable {
-  /// A table that scrolls by itself if it is wider than the page. Columns from `numbers` up to `end` contain numbers.
+  /// A table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to `end` contain
+  /// numbers.
   package static func table(
     _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false
   ) -> String {
@@ -19,7 +20,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
   }
 
-  /// What was checked: failures first, with all their details.
+  /// A table of the checks: failures first, with all their details.
   static func cases(_ cases: [ReportCase]) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
@@ -38,18 +39,18 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// Names with texts, which are stacked on a narrow screen.
+  /// A list of names with texts, stacked on a narrow screen.
   package static func facts(_ facts: [(String, String)]) -> String {
     let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"
   }
 
-  /// How much is not shown; empty if everything is.
+  /// How many entries are not shown; empty if all are.
   package static func more(_ count: Int, _ one: String, _ several: String) -> String {
     count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
   }
 
-  /// What reports add to the common style of pages.
+  /// The styles that reports add to the common style of pages.
   package static let style =
     PageLook.style + """
       body { max-width: 940px; margin: 1.5rem auto; padding: 0 16px; overflow-wrap: anywhere; }

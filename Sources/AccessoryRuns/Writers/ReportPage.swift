@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A section of a page with its own HTML: a chart, a table.
+/// A section of a page with its own HTML, such as a chart or a table.
 public struct PageSection: Sendable {
   let title: String
   let html: String
@@ -8,19 +8,19 @@ public struct PageSection: Sendable {
   /// A section with a heading.
   public init(_ title: String, _ html: String) { (self.title, self.html) = (title, html) }
 
-  /// The same, if there is something to show.
+  /// The same, but nil if there is nothing to show.
   public init?(_ title: String, _ html: String?) {
     guard let html, !html.isEmpty else { return nil }
     self.init(title, html)
   }
 }
 
-/// A report for people: the verdict with its reasons, the main figures, what was checked, and the rest of the report.
-/// It is one file that fetches nothing and runs nothing, fits narrow screens and paper, and follows the reader's choice
-/// of light or dark.
+/// A report for people: the verdict with its reasons, the main figures, the checks, and the rest of the report. It is
+/// one file without scripts or external resources. It fits narrow screens and paper, and follows the reader's choice of
+/// light or dark mode.
 struct ReportPage {
   var title: String
-  /// The text at the top, and whether it is good news; nil for neither.
+  /// The text at the top, and whether it is good news; nil if neither good nor bad.
   var heading: String
   var isGood: Bool?
   var headline: String
@@ -41,7 +41,7 @@ struct ReportPage {
     (self.title, self.heading, self.isGood, self.headline) = (title, heading, isGood, headline)
   }
 
-  /// The file.
+  /// The contents of the file.
   var html: String {
     var body = [header]
     if !figures.isEmpty { body.append(figureCards) }
