@@ -4,9 +4,9 @@ import AccessoryFormats
 /// Apple device trusts it.
 ///
 /// Its key is derived from a seed in this file, so that two processes have the same key without sharing a file. For the
-/// same reason a signature proves nothing: everyone has the key.
+/// same reason a signature proves nothing: anyone can derive the key.
 public final class CertificateAuthority: Sendable {
-  /// The name that certificates carry as their issuer. X.509 allows 64 characters, and this has 64.
+  /// The issuer name in certificates. X.509 allows 64 characters, and this name has exactly 64.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
 
   /// The authority of all simulated accessories, created when first needed.
@@ -18,8 +18,8 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// The authority that a seed gives. With a seed other than ``simulation``'s it has the same name and another key, for
-  /// tests of unknown chains.
+  /// Creates an authority from a seed. With a seed other than ``simulation``'s it has the same name but a different
+  /// key, for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
     key = .derived(from: stream)
@@ -41,25 +41,25 @@ public final class CertificateAuthority: Sendable {
   static let distinguishedName = CertificateDraft.Name(organisation: "easim", commonName: name)
 }
 
-/// Bytes that depend only on a seed and a purpose: simulated keys and serials are derived from them.
+/// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from them.
 ///
-/// A hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of easim
-/// derives the same key from the same seed.
+/// Uses a hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of
+/// easim derives the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// The stream for one thing derived from a seed, such as "coprocessor 3.0".
+  /// Creates the stream for one thing derived from a seed, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// `count` bytes for one purpose. Another attempt gives different bytes, if the first ones were unsuitable.
+  /// Returns `count` bytes for one purpose. If they are unsuitable, another attempt gives different bytes.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// A certificate's serial: it has a fixed size whatever the seed, and is therefore positive and without a leading
-  /// zero.
+  /// The serial of a certificate. It has the same size for every seed, so it must be positive and must not begin with
+  /// zeros.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40
@@ -68,7 +68,7 @@ struct SeedStream {
 }
 
 extension SeededRandom {
-  /// The next `count` bytes, eight from each number.
+  /// Returns the next `count` bytes, taking eight from each number.
   mutating func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { output, filled in
       while filled < count {

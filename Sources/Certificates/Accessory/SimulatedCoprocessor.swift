@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// An authentication coprocessor in software. Certificate and signatures have the sizes of real ones; no Apple device
-/// trusts the authority.
+/// An authentication coprocessor in software. Its certificate and signatures have the sizes of real ones, but no Apple
+/// device trusts its authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
 /// are created when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
@@ -13,10 +13,10 @@ import AccessoryCore
 /// try coprocessor.respond(to: challenge)   // 64 bytes
 /// ```
 public final class SimulatedCoprocessor: AccessoryAuthenticator {
-  /// Which coprocessor it simulates.
+  /// The generation that it simulates.
   public let generation: CoprocessorGeneration
 
-  /// What it signs of a challenge.
+  /// Which part of a challenge it signs.
   public let reading: ChallengeReading
 
   private let seed: SeedStream
@@ -24,7 +24,8 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// The coprocessor that a seed gives. With an authority other than the simulation's, devices see an unknown chain.
+  /// Creates the coprocessor of a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
+  /// an unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation
@@ -36,7 +37,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
     seedNumber = seed
   }
 
-  /// The bytes of AA01: 607 for every seed, or 908 for the older generation.
+  /// The content of message AA01: 607 bytes for every seed, or 908 for the older generation.
   public var certificate: [UInt8] { identity.certificate }
 
   /// The serial in the certificate: 16 bytes, or 15 for the older generation.
@@ -60,7 +61,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   }
 }
 
-/// What a coprocessor contains: its key, and the certificate for it.
+/// What a coprocessor stores: its key and the key's certificate.
 private struct Identity: Sendable {
   let key: any SigningKey
   let certificate: [UInt8]
@@ -85,13 +86,12 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// Real subjects consist of IPA_ and digits; these contain the seed.
+  /// In real certificates, this consists of IPA_ and digits; here it contains the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
 
-  /// A comment for people who open the certificate, padded to the length that makes the certificate exactly as long as
-  /// a real one.
+  /// A comment for people who open the certificate, padded so that the certificate is exactly as long as a real one.
   private static func comment(for generation: CoprocessorGeneration) -> String {
     let text = "Simulated by easim. Not Apple's, and no Apple device accepts it. "
     let length =
@@ -103,16 +103,16 @@ private struct Identity: Sendable {
   }
 }
 
-/// The private key of a coprocessor, of either generation.
+/// The private key of a coprocessor of either generation.
 protocol SigningKey: AnyObject, Sendable {
-  /// The key in the form that X.509 needs. Lives as long as this object.
+  /// The key in the form that X.509 needs. It is valid as long as this object exists.
   var key: OpaquePointer { get }
 
-  /// The bytes of AA03 for a digest of the generation's size; the same digest gives the same bytes.
+  /// The content of AA03 for a digest of the generation's size; the same digest always gives the same bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// The two generations of authentication coprocessors in accessories, by what they show on the wire.
+/// The two generations of authentication coprocessors in accessories, as they differ on the wire.
 public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// 3.0: a P-256 key and a certificate of about 600 bytes.
   case current
@@ -126,7 +126,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// How many bytes of AA01 a simulated coprocessor presents: the most common size. Real ones differ by a byte or two.
+  /// The length of a simulated coprocessor's certificate in AA01: the most common length. Real ones differ by a byte or
+  /// two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, the `certSerial` that apps see.
@@ -135,17 +136,17 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the challenge in AA02: one digest, SHA-256 or SHA-1.
   public var challengeByteCount: Int { traits.challenge }
 
-  /// The size of the response in AA03: r and s one after the other, or one RSA number.
+  /// The size of the response in AA03: the numbers r and s, one after the other, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
   /// The kind of key, for messages.
   var keyName: String { traits.key }
 }
 
-/// What a coprocessor signs when it receives a challenge. The specification is not public and the sources disagree, so
-/// this is a setting, both of a simulated coprocessor and of what a verifier accepts.
+/// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
+/// so this is a setting, both for a simulated coprocessor and for what a verifier accepts.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest that gets signed. Its sizes suggest this: 32 bytes is SHA-256, 20 is SHA-1.
+  /// The challenge is the digest to be signed. Its size suggests this: 32 bytes is SHA-256, 20 is SHA-1.
   case digest
   /// The challenge is a message, which is hashed first.
   case hashed

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// An accessory's end of authentication: a coprocessor, simulated or a stub.
+/// The accessory's end of authentication: a simulated coprocessor or a stub.
 ///
 /// The accessory role uses it twice per attachment: for the certificate (message AA01) and for the response to the
 /// device's challenge (AA02 to AA03). It may be called from any thread.
@@ -10,14 +10,14 @@ import AccessoryCore
 /// send(.authenticationCertificate(coprocessor.certificate))
 /// ```
 public protocol AccessoryAuthenticator: Sendable {
-  /// The bytes of AA01: a complete PKCS#7 envelope in DER.
+  /// The content of AA01: a complete PKCS#7 envelope in DER.
   var certificate: [UInt8] { get }
 
-  /// The response to a challenge: the bytes of AA03.
+  /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// A device's end of authentication. Can be called from any thread.
+/// The device's end of authentication. It may be called from any thread.
 ///
 /// ```swift
 /// let verifier: any DeviceAuthenticator = AccessoryVerifier()
@@ -25,19 +25,20 @@ public protocol AccessoryAuthenticator: Sendable {
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 public protocol DeviceAuthenticator: Sendable {
-  /// The challenge to send (AA02) to the accessory with this certificate. An error refuses the certificate (AA04).
+  /// Returns the challenge to send (AA02) to the accessory with this certificate. An error means that the certificate
+  /// is refused (AA04).
   func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Decides between AA05 and AA04 for the response to one challenge.
+  /// Decides whether to accept (AA05) or refuse (AA04) the response to one challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// The serial in a certificate, as a device shows it to its apps; nil if it cannot be read.
+  /// The serial in a certificate, as the device shows it to apps; nil if it cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
 /// A device's decision about an accessory's response.
 public enum AuthenticationVerdict: Equatable, Sendable {
-  /// The response is correct (AA05). The warnings name what a stricter device would have refused.
+  /// The response is accepted (AA05). The warnings name what a stricter device would have refused.
   case accepted(warnings: [String])
   /// The accessory is refused (AA04), for this reason.
   case refused(reason: String)
@@ -51,9 +52,9 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case certificate(CertificateError)
   /// The response does not have the size of the certificate's generation.
   case wrongResponseSize(expected: Int, actual: Int)
-  /// The response signs neither the challenge nor its hash.
+  /// The response is a valid signature of neither the challenge nor its hash.
   case wrongSignature
-  /// A stub accepts only stubs' certificates, and this is not one.
+  /// A stub accepts only certificates of stubs, and this is not one.
   case foreignCertificate(String)
   /// libcrypto refused; the text contains its reason.
   case librarySaidNo(String)
@@ -73,8 +74,8 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   }
 }
 
-/// Turns every refusal by another authenticator into a warning: certificates of any form and signatures that do not
-/// verify are accepted.
+/// Turns every refusal by another authenticator into a warning: certificates of any form and invalid signatures are
+/// accepted.
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())
@@ -83,13 +84,13 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
 public struct AcceptingAuthenticator: DeviceAuthenticator {
   private let strict: any DeviceAuthenticator
 
-  /// An authenticator that turns the refusals of `strict` into warnings.
+  /// Creates an authenticator that turns the refusals of `strict` into warnings.
   public init(_ strict: any DeviceAuthenticator) {
     self.strict = strict
   }
 
-  /// The challenge for a certificate. If the certificate cannot be read, the challenge has the size that fits the
-  /// certificate's length. It need not be random, because the response proves nothing.
+  /// Returns the challenge for a certificate. If the certificate cannot be read, the certificate's length determines
+  /// the size of the challenge. It need not be random, because the response proves nothing.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
       return try strict.challenge(for: certificate)
@@ -100,7 +101,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Accepts, with the strict authenticator's objection as a warning.
+  /// Accepts the response; the strict authenticator's objection becomes a warning.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)

@@ -3,11 +3,11 @@ import AccessoryFormats
 import Synchronization
 
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
-/// sizes, at the cost of a few hundred additions.
+/// sizes, computed with a few hundred additions.
 ///
-/// One type plays both ends. An accessory's certificate and responses depend on its seed. A device accepts exactly
-/// what a stub of any seed answers and refuses everything else: it notices a flipped bit anywhere in certificate,
-/// challenge or response. A device's seed decides only its challenges.
+/// One type plays both ends. An accessory's certificate and responses depend on its seed. A device accepts exactly what
+/// a stub of any seed answers and refuses everything else: it detects a flipped bit anywhere in certificate, challenge
+/// or response. A device's seed affects only its challenges.
 ///
 /// ```swift
 /// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
@@ -18,7 +18,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   /// The generation whose sizes it uses as an accessory.
   public let generation: CoprocessorGeneration
 
-  /// As long as a real certificate, and readable in a hex dump: "easim stub certificate".
+  /// The certificate: as long as a real one, and readable in a hex dump as "easim stub certificate".
   public let certificate: [UInt8]
 
   private let seed: UInt64
@@ -26,14 +26,14 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static let mark = Array("easim stub certificate\0".utf8)
 
-  /// The stub that a seed gives.
+  /// Creates the stub of a seed.
   public init(seed: UInt64, generation: CoprocessorGeneration = .current) {
     self.seed = seed
     self.generation = generation
     certificate = Self.certificate(seed: seed, generation)
   }
 
-  /// The length of a real serial number.
+  /// A serial number as long as a real one.
   public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
 
   /// Answers a challenge of this generation's size.
@@ -44,7 +44,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return Self.response(seed: seed, generation, to: challenge)
   }
 
-  /// The next challenge of this stub's seed.
+  /// Returns the next challenge derived from this stub's seed.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     guard let (_, generation) = read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
     let number = challengesMade.add(1, ordering: .relaxed).oldValue
@@ -52,7 +52,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return random.bytes(generation.challengeByteCount)
   }
 
-  /// Accepts the answer that the stub of this certificate gives to this challenge.
+  /// Accepts the answer that the stub with this certificate gives to this challenge.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
     guard response == Self.response(seed: seed, generation, to: challenge) else {
@@ -61,7 +61,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return .accepted(warnings: [])
   }
 
-  /// The serial that belongs to a stub's certificate.
+  /// The serial number of a stub's certificate.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
@@ -75,9 +75,9 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// The seed and generation of a certificate; nil unless every byte matches the stub of that seed.
+  /// The seed and generation in a certificate; nil unless every byte matches the stub of that seed.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
-    // Both ends of a world are usually stubs with the same seed.
+    // In a world, both ends are usually stubs with the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
@@ -102,7 +102,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Eight bytes at a time, each into a generator seeded by the previous ones: every byte affects everything after it.
+    // Mixes in eight bytes at a time, each seeding a generator together with the previous ones: every byte affects
+    // everything after it.
     for start in stride(from: 0, to: input.count, by: 8) {
       let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)

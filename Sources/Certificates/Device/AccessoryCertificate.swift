@@ -8,29 +8,29 @@ import AccessoryCore
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate longer than this belongs to an older coprocessor, which is sent the shorter challenge. Other device
-  /// emulators use the same threshold; how real devices decide is not known.
+  /// A certificate longer than this belongs to an older coprocessor, which gets the shorter challenge. Other device
+  /// emulators use the same threshold; how real devices decide is unknown.
   static let olderAboveByteCount = 800
 
-  /// The bytes as they arrived.
+  /// The bytes as they were received.
   let bytes: [UInt8]
-  /// What the certificate is for: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
+  /// The subject that the certificate was issued to: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
   let subject: String
-  /// Its signer, as the certificate names it.
+  /// The signer named in the certificate.
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, derived from the kind of its key.
+  /// The coprocessor's generation, which the type of its key shows.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
 
-  /// Reads a certificate. An error names what is wrong with the bytes, and where.
+  /// Reads a certificate. An error says what is wrong with the bytes, and where.
   init(_ bytes: [UInt8]) throws(CertificateError) {
     do throws(CertificateError) {
       parsed = try .envelope(bytes)
     } catch {
-      // Real devices refuse it, too.
+      // Real devices refuse a certificate without an envelope, too.
       if ParsedCertificates.bare(bytes) != nil { throw .bareX509(byteCount: bytes.count) }
       throw error
     }
@@ -44,13 +44,13 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
   var byteCount: Int { bytes.count }
 
-  /// How many bytes of challenge this certificate's coprocessor receives.
+  /// The size of the challenge that this certificate's coprocessor expects.
   var challengeByteCount: Int {
     let size: CoprocessorGeneration = byteCount > Self.olderAboveByteCount ? .older : .current
     return size.challengeByteCount
   }
 
-  /// One line for users.
+  /// A description for users, on one line.
   var description: String {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }
@@ -87,7 +87,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(number))))
   }
 
-  /// A name on one line. Everything except printable ASCII is escaped, because the name will be shown on terminals.
+  /// A name on one line. Everything except printable ASCII is escaped, because the name may be shown on a terminal.
   private static func text(_ name: OpaquePointer?) -> String {
     guard let name else { return "" }
     let output = Owned(BIO_new(BIO_s_mem()), { BIO_free($0) })
@@ -99,21 +99,21 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
 /// What is wrong with the certificate that an accessory presented.
 ///
-/// Cases about bytes show the first wrong ones, at most sixteen.
+/// Cases about bytes include the first wrong ones, at most sixteen.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   /// There are no bytes.
   case empty
-  /// A stub coprocessor's certificate, which only a stub can verify.
+  /// The certificate is a stub's, which only another stub can verify.
   case stub
   /// The certificate is PEM text, but the wire carries DER.
   case pemText
   /// An X.509 certificate without its PKCS#7 envelope, which real devices refuse.
   case bareX509(byteCount: Int)
-  /// The bytes do not begin like DER at all.
+  /// The bytes begin correctly but are invalid from this offset.
   case notDER(first: [UInt8], byteCount: Int)
   /// The bytes begin correctly and go wrong at this offset.
   case damaged(offset: Int, what: String, bytes: [UInt8])
-  /// Valid DER, but not an envelope with certificates; the reason is libcrypto's.
+  /// The bytes are valid DER, but not an envelope with certificates; the reason is libcrypto's.
   case notAnEnvelope(reason: String, first: [UInt8])
   /// There are bytes after the envelope.
   case trailingBytes(offset: Int, bytes: [UInt8])

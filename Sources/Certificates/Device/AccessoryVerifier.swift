@@ -10,16 +10,16 @@ import Glibc
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 ///
-/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. A chain
-/// that does not lead to the simulation's own authority is a warning, because the root of Apple's certificates is not
-/// public. Can be used from any thread.
+/// It checks the certificate, the sizes, the signature and the chain, in this order, and reports the first problem. A
+/// chain that does not lead to the simulation's own authority causes a warning only, because the root of Apple's
+/// certificates is not public. The verifier can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 
-  /// A verifier that has not seen a certificate yet.
+  /// Creates a verifier that has not seen a certificate yet.
   public init() {}
 
-  /// Reads the certificate and creates a challenge of the size that it requires.
+  /// Reads the certificate and creates a challenge of the size that its coprocessor expects.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     SecureRandom.bytes(try known(certificate).certificate.challengeByteCount)
   }
@@ -40,7 +40,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     try? known(certificate).certificate.serial
   }
 
-  /// Verifies one response; returns which interpretation of the challenge it signs.
+  /// Verifies one response; returns the interpretation of the challenge under which the signature is valid.
   func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
   ) throws(AuthenticatorError) -> ChallengeReading {
@@ -58,8 +58,8 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     return match
   }
 
-  /// A certificate with what is known about its chain; the same bytes again only need a look-up. Parsing and following
-  /// chains happen outside the lock, so two threads may occasionally do the same work.
+  /// Returns a certificate and the result of checking its chain; for bytes seen before, this is just a look-up. Parsing
+  /// and checking happen outside the lock, so two threads may occasionally do the same work.
   func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
     if let entry = cache.withLock({ $0[bytes] }) { return entry }
     do throws(CertificateError) {
@@ -75,14 +75,14 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 }
 
 extension AccessoryCertificate {
-  /// Whether `response`, of the generation's size, signs `digest` with the certificate's key.
+  /// Whether `response`, of the generation's size, is a signature of `digest` with the certificate's key.
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // 0 means a wrong signature and less than 0 one that cannot be read; a device treats both alike.
+    // 0 means that the signature is wrong, less than 0 that it cannot be read; a device treats both alike.
     switch generation {
     case .current:
-      // This does not use EVP, which would need the signature encoded as DER only to decode it again.
+      // EVP is not used: it would need the signature encoded as DER, only to decode it again.
       guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
@@ -97,20 +97,20 @@ extension AccessoryCertificate {
   }
 }
 
-/// Certificates that were parsed and verified, by their bytes: an accessory that reconnects, as in every flicker, costs
-/// a look-up instead of parsing and following a chain.
+/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, as in every
+/// flicker, a look-up replaces parsing and following the chain.
 ///
-/// Limited in number and size; the oldest is dropped first. Only valid certificates are kept, because refusing an
-/// invalid one is cheap.
+/// The cache is limited in number and size; the oldest entry is dropped first. Only valid certificates are kept,
+/// because refusing an invalid one is cheap.
 struct CertificateCache {
   struct Entry: Sendable {
     let certificate: AccessoryCertificate
-    /// Where the chain ends, unless it leads to a trusted certificate.
+    /// Where the chain ends; nil if it leads to a trusted certificate.
     let chainProblem: String?
   }
 
-  /// The bytes as a key. Only the end is hashed, which contains the signature and therefore differs in all
-  /// certificates.
+  /// The bytes as a key. Only the end is hashed: it contains the signature and is therefore different in every
+  /// certificate.
   private struct Key: Hashable {
     private static let hashedCount = 32
     let bytes: [UInt8]
@@ -125,7 +125,7 @@ struct CertificateCache {
   private let capacity: Int
   private let largest: Int
   private var entries: [Key: Entry] = [:]
-  /// The keys in order of arrival; a ring once it is full.
+  /// The keys in order of insertion; a ring buffer once it is full.
   private var order: [Key] = []
   private var oldest = 0
 
@@ -154,8 +154,8 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both have the same bytes. `memcmp`, because certificates are long and looked up several times for each
-  /// accessory: a loop over the elements took most of the time of a look-up.
+  /// Whether both have the same bytes. Uses `memcmp`, because certificates are long and looked up several times for
+  /// each accessory: with a loop over the elements, comparing took most of the time of a look-up.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -1,14 +1,14 @@
 /// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
-  /// More than any accessory sends: its own and those between it and a root.
+  /// More than any accessory sends: its own certificate and those between it and a root.
   static let limit = 8
 
-  /// The accessory's own.
+  /// The accessory's own certificate.
   let leaf: OpaquePointer
   /// Every certificate in the envelope, including the leaf.
   let all: [OpaquePointer]
 
-  /// Takes ownership of certificates. The leaf is the first one that does not belong to an authority.
+  /// Takes ownership of the certificates. The leaf is the first one that does not belong to an authority.
   private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
     all = certificates
     self.leaf = leaf
@@ -89,17 +89,17 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds where bytes stop being DER, for messages: libcrypto's parsers report what is wrong but not where.
+/// Finds where bytes stop being valid DER, for messages: libcrypto's parsers report what is wrong but not where.
 ///
-/// It follows only tags and lengths, so bytes without an error may still not be a certificate.
+/// It follows only tags and lengths, so bytes that pass may still not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
 
-  /// Deeper than any certificate, but shallow enough for any stack.
+  /// Deeper than any certificate, yet shallow enough for any stack.
   private static let depthLimit = 24
 
-  /// The first error in `bytes`, which should contain exactly one value; nil if there is none.
+  /// The first error in `bytes`, which should contain exactly one value; nil if there is no error.
   static func first(in bytes: [UInt8]) -> DERFault? {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return DERFault(offset: 0, what: "nothing is there") }
@@ -108,7 +108,7 @@ struct DERFault: Equatable {
     }
   }
 
-  /// Checks one value and moves past it.
+  /// Checks one value and advances past it.
   private static func fault(
     _ start: UnsafePointer<UInt8>, _ position: inout Int, end: Int, depth: Int
   ) -> DERFault? {
@@ -119,7 +119,7 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // An invalid header leaves `length` unchanged; a length beyond the end does not.
+    // After an invalid header, `length` still has its initial value; a length beyond the end is set.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {
@@ -139,18 +139,18 @@ struct DERFault: Equatable {
 }
 
 /// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories are
-/// used longer than their certificates are valid.
+/// used for longer than their certificates are valid.
 final class TrustedChain: @unchecked Sendable {
   static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
 
-  // libcrypto locks a store itself.
+  // libcrypto locks the store itself.
   private let store: OpaquePointer
 
   private init(to root: ParsedCertificates) {
     guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
     self.store = store
     LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
-    // Extensions that libcrypto does not know are also ignored: Apple marks some of its own as critical.
+    // Critical extensions that libcrypto does not know are also ignored: Apple marks some of its own as critical.
     let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
@@ -160,11 +160,11 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Where the chain of `certificate` ends, through the other certificates in its envelope if necessary; nil if it
-  /// leads to the trusted one.
+  /// Where the chain of `certificate` ends, after following the other certificates in its envelope; nil if it leads to
+  /// the trusted one.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack borrows the certificates, so only the stack is freed.
+    // The stack only borrows the certificates, so the stack is freed without them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

@@ -1,16 +1,16 @@
-/// An X.509 certificate before it is signed, and how it is created.
+/// An X.509 certificate before it is signed, and the code that creates it.
 ///
-/// The seed does not change sizes: every field has a fixed size, and the certificate is signed again with another nonce
-/// until the signature has the most common length. Certificates that differ only in key and serial are therefore
-/// equally long.
+/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed again with another nonce
+/// until the signature has the most common length. Certificates that differ only in key and serial therefore have the
+/// same length.
 struct CertificateDraft {
-  /// A distinguished name: organisation and common name.
+  /// A distinguished name: organization and common name.
   struct Name {
     var organisation: String
     var commonName: String
   }
 
-  /// Three lengths are common, 70 to 72; half of all signatures have this one.
+  /// Signatures usually have 70 to 72 bytes; half of them have this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]
@@ -18,16 +18,17 @@ struct CertificateDraft {
   var issuer: Name
   /// libcrypto's key; the draft borrows it.
   var publicKey: OpaquePointer
-  /// Extensions in libcrypto's configuration language, by their number.
+  /// Extensions in libcrypto's configuration language, each with its numeric ID.
   var extensions: [(kind: Int32, text: String)]
   /// The authority's certificate, for extensions that refer to it.
   var authority: ParsedCertificates?
 
-  /// The certificate in DER, signed with ECDSA over SHA-256; the result is always the same.
+  /// Returns the certificate in DER, signed with ECDSA over SHA-256; the result is always the same.
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
-    // The first signature has a random nonce and only sets the algorithm names; a deterministic signature replaces it.
+    // The first signature has a random nonce and serves only to set the algorithm names; a deterministic signature then
+    // replaces it.
     LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
     let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
     let signature = Self.signatureOfFixedLength(Digests.sha256(body), by: authority)
@@ -51,7 +52,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // Apple ignores the dates; the second one is X.509's way to write "no end".
+    // Apple ignores the dates; the second one is how X.509 writes "no end".
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -75,7 +76,7 @@ struct CertificateDraft {
   private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
     let made = Owned(X509_NAME_new(), X509_NAME_free)
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
-      // The type is explicit, because the default depends on a process-wide setting of libcrypto.
+      // The string type is explicit, because the default depends on a process-wide setting of libcrypto.
       LibraryReasons.must(
         X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }
@@ -83,7 +84,7 @@ struct CertificateDraft {
   }
 }
 
-/// A certificate's envelope: PKCS#7 SignedData with certificates and without signed content.
+/// A certificate's envelope: PKCS#7 SignedData that contains certificates but no signed content.
 enum Envelope {
   /// Puts one X.509 certificate, in DER, into an envelope.
   static func around(_ certificate: [UInt8]) -> [UInt8] {
@@ -92,7 +93,7 @@ enum Envelope {
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
-    // The envelope needs a place for signed data, which stays empty, because it carries only certificates.
+    // The format requires a place for signed data; it stays empty, because the envelope carries only certificates.
     LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
     if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
       ASN1_OCTET_STRING_free(content.pointee.d.data)

@@ -1,16 +1,16 @@
-/// The hashes used in authentication, each a single call into libcrypto.
+/// The hashes used in authentication.
 enum Digests {
-  /// 20 bytes: what the older coprocessor signs.
+  /// Returns 20 bytes, which the older coprocessor signs.
   static func sha1(_ bytes: [UInt8]) -> [UInt8] {
     digest(bytes, EVP_sha1(), count: 20)
   }
 
-  /// 32 bytes.
+  /// Returns 32 bytes.
   static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     digest(bytes, EVP_sha256(), count: 32)
   }
 
-  /// As many bytes as requested, all of them derived from `bytes` (SHAKE256).
+  /// Returns as many bytes as requested, all derived from `bytes` (SHAKE256).
   static func stretched(_ bytes: [UInt8], to length: Int) -> [UInt8] {
     let context = Owned(EVP_MD_CTX_new(), EVP_MD_CTX_free)
     LibraryReasons.must(EVP_DigestInit_ex(context.pointer, EVP_shake256(), nil), "SHAKE256")
@@ -29,8 +29,8 @@ enum Digests {
   }
 }
 
-/// Keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all of them; otherwise
-/// the look-up is two thirds of a hash's cost.
+/// Computes keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all of them;
+/// otherwise the look-up would account for two thirds of a hash's cost.
 struct KeyedDigests: ~Copyable {
   // Never freed and never changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
@@ -40,7 +40,7 @@ struct KeyedDigests: ~Copyable {
     LibraryReasons.must(HMAC_Init_ex(context.pointer, "", 0, Self.sha256, nil), "HMAC")
   }
 
-  /// 32 bytes.
+  /// Returns 32 bytes.
   func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
     LibraryReasons.must(HMAC_Init_ex(context.pointer, key, Int32(key.count), nil, nil), "HMAC")
     LibraryReasons.must(HMAC_Update(context.pointer, bytes, bytes.count), "HMAC")

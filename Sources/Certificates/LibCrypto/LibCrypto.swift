@@ -11,7 +11,7 @@ struct Owned<Pointer>: ~Copyable {
   let pointer: Pointer
   private let free: (Pointer?) -> Void
 
-  /// Takes the result of a call that fails only if memory runs out or arguments are wrong: null traps.
+  /// Takes the result of a call that fails only if memory runs out or arguments are wrong; traps if it is null.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
       preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
@@ -20,7 +20,7 @@ struct Owned<Pointer>: ~Copyable {
     self.free = free
   }
 
-  /// Takes what a parser made of untrusted bytes; nil if it refused them.
+  /// Takes the result of parsing untrusted bytes; nil if the parser refused them.
   init?(parsed: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let parsed else { return nil }
     pointer = parsed
@@ -34,12 +34,12 @@ struct Owned<Pointer>: ~Copyable {
 
 /// The errors that libcrypto recorded on this thread.
 enum LibraryReasons {
-  /// Returns the reasons, oldest first, and clears them. Called after each call that may fail on outside bytes, so that
-  /// the next failure does not show an old reason.
+  /// Returns the reasons, oldest first, and clears them. Called after each call that may fail because of outside bytes,
+  /// so that the next failure does not show an old reason.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
-    // The library keeps at most sixteen errors.
+    // libcrypto keeps at most sixteen errors.
     while case let code = ERR_get_error(), code != 0 {
       guard let text = ERR_reason_error_string(code) else { continue }
       let reason = String(cString: text)
@@ -48,13 +48,13 @@ enum LibraryReasons {
     return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
   }
 
-  /// Traps unless a call on values created by easim succeeded.
+  /// Traps if a call on values created by easim failed.
   static func must(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
   }
 }
 
-/// Runs one of libcrypto's DER encoders: once to ask for the length, once to write.
+/// Runs one of libcrypto's DER encoders twice: first to get the length, then to write.
 func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
   let length = Int(encode(nil))
   precondition(length > 0, "libcrypto cannot encode its own value: \(LibraryReasons.take())")
@@ -84,19 +84,18 @@ extension OpaquePointer {
   }
 }
 
-/// Which libcrypto this process runs with; it may differ from the one it was built with.
+/// The version of libcrypto that this process uses; it may differ from the one it was built with.
 public enum LibraryVersion {
-  /// Such as "OpenSSL 3.0.17 1 Jul 2025".
+  /// The version, such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {
     OpenSSL_version(OPENSSL_VERSION).map { String(cString: $0) } ?? "of unknown version"
   }
 }
 
-/// Unpredictable random bytes, for challenges to real accessories. Reproducible numbers come from `SeededRandom`
-/// instead.
+/// Unpredictable random bytes, for challenges to real accessories. For reproducible numbers, use `SeededRandom`.
 public enum SecureRandom {
-  /// `count` bytes from libcrypto's generator. Traps if the system has no entropy, because a challenge that can be
-  /// guessed proves nothing.
+  /// Returns `count` bytes from libcrypto's generator. Traps if the system has no entropy, because a challenge that can
+  /// be guessed proves nothing.
   public static func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { output, filled in
       LibraryReasons.must(RAND_bytes(output.baseAddress, Int32(count)), "random bytes")
@@ -105,7 +104,7 @@ public enum SecureRandom {
   }
 }
 
-/// Base64 according to RFC 4648, with padding, through libcrypto.
+/// Base64 according to RFC 4648, with padding, using libcrypto.
 ///
 /// ```swift
 /// Base64.text([0x68, 0x69])   // "aGk="
@@ -113,12 +112,13 @@ public enum SecureRandom {
 /// ```
 package enum Base64 {
   package static func text(_ bytes: [UInt8]) -> String {
-    // libcrypto writes a zero at the end.
+    // libcrypto appends a zero byte.
     let room = (bytes.count + 2) / 3 * 4 + 1
     return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
   }
 
-  /// nil for text that is not base64. libcrypto ignores white space and accepts `=` anywhere as a digit.
+  /// Returns nil for text that is not base64. The text is checked first, because libcrypto ignores white space and
+  /// accepts `=` anywhere as a digit.
   package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
     let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

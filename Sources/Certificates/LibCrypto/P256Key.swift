@@ -1,15 +1,15 @@
-/// A private key on P-256 that always produces the same signature for the same digest.
+/// A private P-256 key that always produces the same signature for the same digest.
 ///
-/// For simulation only: its scalar comes from a public seed, so nothing protects it against timing attacks.
+/// For simulation only: its scalar is derived from a public seed, and nothing protects it against timing attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
   private let curveKey: OpaquePointer
   private let scalar: [UInt8]
 
-  /// The order of the group: scalars and nonces are below it.
+  /// The order of the group: scalars and nonces are smaller.
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// The key for a scalar; nil unless it is 32 bytes, at least 1 and below the order.
+  /// Creates the key of a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }
@@ -28,7 +28,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 
   static func derived(from seed: SeedStream) -> P256Key {
-    // One scalar in four billion is refused.
+    // One scalar in four billion is unsuitable.
     for attempt in UInt8.min...UInt8.max {
       if let key = P256Key(scalar: seed.bytes("P-256 scalar", attempt: attempt, count: 32)) { return key }
     }
@@ -40,7 +40,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     EC_KEY_free(curveKey)
   }
 
-  /// Signs 32 bytes as they are. The same digest and `extra` give the same signature.
+  /// Signs 32 bytes without hashing them. The same digest and `extra` give the same signature.
   func sign(digest: [UInt8], extra: [UInt8] = []) -> P256Signature {
     var nonces = DeterministicNonces(scalar: scalar, digest: digest, order: Self.order, extra: extra)
     while true {
@@ -52,7 +52,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     sign(digest: digest).raw
   }
 
-  /// One attempt with one nonce; nil if it makes r or s zero.
+  /// Makes one attempt with one nonce; nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
     let order = P256Order.shared
@@ -81,8 +81,8 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A P-256 signature in its two forms: on the wire, the two numbers one after the other; in certificates and libcrypto,
-/// DER.
+/// A P-256 signature in its two forms: the two numbers one after the other on the wire, and DER in certificates and
+/// libcrypto.
 struct P256Signature: Equatable {
   /// The numbers r and s, 32 bytes each: 64 bytes in total.
   let raw: [UInt8]
@@ -92,8 +92,8 @@ struct P256Signature: Equatable {
     self.raw = raw
   }
 
-  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number with its top bit set takes one more, and one
-  /// that begins with zeros takes fewer.
+  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number whose top bit is set takes one byte more, and
+  /// one that begins with zeros takes fewer.
   var der: [UInt8] {
     let signature = parsed()
     return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
@@ -111,10 +111,10 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The order of the group P-256, which scalars and nonces are below, and arithmetic modulo it: created once for all
-/// keys.
+/// The order of the group P-256, which scalars and nonces must be smaller than, and arithmetic modulo it. Created once
+/// for all keys.
 ///
-/// Only read once it was created, so any thread may use it.
+/// It is only read after it was created, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -140,7 +140,7 @@ final class P256Order: @unchecked Sendable {
 
   /// Sets `result` to the inverse of a nonzero number modulo the order.
   ///
-  /// By raising it to the order minus two (Fermat), which takes half the time of `BN_mod_inverse`: that function
+  /// The number is raised to the order minus two (Fermat), which takes half the time of `BN_mod_inverse`: that function
   /// divides, and its branches depend on the number.
   func invert(_ value: OpaquePointer, into result: OpaquePointer, _ arithmetic: OpaquePointer) {
     LibraryReasons.must(
@@ -148,13 +148,13 @@ final class P256Order: @unchecked Sendable {
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first one is used; the next one
-/// only if a nonce gives no valid signature, which has never been observed.
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first nonce is used; the next one
+/// only if it gives no valid signature, which has never been observed.
 ///
-/// OpenSSL has this since 3.2, but Debian 12 has 3.0. Only the sequence of steps is written here; arithmetic and HMAC
-/// are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
+/// OpenSSL has had this since 3.2, but Debian 12 has 3.0. Only the sequence of steps is written here; the arithmetic
+/// and HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) gives another, equally deterministic sequence for the same key and digest. It is used to
+/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. It is used to
 /// sign a certificate again if its signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
@@ -163,7 +163,8 @@ struct DeterministicNonces: ~Copyable {
   private let order: [UInt8]
   private var isFirst = true
 
-  /// `digest` is 32 bytes: reduced by the order of the group, which 32 bytes exceed at most once.
+  /// `digest` has 32 bytes. It is reduced modulo the order by at most one subtraction, because a 32-byte number is less
+  /// than twice the order.
   init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
     precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
     self.order = order
@@ -176,7 +177,7 @@ struct DeterministicNonces: ~Copyable {
     }
   }
 
-  /// The next nonce: 32 bytes, at least 1 and below the order.
+  /// The next nonce: 32 bytes, at least 1 and smaller than the order.
   mutating func next() -> [UInt8] {
     while true {
       if !isFirst {

@@ -1,13 +1,13 @@
 /// A private RSA-1024 key of the older coprocessor, derived from a seed.
 ///
-/// libcrypto generates keys only from the system's random numbers, so the two primes are searched for, upwards from
-/// hashed bytes, with libcrypto's primality test. 1024 bits are too few for a real secret, but this key is not secret.
+/// libcrypto generates keys only from the system's random numbers, so the two primes are searched for upward from
+/// hashed bytes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key is not secret.
 final class RSAKey: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
 
   private static let publicExponent: UInt = 65_537
 
-  /// The key that a seed gives. Takes some milliseconds.
+  /// Creates the key of a seed. Takes a few milliseconds.
   init(derivedFrom seed: SeedStream) {
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let p = Self.prime(seed.bytes("RSA prime p", count: 64), arithmetic.pointer)
@@ -19,12 +19,12 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// Signs a SHA-1 digest: 128 bytes, PKCS#1 1.5.
+  /// Signs a SHA-1 digest using PKCS#1 1.5, which gives 128 bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)
     var length = signature.count
-    // Some systems forbid SHA-1 signatures by policy, so this can fail without an error in the code.
+    // Some systems forbid SHA-1 signatures by policy, so this can fail even though the code is correct.
     guard EVP_PKEY_sign_init(context.pointer) == 1,
       EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
       EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1,
@@ -33,8 +33,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     return signature
   }
 
-  /// The first prime at or above `start` (with its two top bits and its lowest bit set, so that two primes give 1024
-  /// bits) that suits the public exponent.
+  /// The first prime that suits the public exponent, at or above `start` (with its two top bits and its lowest bit set,
+  /// so that the product of two primes has 1024 bits).
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0
@@ -71,7 +71,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
       ("rsa-exponent1", dP.pointer), ("rsa-exponent2", dQ.pointer), ("rsa-coefficient1", coefficient.pointer),
     ]
     for (name, number) in parts {
-      // The builder keeps the pointer, so the string must be static and end with a zero.
+      // The builder keeps the pointer, so the string must be static and end with a zero byte.
       let key = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
       LibraryReasons.must(OSSL_PARAM_BLD_push_BN(builder.pointer, key, number), "RSA part")
     }
@@ -79,7 +79,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let context = Owned(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), EVP_PKEY_CTX_free)
     LibraryReasons.must(EVP_PKEY_fromdata_init(context.pointer), "RSA key")
     var key: OpaquePointer?
-    // The header's EVP_PKEY_KEYPAIR, written out: it is a kind of macro that is not imported.
+    // EVP_PKEY_KEYPAIR from the header, written out because macros of this kind are not imported.
     let keyPair =
       OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
     LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")

@@ -107,7 +107,7 @@
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and visible structures from libcrypto's headers, which its binary interface fixes.
+// Constants and public structures from libcrypto's headers. They are part of its binary interface and cannot change.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
@@ -136,7 +136,7 @@ let X509_V_FLAG_IGNORE_CRITICAL: Int32 = 16
 let X509_V_FLAG_NO_CHECK_TIME: Int32 = 2097152
 let XN_FLAG_SEP_CPLUS_SPC: Int32 = 131072
 
-/// `struct pkcs7_st` up to its content; the library allocates it.
+/// `struct pkcs7_st` up to its content; libcrypto allocates it.
 struct PKCS7 {
   var asn1: UnsafeMutablePointer<UInt8>?
   var length: Int
@@ -146,12 +146,12 @@ struct PKCS7 {
   var type: OpaquePointer?
   var d: Content
 
-  /// The union of what an envelope can contain: a pointer in each case.
+  /// The union of what an envelope can contain; every member is a pointer.
   struct Content {
     /// For an envelope of signed data.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
 
-    /// For the content inside, an `ASN1_OCTET_STRING`.
+    /// For the inner content, an `ASN1_OCTET_STRING`.
     var data: OpaquePointer? {
       get { sign.map { OpaquePointer($0) } }
       set { sign = newValue.map { UnsafeMutablePointer($0) } }
