@@ -6,7 +6,7 @@ import AccessorySimulator
 import IAP2
 
 extension Profile {
-  /// The accessory of a recording, with the flicker that it made.
+  /// The accessory of a recording, including the flicker that it showed.
   public init(_ recording: Recording) throws(RecordingError) {
     guard let identification = recording.identification else { throw .noIdentification }
     self.init(recorded: identification)
@@ -71,24 +71,24 @@ extension Profile.Transport {
   }
 }
 
-/// What a recorded accessory does in its sessions, for an accessory that is plugged in by hand.
+/// What a recorded accessory does in its sessions, for an accessory that you plug in yourself.
 ///
-/// Each session of a protocol plays the next recorded one of that protocol; after the last one, the first follows
-/// again. At a difference, the session is closed and the accessory's timeline shows a warning.
+/// Each session of a protocol plays the next recorded session of that protocol; after the last one, playing starts
+/// again with the first. At a difference, the session is closed and the accessory's timeline shows a warning.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also plugs in and unplugs as recorded.
+/// ``ReplayedAccessory`` also plugs in and unplugs as in the recording.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings
   private let differed: (ReplayDifference) -> Void
   private var played: [String: Int] = [:]
 
-  /// The sessions of a recording. `differed` is called with the first difference of each session that differs.
+  /// Creates the behavior of a recording. `differed` is called with the first difference of each session that differs.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(),
     differed: @escaping (ReplayDifference) -> Void = { _ in }

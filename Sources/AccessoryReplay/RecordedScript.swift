@@ -3,10 +3,10 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {
-  /// A self-contained profile: the accessory of a recording, with scripts of the recorded requests and answers.
+  /// A self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
   ///
-  /// - Parameter other: a second recording of the same actions: where the requests differ, the script has a wildcard.
-  /// - Returns: the profile, and notes on each protocol for people to read, as sentences.
+  /// - Parameter other: a second recording of the same actions; where its requests differ, the script has a wildcard.
+  /// - Returns: the profile, and notes about each protocol for people to read, as sentences.
   public static func imported(
     from recording: Recording, and other: Recording? = nil
   ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
@@ -44,18 +44,18 @@ extension Profile {
   }
 }
 
-/// The requests of some recorded sessions, and how each was answered.
+/// The requests in some recorded sessions, and how each was answered.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
-    /// Matches the request, if two recordings differ.
+    /// A pattern that matches the request, if it differs between two recordings.
     var pattern: BytePattern?
     /// The answer, with parts of the request inserted.
     var template: ScriptTemplate?
 
-    /// What a rule matches.
+    /// Identifies what the rule matches.
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
   }
 
@@ -64,15 +64,15 @@ struct RecordedExchanges {
     case pattern(String)
   }
 
-  /// Up to this many different answers to one request become rules.
+  /// The maximum number of different answers to one request that become rules.
   static let mostAnswers = 16
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
-  /// In order, over all sessions.
+  /// The exchanges in order, across all sessions.
   private(set) var exchanges: [Exchange] = []
   /// What arrived before the first request of a session, and when.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
-  /// Sentences about what in a second recording could not become a wildcard.
+  /// Sentences about differences in a second recording that could not become wildcards.
   private(set) var notes: [String] = []
   private let framing: Script.Framing
 
@@ -131,7 +131,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// The same exchanges of a second recording.
+  /// Merges the same exchanges from a second recording.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(
@@ -163,7 +163,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// If several requests were sent at once, the last one gets the answer.
+  /// If several requests were sent together, the last one gets the answer.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -189,7 +189,8 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules. A request with different answers gets them in order, and then the last one repeatedly.
+  /// The rules as a script. A request with different answers gets each of them in order, and then the last one
+  /// repeatedly.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
@@ -227,7 +228,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// In whole milliseconds; zero if the answer was as fast as the link.
+  /// A time in whole milliseconds; zero if the answer was as fast as the link allows.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

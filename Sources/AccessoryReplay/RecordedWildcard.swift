@@ -2,9 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// A request that has different bytes in two recordings of the same actions, as a regular expression.
+/// A request that differs between two recordings of the same actions, as a regular expression.
 ///
-/// Each place that differs is a group: the whole number if both are digits, otherwise any bytes of the same length.
+/// Each part that differs becomes a group: a whole number if it consists of digits in both recordings; otherwise any
+/// bytes, of the same length if both have that length.
 ///
 /// ```swift
 /// let wildcard = RecordedWildcard(Array("SET 9;A".utf8), Array("SET 12;A".utf8))
@@ -17,7 +18,7 @@ struct RecordedWildcard {
   /// The bytes of each group in both recordings.
   private let values: [(one: [UInt8], other: [UInt8])]
 
-  /// nil if the requests are equal, have no byte in common, or are too long for a regular expression.
+  /// Returns nil if the requests are equal, have no byte in common, or are too long for a regular expression.
   init?(_ one: [UInt8], _ other: [UInt8]) {
     guard one != other else { return nil }
     var (text, values, common) = ("", [(one: [UInt8], other: [UInt8])](), 0)
@@ -39,7 +40,7 @@ struct RecordedWildcard {
     (self.pattern, self.values) = (pattern, values)
   }
 
-  /// The answer with the groups of the request inserted; nil if they do not explain its bytes.
+  /// The answer with the groups of the request inserted; nil if the groups do not explain how the answers differ.
   func answer(_ one: [UInt8], _ other: [UInt8]) -> ScriptTemplate? {
     var (text, at, otherAt) = ("", 0, 0)
     while at < one.count || otherAt < other.count {
@@ -63,8 +64,8 @@ struct RecordedWildcard {
 
   // MARK: What differs
 
-  /// The places that differ: each with the same length in both, or a single place between a common beginning and a
-  /// common end.
+  /// The parts that differ: several if both requests have the same length, otherwise a single one between a common
+  /// beginning and a common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -86,12 +87,12 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// Extended by the digits around it, if both recordings contain only digits.
+  /// The range, extended to the digits around it if it contains only digits in both recordings.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // The bytes around it are the same in both, or differ and are extended themselves.
+    // The bytes around it are either the same in both recordings, or differ and are extended themselves.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count
@@ -102,14 +103,14 @@ struct RecordedWildcard {
 
   private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-  /// A byte in a regular expression.
+  /// A byte as written in a regular expression.
   private static func literal(_ byte: UInt8) -> String {
     let letter = String(UnicodeScalar(byte))
     guard 0x20..<0x7F ~= byte else { return "\\x\(Hex.number(byte))" }
     return ".^$*+?()[]{}|\\".contains(letter) ? "\\\(letter)" : letter
   }
 
-  /// A byte in an answer with inserted values.
+  /// A byte as written in an answer template.
   private static func plain(_ byte: UInt8, before next: UInt8?) -> String {
     let isStart = byte == UInt8(ascii: "$") && next == UInt8(ascii: "{")
     let isText = 0x20..<0x7F ~= byte || [0x09, 0x0A, 0x0D].contains(byte)

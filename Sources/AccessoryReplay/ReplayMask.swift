@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Bytes of a recording that differ each time, such as counters and clocks, and are not compared.
+/// The bytes of a recording that differ each time, such as counters and clocks, and are therefore not compared.
 ///
 /// ```swift
 /// let mask = try ReplayMask.read(file: "clock.json5")
@@ -16,25 +16,25 @@ public struct ReplayMask: Equatable, Sendable {
   /// The entries; a byte is not compared if any of them covers it.
   public var entries: [Entry] = []
 
-  /// A mask that covers nothing.
+  /// Creates a mask that covers nothing.
   public init() {}
 
-  /// Some bytes: a range of one session, or a pattern wherever it occurs.
+  /// The bytes to ignore: a range in one session, or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
-    /// The session, from 1; 0 means all.
+    /// The session, counted from 1; 0 means all sessions.
     public var session = 0
-    /// The protocol of the sessions; nil means all.
+    /// The protocol of the sessions; nil means all protocols.
     public var protocolName: String?
-    /// The sender; nil means both.
+    /// The sender; nil means both ends.
     public var from: Recording.End?
-    /// The first byte in the sender's part of a session.
+    /// The offset of the first byte in the data that the sender sent in the session.
     public var offset = 0
     /// The number of bytes; 0 if there is a pattern.
     public var count = 0
-    /// Bytes in hex with `??` for those that are not compared, wherever they occur; nil for a range.
+    /// Bytes in hex, with `??` for those that are not compared, wherever the pattern occurs; nil for a range.
     public var pattern: Pattern?
 
-    /// An entry that covers nothing yet.
+    /// Creates an entry that covers nothing yet.
     public init() {}
 
     static let format = Record("mask entry", "bytes to ignore", Self()) {
@@ -56,10 +56,10 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// Bytes, some of which may have any value.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
-    /// The bytes; nil for those that may have any value.
+    /// The bytes; nil stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads "02 ?? ?? 03"; nil for anything else, and if no byte or every byte is a wildcard.
+    /// Reads "02 ?? ?? 03". Returns nil for anything else, or if no byte or every byte is a wildcard.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
@@ -93,7 +93,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// The bytes of one end of a session that are not compared, as sorted ranges that do not touch.
+  /// The bytes from one end of a session that are not compared, as sorted ranges that do not touch.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {
@@ -126,13 +126,13 @@ public struct ReplayMask: Equatable, Sendable {
 extension ReplayMask {
   /// Why two recordings cannot be turned into a mask.
   public struct Mismatch: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A sentence.
+    /// What is wrong, as a sentence.
     public let description: String
   }
 
-  /// The bytes that differ between two recordings of the same actions.
+  /// Creates a mask from the bytes that differ between two recordings of the same actions.
   ///
-  /// - Throws: ``Mismatch`` if they differ in more than bytes.
+  /// - Throws: ``Mismatch`` if the recordings differ in more than bytes.
   public init(differencesOf first: Recording, and second: Recording) throws(Mismatch) {
     self.init()
     guard first.sessions.count == second.sessions.count else {
@@ -169,7 +169,7 @@ extension ReplayMask {
 // MARK: - Files
 
 extension ReplayMask {
-  /// Reads a file.
+  /// Reads a mask from a file.
   public static func read(file path: String) throws(SourceProblems) -> ReplayMask {
     try format.read(file: path)
   }

@@ -2,16 +2,16 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// How to play a recording.
+/// The settings for playing a recording.
 public struct ReplaySettings: Sendable {
-  /// How fast the recorded delays pass.
+  /// How quickly recorded delays pass.
   public enum Speed: Equatable, Sendable {
-    /// This many times as fast as they were recorded.
+    /// This many times the recorded speed.
     case times(Double)
     /// Bytes are sent without delay.
     case max
 
-    /// A recorded delay, as it is played.
+    /// The delay to wait when playing a recorded delay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero
@@ -20,23 +20,23 @@ public struct ReplaySettings: Sendable {
     }
   }
 
-  /// How fast the recorded delays pass.
+  /// How quickly recorded delays pass.
   public var speed = Speed.times(1)
   /// Bytes that may differ.
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other end may send what is due; nil means any time.
+  /// How much later than recorded the other end may send its bytes; nil means no limit.
   public var patience: Duration?
 
-  /// How long to watch for bytes after the last recorded one of a session; any that arrive are a difference.
+  /// How long to watch for further bytes after a session's last recorded one; any that arrive are a difference.
   public var settle = Duration.milliseconds(200)
 
-  /// The defaults: recorded speed, and every byte must be as recorded.
+  /// Creates the default settings: recorded speed, and every byte must be as recorded.
   public init() {}
 }
 
-/// The state of a replay: which sessions were played, and the first difference of each that differed.
+/// The progress of a replay: the sessions that were played, and the first difference in each of them.
 public struct ReplayProgress: Equatable, Sendable {
   /// One session of the recording.
   public struct Session: Equatable, Sendable {
@@ -44,13 +44,13 @@ public struct ReplayProgress: Equatable, Sendable {
     public var number: Int
     /// Its protocol.
     public var protocolName: String
-    /// How many bytes from the other end arrived as recorded.
+    /// The number of bytes from the other end that arrived as recorded.
     public var received: Int
-    /// How many of these were not compared because of the mask.
+    /// The number of these bytes that were not compared because of the mask.
     public var masked = 0
-    /// Bytes that this end of the recording sends.
+    /// The number of bytes that this end sends in the recording.
     public var sent: Int
-    /// The first difference; nil when everything passed as recorded.
+    /// The first difference; nil if everything happened as recorded.
     public var difference: ReplayDifference?
     /// When the session ended, on the loop's clock.
     public var end: Instant
@@ -58,15 +58,15 @@ public struct ReplayProgress: Equatable, Sendable {
 
   /// The sessions that were played, in the order in which they ended.
   public private(set) var sessions: [Session] = []
-  /// Differences outside sessions.
+  /// Differences outside of sessions.
   public private(set) var differences: [ReplayDifference] = []
-  /// How many sessions the recording contains.
+  /// The number of sessions in the recording.
   public let count: Int
 
-  /// How many bytes from the other end were compared.
+  /// The number of bytes from the other end that were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
-  /// Nothing played yet.
+  /// Creates the progress of a replay that has not begun.
   public init(_ recording: Recording) { count = recording.sessions.count }
 
   mutating func add(_ player: SessionPlayer, _ role: Recording.End, _ difference: ReplayDifference?, at now: Instant) {
@@ -85,28 +85,28 @@ public struct ReplayProgress: Equatable, Sendable {
   public var isAsRecorded: Bool { first == nil && sessions.count == count }
 }
 
-/// Where the other end first did something that the recording does not contain.
+/// The first point where the other end did something that the recording does not contain.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What it did.
+  /// What the other end did.
   public enum Kind: Equatable, Sendable {
-    /// A byte differs; both sides are shown from a few bytes before it.
+    /// A byte differs; the recorded and received bytes are shown from a few bytes before it.
     case byte(expected: UInt8, got: UInt8)
     /// More bytes arrived than in the recording.
     case excess(bytes: Int)
     /// The session ended before everything had arrived.
     case ended(String, missing: Int)
-    /// What was due did not arrive.
+    /// Bytes that were due did not arrive.
     case missing(bytes: Int, within: Duration)
     /// The session should have ended, but did not.
     case stayedOpen(within: Duration)
-    /// A session was opened that the recording does not contain at this place.
+    /// A session was opened that the recording does not contain at this point.
     case unexpectedSession(expected: String?)
     /// The accessory did not offer the protocol, or refused the session.
     case notOpened(String)
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether nothing arrived, instead of something different.
+    /// Whether nothing arrived, as opposed to something different.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true
@@ -115,30 +115,30 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     }
   }
 
-  /// What it did.
+  /// What the other end did.
   public var kind: Kind
-  /// The session of the recording, from 1; 0 if there is none.
+  /// The session in the recording, counted from 1; 0 if there is none.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// The end that sent it, or should have.
+  /// The end that sent the bytes, or should have sent them.
   public var from: Recording.End
-  /// The offset in the sender's part of the session.
+  /// The offset in the data that the sender sent in the session.
   public var offset = 0
   /// The packet of the capture that contains the expected bytes; 0 if there is none.
   public var packet = 0
-  /// The recorded bytes from ``contextOffset`` on.
+  /// The recorded bytes, starting at ``contextOffset``.
   public var expected: [UInt8] = []
-  /// The received bytes from ``contextOffset`` on.
+  /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// Where ``expected`` and ``got`` begin.
+  /// The offset at which ``expected`` and ``got`` begin.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {
     (self.kind, self.session, self.protocolName, self.from) = (kind, session, protocolName, from)
   }
 
-  /// One sentence that includes the place.
+  /// A sentence that includes the position.
   public var description: String {
     let place = session > 0 ? "session \(session) (\(protocolName))" : "a session of \(protocolName)"
     let source = packet > 0 ? ", packet \(packet) of the recording" : ""

@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// The accessory of a recording: it identifies itself, is plugged in and unplugged, and answers in its sessions exactly
-/// as it did when it was recorded. The link and the authentication are live.
+/// Plays the accessory of a recording: it identifies itself, is plugged in and unplugged, and answers in its sessions
+/// exactly as it did when it was recorded. Only the link and the authentication are live.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -21,11 +21,11 @@ import IAP2
 ///       └──────────────────────────────── the recorded gap ────────────────────────────────────────┘
 /// ```
 public final class ReplayedAccessory {
-  /// What was played.
+  /// What has been played so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the recording was played to its end, or differed.
+  /// Whether the recording was played to its end, or a difference was found.
   public private(set) var isOver = false
-  /// What the accessory is waiting for from the device and its app, in words; nil if nothing is due from them.
+  /// What the accessory is waiting for from the device and its app, in words; nil if it expects nothing from them.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -37,7 +37,7 @@ public final class ReplayedAccessory {
     if !wasIdentified { return "a device to connect" }
     return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
   }
-  /// Why the accessory cannot be plugged in at its place.
+  /// Why the accessory cannot be plugged in at its port.
   public var failure: String? { accessory?.failure }
 
   private let recording: Recording
@@ -49,7 +49,7 @@ public final class ReplayedAccessory {
   private let report: (TimelineEvent) -> Void
   private var accessory: SimulatedAccessory?
   private var index = 0
-  /// The sessions of the attachment that have not been opened yet, and those being played.
+  /// The sessions of the attachment that are being played or have not been opened yet.
   private var waiting: [Recording.Session] = []
   private var players: [SessionPlayer] = []
   private var wasIdentified = false
@@ -57,7 +57,7 @@ public final class ReplayedAccessory {
   private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
-  /// An accessory that is not plugged in. `report` receives its events.
+  /// Creates an accessory that is not plugged in. `report` receives its events.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), at port: any Port,
     authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
@@ -71,13 +71,13 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// The profile for an attachment: the accessory's identification at that time, or if there was none, an
-  /// identification from another time.
+  /// The profile for an attachment: how the accessory identified itself during that attachment or, if it did not,
+  /// during another.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
 
-  /// Plugs in, as at the beginning of the recording.
+  /// Plugs the accessory in, as at the beginning of the recording.
   public func plugIn() throws {
     guard index < recording.attachments.count,
       let profile = Self.profile(of: recording, attachment: recording.attachments[index])
@@ -96,7 +96,7 @@ public final class ReplayedAccessory {
     try accessory.plugIn()
   }
 
-  /// Unplugs for good.
+  /// Unplugs the accessory for good.
   public func unplug(_ reason: String = "unplugged") {
     isOver = true
     timer?.cancel()
@@ -114,7 +114,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// The attachment ends after its sessions, when the rest of its recorded time has passed.
+  /// Ends the attachment after its sessions, once the rest of its recorded time has passed.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]
@@ -152,7 +152,7 @@ public final class ReplayedAccessory {
 
   // MARK: Sessions
 
-  /// The handler of a session that the device opened; nil if the recording has no such session now.
+  /// The handler for a session that the device opened; nil if the recording has no such session at this point.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
     // A recording does not show when a native channel was opened, only when it was used.
     let candidate =
@@ -190,7 +190,7 @@ public final class ReplayedAccessory {
   }
 }
 
-/// Hands every session to the recording.
+/// Has the recording handle every session.
 private struct ReplayBehavior: AccessoryBehavior {
   private unowned let replay: ReplayedAccessory
 
@@ -204,7 +204,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When it ended: when it was closed, or at its last byte.
+  /// When the session ended: when it was closed, or at its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

@@ -4,20 +4,20 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app of a recording, on a live device: it opens the recorded sessions, sends what the app sent, and compares the
-/// answers.
+/// Plays the app of a recording on a live device: it opens the recorded sessions, sends what the app sent, and compares
+/// the answers.
 ///
 /// ```swift
 /// let app = ReplayedApp(recording, settings, on: loop)
 /// let view = device.makeApp(app, settings: AppSettings())
 /// ```
 ///
-/// The sessions of one attachment are played when the accessory offers its protocols; those of the next wait until it
-/// connects again. Attachments without sessions, such as the first half of a flicker, are left to the accessory.
+/// The sessions of one attachment are played when the accessory offers its protocols; those of the next attachment wait
+/// until it connects again. Attachments without sessions, such as the first half of a flicker, are skipped.
 public final class ReplayedApp: AppHandler {
-  /// What was played.
+  /// What has been played so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the recording was played to its end, or differed.
+  /// Whether the recording was played to its end, or a difference was found.
   public private(set) var isOver = false
   /// Whether no accessory connected in time.
   public private(set) var isAbsent = false
@@ -26,19 +26,19 @@ public final class ReplayedApp: AppHandler {
   private let settings: ReplaySettings
   private let loop: any EventLoop
   private var index = 0
-  /// The accessory of the attachment being played.
+  /// The accessory in the attachment being played.
   private var accessory: PublishedAccessory?
   private weak var app: AppView?
   private var sawAccessory = false
-  /// The next session of the attachment.
+  /// The index of the next session in the attachment.
   private var next = 0
   private var ended: Set<Int> = []
-  /// The time, and the recorded time, of the last event.
+  /// When the last event happened, now and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
 
-  /// An app that is waiting for the accessory.
+  /// Creates an app that waits for the accessory.
   public init(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), on loop: any EventLoop) {
     attachments = recording.attachments.filter { !$0.sessions.isEmpty }
     (self.settings, self.loop) = (settings, loop)
@@ -66,7 +66,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// The accessory disconnected; its sessions had already ended.
+  /// The accessory disconnected; its sessions have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -76,7 +76,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due: each after the previous one, and after those that had ended by then.
+  /// Opens the sessions that are due: each after the previous one, and after the sessions that had already ended when
+  /// it was opened in the recording.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -122,7 +123,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory took to return in the recording.
+  /// How long the accessory was absent in the recording before it returned.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

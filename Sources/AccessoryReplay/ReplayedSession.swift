@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Plays one end of a recorded session on a live one.
+/// Plays one end of a recorded session in a live session.
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
   private let patience: Duration?
@@ -17,15 +17,15 @@ final class SessionPlayer: SessionHandler {
   private var settling: LoopTimer?
   /// When the last recorded event happened.
   private(set) var completed: Instant?
-  /// Called once: when everything passed and the session ended as recorded, or at the first difference.
+  /// Called once: when everything has passed and the session ended as recorded, or at the first difference.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
-  /// How many bytes arrived as recorded.
+  /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
-  /// How many of these were not compared.
+  /// The number of these bytes that were not compared.
   var masked: Int { machine.maskedCount }
-  /// How many more bytes must arrive before this end continues; 0 while it is active itself.
+  /// The number of bytes that must still arrive before this end continues; 0 if it is this end's turn.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -45,7 +45,7 @@ final class SessionPlayer: SessionHandler {
     settling?.cancel()
   }
 
-  /// Begins with a session that was just opened, and becomes its handler.
+  /// Starts playing in a session that was just opened, and becomes its handler.
   func start(on session: Session) {
     self.session = session
     // The first action may be due immediately, and a handler is not called while it is being created.
@@ -102,7 +102,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// What is due must arrive in time.
+  /// Checks that the bytes that are due arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -122,11 +122,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// One end of a recorded session, as a machine: what to send and when, and whether the other end does what it did
-/// before.
+/// One end of a recorded session, as a machine: it decides what to send and when, and whether the other end does what
+/// it did in the recording.
 ///
-/// Before this end sends, it waits for all bytes that had arrived by then in the recording, and for the recorded delay.
-/// The other end's bytes are compared as one stream, however they are split, and may arrive earlier than recorded.
+/// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
+/// delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier than
+/// recorded.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -136,15 +137,15 @@ final class SessionPlayer: SessionHandler {
 struct ReplayedSession {
   /// What this end does next.
   enum Action: Equatable {
-    /// Sends bytes of a step.
+    /// Send these bytes.
     case send([UInt8])
-    /// Closes the session.
+    /// Close the session.
     case close
   }
 
   private struct Plan {
     var action: Action
-    /// How many bytes from the other end must have arrived first.
+    /// The number of bytes from the other end that must have arrived before.
     var after: Int
     /// The delay after those bytes and after the previous action.
     var delay: Duration
@@ -158,11 +159,11 @@ struct ReplayedSession {
   private var nextMask = 0
   private var next = 0
   private(set) var received = 0
-  /// How many of these were not compared.
+  /// The number of received bytes that were not compared.
   private(set) var maskedCount = 0
-  /// The last bytes that arrived, as context for a difference.
+  /// The last bytes that arrived, shown as context with a difference.
   private var recent: [UInt8] = []
-  /// When the last action was done, and when the bytes that the next one needs had arrived.
+  /// When the last action was done, or when the bytes that the next one needs had arrived.
   private var since: Instant
 
   /// The other end.
@@ -193,13 +194,13 @@ struct ReplayedSession {
 
   // MARK: This end
 
-  /// When the next action is due; nil if it is waiting for bytes, or if there is none.
+  /// When the next action is due; nil if this end is waiting for bytes, or has nothing left to do.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
   }
 
-  /// The action that is due, if there is one. It counts as done.
+  /// Returns the action that is due, if there is one, and counts it as done.
   mutating func due(at now: Instant) -> Action? {
     guard let deadline, deadline <= now else { return nil }
     next += 1
@@ -207,18 +208,18 @@ struct ReplayedSession {
     return plans[next - 1].action
   }
 
-  /// Whether this end has done everything it does.
+  /// Whether this end has done everything.
   var hasActed: Bool { next == plans.count }
 
   /// How many bytes have not arrived yet.
   var missing: Int { expected.count - received }
 
-  /// Whether everything passed as recorded, apart from the end of the session.
+  /// Whether all bytes passed as recorded; the session need not have ended.
   var isComplete: Bool { hasActed && missing == 0 }
 
   // MARK: The other end
 
-  /// Compares what came.
+  /// Compares bytes that arrived.
   mutating func receive(_ bytes: RawSpan, at now: Instant) -> ReplayDifference? {
     let waited = next < plans.count && received < plans[next].after
     for index in 0..<bytes.byteCount {
@@ -241,15 +242,15 @@ struct ReplayedSession {
     return nil
   }
 
-  /// The other side ended the session, or the cable was unplugged.
+  /// The other end ended the session, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // Nothing of the recording is missing except the close that this end still had to make.
+    // Nothing of the recording is missing, except that this end has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// What was due did not arrive in time; nil if nothing is due.
+  /// The difference to report if bytes that were due did not arrive in time; nil if nothing is due.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -272,7 +273,8 @@ struct ReplayedSession {
         break
       }
     }
-    // Starts at the beginning of a line of sixteen bytes, so that both sides can be printed one below the other.
+    // Start at the beginning of a line of sixteen bytes, so that recorded and received bytes can be printed one below
+    // the other.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
