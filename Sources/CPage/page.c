@@ -1,5 +1,5 @@
-// The files of the live page, embedded by the compiler. A new file must be added in two places here: its bytes and its
-// line.
+// The files of the live page, embedded by the compiler. Add a new file in two places here: its bytes and its table
+// entry.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -1,4 +1,5 @@
-// Load tests: throughput and latency while they run, the report afterwards, and the history with a comparison of two.
+// Load tests: throughput and latency while they run, a report afterwards, and the history, in which two runs can be
+// compared.
 import { bytes, duration, h, keyed, oneLine, perFrame, plain, replace, save, setText, svg } from "./dom.js";
 import { field, values } from "./forms.js";
 import { FaultRow } from "./overview.js";
@@ -9,9 +10,9 @@ export class Bursts {
   constructor(desk) {
     this.desk = desk;
     this.series = new Map();
-    // The rate over time of completed runs, from their reports.
+    // The throughput over time of completed runs, from their reports.
     this.slices = new Map();
-    // The latencies over time of the same runs.
+    // The latency over time of the same runs.
     this.maps = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -51,7 +52,7 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
-  // Another server has other runs.
+  // A different server has different runs.
   reset() {
     for (const known of [this.series, this.slices, this.maps]) known.clear();
     this.reported?.clear();
@@ -96,7 +97,7 @@ export class Bursts {
     if (figures && (!last || figures.seconds > last.seconds)) {
       const span = figures.seconds - (last?.seconds ?? 0);
       points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
-      // Half the points, each covering twice the time.
+      // Halves the number of points; each then covers twice the time.
       if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
     }
     if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
@@ -173,7 +174,7 @@ export class Bursts {
     this.showComparison();
   }
 
-  // The earlier run is the base, whichever was chosen first.
+  // The earlier run is the base, in whatever order the two were chosen.
   showComparison() {
     const [a, b] = this.jobs.filter((one) => this.compared.includes(one.job));
     if (!b) return replace(this.comparison);
@@ -209,7 +210,7 @@ export class Bursts {
     const rates = slices?.length > 1 ? slices : points;
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks);
-    // For a run that ended before it was polled often, the report contains more.
+    // For a run that ended after only a few polls, the report contains more.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks);
@@ -218,7 +219,7 @@ export class Bursts {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// The latencies of each slice of time, from a report's latency map; each is placed in the middle of its row.
+// The latencies in each time slice, from a report's latency map; each is placed in the middle of its row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);
@@ -235,7 +236,7 @@ function latencies(map) {
   });
 }
 
-// A chart of lines over seconds. Errors are marks on the time axis.
+// A line chart over seconds. Errors are marked on the time axis.
 function chart(title, unit) {
   const picture = svg("svg", { class: "chart", viewBox: "0 0 480 200", role: "img", "aria-label": `${title} in ${unit} over time` });
   const legend = h("p", { class: "legend" });

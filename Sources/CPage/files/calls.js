@@ -1,5 +1,5 @@
-// Every control of the page is a request of the control protocol. A button copies the last one as a command for shells; what came
-// of it is said near the control.
+// Every control of the page sends a request of the control protocol. A button copies the last request as a shell
+// command; its result is shown near the control.
 import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 import { toast } from "./toast.js";
@@ -79,7 +79,7 @@ export class CallBar {
   }
 }
 
-// What was done, in words.
+// Describes what was done.
 function said(method, result) {
   if (typeof result?.plugged === "boolean") return `${oneLine(result.name ?? result.accessory)} is ${result.plugged ? "" : "not "}plugged in.`;
   const made = ["accessory", "app", "session", "fault", "host", "job", "world"].map((key) => result?.[key]).filter((id) => typeof id === "string");

@@ -16,7 +16,7 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // What an empty world needs first.
+    // Opens the form that an empty world needs first.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -70,7 +70,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // To an app, two accessories with the same serial number are one.
+      // An app takes two accessories with the same serial number for one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);

@@ -1,4 +1,4 @@
-// A session as a dialogue: what the app sent on one side, what the accessory sent on the other.
+// A session as a dialog: what the app sent on one side, what the accessory sent on the other.
 import { bytes, h, oneLine, plain, replace, save, seconds } from "./dom.js";
 import { payloadOf, textOf } from "./source.js";
 
@@ -16,7 +16,7 @@ export class Dialogue {
       h("button", { type: "button", class: "main", dataset: { action: "close-dialogue" }, on: { click: () => this.element.close() } }, "Close")), this.note, this.parts);
   }
 
-  // `packets` have their bytes; `jump` goes to one of them.
+  // `packets` must include their bytes; `jump` goes to one of them.
   show(name, packets, jump) {
     this.turns = turnsOf(packets);
     this.name = name;
@@ -62,7 +62,7 @@ export class Dialogue {
   }
 }
 
-// Packets of one side after another are one turn; what was sent again was said already.
+// Consecutive packets from one side form one turn; retransmissions are omitted.
 function turnsOf(packets) {
   const turns = [];
   for (const packet of packets) {

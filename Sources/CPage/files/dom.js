@@ -1,5 +1,5 @@
-// Elements from data. Names come from accessories and may contain anything, so every text becomes a text node; the
-// page's policy (Trusted Types) also forbids markup from strings.
+// Creates elements from data. Names come from accessories and may contain anything, so every text becomes a text node;
+// the page's policy (Trusted Types) also forbids creating markup from strings.
 
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -35,7 +35,7 @@ export function replace(element, ...children) {
   fill(element, children);
 }
 
-// Control characters and marks that change the direction of the text are shown as numbers.
+// Control characters and marks that change the text direction are shown as numbers.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 export function plain(value) {
@@ -58,7 +58,7 @@ export function duration(time) {
   return `${time.toFixed(2)} s`;
 }
 
-// Bytes of base64 and hex.
+// Converts base64 and hex to bytes.
 export function fromBase64(text) { return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)); }
 
 export function toBase64(array) {
@@ -73,7 +73,7 @@ export function fromHex(text) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-// One call per frame, however often it is requested.
+// Calls `body` at most once per frame, however often it is requested.
 export function perFrame(body) {
   let isDue = false;
   return () => {
@@ -94,7 +94,7 @@ export function save(name, type, parts) {
 
 export const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
-// Keeps one element for each item, in order, so that focus and half-completed forms survive an update.
+// Keeps one element for each item, in order, so that the focus and partly completed forms survive an update.
 export function keyed(container, items, key, make) {
   const known = container.keyed ??= new Map();
   const wanted = new Set();

@@ -1,9 +1,11 @@
-// The events of a world as a list: what happened to accessories, cables, the device and the apps, and requests that changed something.
+// A world's events as a list: what happened to accessories, cables, the device and the apps, and requests that changed
+// something.
 import { h, oneLine, perFrame, seconds, setText } from "./dom.js";
 import { VirtualList } from "./list.js";
 
 export class EventList {
-  // `desk` knows the world and the selected range; `chosen` is called with an event that is chosen, and `jump` shows its packets.
+  // `desk` knows the world and the selected range; `chosen` is called with an event when it is selected, and `jump`
+  // shows its packets.
   constructor(desk, { chosen, jump, follows = true }) {
     this.desk = desk;
     this.filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });
@@ -39,7 +41,7 @@ export class EventList {
     setText(this.count, `${rows.length} events${world.gone ? `, ${world.gone} older ones are gone` : ""}`);
   }
 
-  // Chooses the first event at or after a moment.
+  // Selects the first event at or after a moment.
   reveal(t) {
     const at = this.list.rows.findIndex((one) => one.t >= t - 1e-6);
     if (at >= 0) {

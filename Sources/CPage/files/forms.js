@@ -11,7 +11,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The kinds of a definition such as quirk or fault, each with its name, description and properties.
+  // The variants of a definition such as quirk or fault, each with its name, description and properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -80,7 +80,7 @@ export function field(schema, { title, changed } = {}) {
   };
 }
 
-// "bytesPerSecond" as "bytes per second".
+// Turns "bytesPerSecond" into "bytes per second".
 export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
 // The schema's patterns are written for engines without the v flag.
@@ -102,8 +102,8 @@ export function values(fields) {
   return all;
 }
 
-// A list of quirks or faults: add one, set its parameters, remove it. The value is a list of strings in the form used
-// on the command line: "latency,delay=20ms".
+// A list of quirks or faults: add one, set its parameters, remove it. The value is a list of strings as on the command
+// line: "latency,delay=20ms".
 export function chooser(kinds, { title, presets = [], changed }) {
   const id = `f${++counter}`;
   const entries = [];
@@ -161,7 +161,7 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// A slider for a fault's parameter: durations and large numbers on a logarithmic scale, probabilities in per cent.
+// A slider for a parameter of a fault: durations and large numbers on a logarithmic scale, probabilities in percent.
 export function sliderScale(schema) {
   if (schema.kind === "chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "duration") {

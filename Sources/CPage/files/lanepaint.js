@@ -1,5 +1,5 @@
-// Paints the lanes of a LaneModel with a canvas' pen. What was painted is kept in `drawn`, for the pointer and for whoever wants to
-// compare the picture with the events.
+// Paints the lanes of a LaneModel on a canvas. What was painted is kept in `drawn`, for finding what is under the
+// pointer and for comparing the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
 export const AXIS = 22;
@@ -41,7 +41,7 @@ export class LanePainter {
       const rowTop = isCompact ? top : top + bar.row * rowHeight;
       const y = isSession && hasSessions ? rowTop + (isCompact ? BAR - 5 : BAR + 3) : isThin ? rowTop + 4 : rowTop;
       const height = isCompact && isSession ? 5 : isThin ? BAR - 8 : BAR;
-      // Thousands of bars in one pixel look like one.
+      // Thousands of bars within one pixel look like one.
       const track = (isCompact ? 0 : bar.row * 4) + (isSession ? 1 : isThin ? 2 : 0);
       if (w < 3 && x + w <= (covered[track] ?? -1) + 0.7) continue;
       covered[track] = Math.max(covered[track] ?? -1, x + w);
@@ -59,7 +59,7 @@ export class LanePainter {
     }
   }
 
-  // How fast bytes passed, as a line in the bar of a session.
+  // The data rate over time, as a line in the bar of a session.
   flow(flow, x, y, w, h) {
     if (w < 12) return;
     const { pen, colors } = this;
@@ -95,7 +95,7 @@ export class LanePainter {
     this.drawn.push({ ...shade, kind: "shade", text: `fault ${shade.text}`, x, y: top - 4, w, h: height, mark: false });
   }
 
-  // Names below the bars, where there is room for them.
+  // Names below the bars, if there is room for them.
   phases({ lane, top, height }, phases) {
     const { pen, colors, left, width } = this;
     const y = top + height - PHASE;
@@ -167,7 +167,7 @@ export class LanePainter {
     pen.restore();
   }
 
-  // Each kind of mark has a shape of its own, besides its colour.
+  // Each kind of mark has its own shape as well as its own color.
   markShape(kind, x, top) {
     const { pen, colors } = this;
     pen.fillStyle = colors[kind] ?? colors.info;
@@ -220,7 +220,7 @@ export class LanePainter {
     pen.stroke();
   }
 
-  // The chosen range of time, and the moment of what was chosen in a list.
+  // The selected time range, and the time of the entry selected in a list.
   selection(range, cursor) {
     const { pen, colors, left, width, height } = this;
     if (range) {
@@ -253,7 +253,7 @@ export class LanePainter {
   }
 }
 
-// Whether two shapes are the same bar or mark, drawn at different times.
+// Whether two shapes stand for the same bar or mark, drawn at different times.
 export function same(a, b) {
   return Boolean(a && b) && a.number === b.number && a.packet === b.packet && a.lane === b.lane && a.mark === b.mark && a.t0 === b.t0;
 }
@@ -264,7 +264,7 @@ function barText(bar) {
   return bar.protocols?.join(", ") || bar.text;
 }
 
-// How many bytes had passed at a moment, from pairs of a time and a sum.
+// The number of bytes that had passed at a given time, from pairs of time and total.
 function totalAt(flow, t) {
   let low = 0;
   let high = flow.length;

@@ -1,15 +1,15 @@
-// The picture of a LaneModel: a box with a time axis that is always in sight. It zooms, scrolls, follows the time, and lets a range
-// of time be selected. What was drawn last is kept as a list, for the pointer and for whoever wants to compare the picture with
-// the events.
+// The picture of a LaneModel: a box with a time axis that is always visible. It zooms, scrolls, follows the time, and
+// lets users select a time range. What was drawn last is kept as a list, for finding what is under the pointer and for
+// comparing the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
-// Of one lane.
+// Rows of one lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// With more lanes than these, each is one line until it is opened.
+// If there are more lanes than this, each is one line until it is opened.
 const MOST_TALL = 12;
 const TALLEST = 440;
 
@@ -123,7 +123,7 @@ export class LaneView {
     });
   }
 
-  // Moves from one drawn bar or mark to the next, for the keyboard.
+  // Moves from one drawn bar or mark to the next or previous one, for keyboard users.
   step(by) {
     const shapes = this.drawn.filter((shape) => shape.text).sort((a, b) => a.t0 - b.t0 || (a.number ?? 0) - (b.number ?? 0));
     if (shapes.length === 0) return;
@@ -150,7 +150,7 @@ export class LaneView {
     this.request();
   }
 
-  // Time and place
+  // Time and position
 
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
   // On narrow screens, the titles are above the bars.
@@ -199,7 +199,7 @@ export class LaneView {
     this.request();
   }
 
-  // Marks a moment and scrolls to it.
+  // Marks a time and scrolls to it.
   showTime(t) {
     this.cursor = t;
     this.follow(false);
@@ -217,7 +217,7 @@ export class LaneView {
       const left = shape.mark ? shape.x - 6 : shape.x - 2;
       const right = shape.mark ? shape.x + 6 : shape.x + Math.max(shape.w, 3) + 2;
       if (point.x < left || point.x > right) continue;
-      // Later ones are drawn on top; marks on top of bars.
+      // Later shapes are drawn on top of earlier ones, and marks on top of bars.
       if (!best || shape.mark || !best.mark) best = shape;
     }
     return best;
@@ -362,7 +362,7 @@ export class LaneView {
     pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
-  // Accessories and apps that have ended disappear from the picture once nothing of theirs is visible.
+  // Accessories and apps that have ended are hidden once nothing of theirs is visible.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -377,7 +377,7 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    // A filter leaves few of many.
+    // A filter may leave only a few of many lanes.
     const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;
@@ -394,7 +394,7 @@ export class LaneView {
       const most = highest < limit ? limit : limit - 1;
       const more = [...used].filter((row) => row >= most).length;
       const height = rowHeight * ((more > 0 ? most : highest) + 1) + (hasPhases ? PHASE : 0);
-      // Accessories with the same name are distinguished by serial number.
+      // Accessories with the same name are distinguished by their serial numbers.
       const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
       const title = lane.title ?? lane.id;
       rows.push({
@@ -406,14 +406,14 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // While something is going on, the picture moves; otherwise it is redrawn only when something changes.
+  // While something is going on, the picture keeps moving; otherwise it is redrawn only when something changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>
       lane.open.size > 0 || lane.marks.at(-1)?.t > from || lane.bars.at(-1)?.t0 > from || lane.bars.at(-1)?.t1 > from);
     if (!moves || this.isStill?.()) return;
     this.isWaiting = true;
-    // A pixel of movement is enough for a frame.
+    // Moving by one pixel is enough for a frame.
     const frame = Math.max(16, Math.min(1_000, this.span / this.plotWidth() * 1_000));
     setTimeout(() => { this.isWaiting = false; this.request(); }, stillness.matches ? 1_000 : frame);
   }

@@ -1,4 +1,4 @@
-// A list of any length in which only the visible rows exist. It follows its end until the user scrolls up.
+// A list of any length that creates elements for visible rows only. It follows its end until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;
@@ -47,7 +47,7 @@ export class VirtualList {
     if (follows) this.request();
   }
 
-  // Replaces the rows, or adds more.
+  // Replaces the rows, or adds rows at the end.
   show(rows, { keep } = {}) {
     this.rows = rows;
     if (!keep) this.chosen = -1;
@@ -71,7 +71,7 @@ export class VirtualList {
   }
 
   draw() {
-    // In a hidden view there is nothing to see; showing it draws it.
+    // A hidden view is not drawn; showing it draws it.
     if (this.scroller.clientHeight === 0) return;
     const height = this.rows.length * ROW;
     this.space.style.setProperty("height", `${height}px`);

@@ -1,4 +1,4 @@
-// The page: views, the choice of the world, and the connection. The token comes after '#' in the address and is sent
+// The page: its views, the choice of the world, and the connection. The token follows '#' in the address and is sent
 // only in the header of each request.
 import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
@@ -34,7 +34,7 @@ const tabs = new Tabs(document.querySelector("#tabs"), "view");
 desk.range = null;
 desk.say = toast;
 desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
-// The id of a fault, by its text.
+// The id of a fault, looked up by its text.
 desk.faultName = (text) => {
   const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
   return found ? `${found.fault} (${text})` : text;
@@ -66,7 +66,7 @@ function askForToken() {
 
 addEventListener("hashchange", () => store.useToken(location.hash.slice(1)));
 
-// The worlds to choose from, and the clock.
+// The list of worlds, and the clock.
 function header() {
   const select = h("select", { id: "world", on: { change: () => desk.choose(select.value) } });
   replace(document.querySelector("#worlds"), h("label", { htmlFor: "world" }, "World "), select);
@@ -135,18 +135,18 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // Ids begin again.
+    // The server's ids start again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });
-  // For scripts in the browser's console: the known state, and what was drawn.
+  // For scripts in the browser's console: the known state and what was drawn.
   globalThis.easim = { desk, lanes, store, server };
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");
   store.refresh().catch(() => {});
 }
 
-// What is happening, as one sentence.
+// Describes what is happening in one sentence.
 function sentence(world) {
   const count = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`;
   if (world.accessories.length === 0) return "Nothing is here yet: add an accessory, and launch an app that sees it.";
@@ -159,7 +159,7 @@ function sentence(world) {
   return `${plugged.length === 0 ? "No accessory is plugged in" : names}; ${apps}${faults > 0 ? `; ${count(faults, "fault acts", "faults act")} on the cables` : ""}.`;
 }
 
-// What passed in the selected range of time, as far as packets were recorded.
+// Describes what passed in the selected time range, if packets were recorded.
 function showRange(element) {
   element.hidden = !desk.range;
   if (!desk.range) return;

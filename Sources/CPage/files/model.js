@@ -1,6 +1,6 @@
-// The lanes of a world as bars and marks on its time axis, derived only from notices: one lane for each accessory, one
-// for the cables, one for the device, one for each app. The lines of a scenario give the same picture. Packets, where they are known, add what
-// passed in each session, and each packet that a fault acted on.
+// The lanes of a world as bars and marks on its time axis, derived from notices only: one lane for each accessory, one
+// for the cables, one for the device, and one for each app. The lines of a scenario give the same picture. If packets
+// are known, they add what passed in each session, and each packet that a fault acted on.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -15,8 +15,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // A bar that continues until `end` is called with the same key. Accessories that are present at the same time are
-  // shown below each other: all bars of one `owner` are in one row.
+  // A bar that continues until `end` is called with the same key. Accessories that are connected at the same time are
+  // shown below each other: all bars of one `owner` are in the same row.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };
@@ -60,9 +60,9 @@ export class LaneModel {
     this.lane("device", "device", "Apple device");
     this.gaps = [];
     this.waitingSessions = [];
-    // Every session that was opened, oldest first; the newest of each number is the one that packets belong to.
+    // Every session that was opened, oldest first; packets belong to the newest session with their number.
     this.sessions = [];
-    // Periods with a name, and periods in which a fault acts; each belongs to a lane.
+    // Named periods, and periods in which a fault acts; each belongs to a lane.
     this.phases = [];
     this.shades = [];
     this.began = new Map();
@@ -82,7 +82,7 @@ export class LaneModel {
     return lane;
   }
 
-  // Accessories, the cable, the device and apps, in the order of their connection.
+  // Accessories, the cable, the device and apps, each kind in the order in which they connected.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -128,7 +128,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // A fault acts from now on; its `after` and `for` count from now.
+  // A fault acts from now on; its `after` and `for` are relative to now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -140,10 +140,10 @@ export class LaneModel {
     for (const shade of this.shades) if (shade.fault === fault && (shade.t1 === null || shade.t1 > t)) shade.t1 = t;
   }
 
-  // Which app's a session is, as the server says.
+  // Notes which app a session belongs to, as reported by the server.
   takeSession(notice) {
     if (notice.event !== "opened" || !notice.app) return;
-    // The server may name a session before the device reports it.
+    // The server may report the app of a session before the device reports the session.
     this.named.push(notice);
     if (this.named.length > 100) this.named.shift();
     this.giveNamed();
@@ -171,7 +171,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // The record of a session; both ends report it.
+  // The record of a session, which both ends report.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -185,14 +185,15 @@ export class LaneModel {
     if (known && known.t1 === null) known.t1 = t;
   }
 
-  // The session of a packet. `accessory` is the serial number or the name of its cable's accessory, where that is known.
+  // The session that a packet belongs to. `accessory` is the serial number or the name of the accessory on its cable,
+  // if known.
   sessionOf(packet, accessory) {
     if (packet.externalSession === undefined) return undefined;
     return this.sessions.findLast((one) => one.id === packet.externalSession && one.t0 <= packet.t + 0.05 && (one.t1 === null || packet.t <= one.t1 + 5)
       && (!accessory || one.serial === accessory || one.accessory === accessory));
   }
 
-  // What passed in a session until a moment.
+  // Adds the total that had passed in a session by a given time.
   addFlow(session, t, count) {
     session.total += count;
     const last = session.flow.at(-1);
@@ -200,20 +201,20 @@ export class LaneModel {
     if (session.flow.length > MOST_OF_A_LANE) session.flow = session.flow.filter((_, index) => index % 2 === 1);
   }
 
-  // A packet that a fault acted on.
+  // Marks a packet that a fault acted on.
   hit(packet, text) {
     this.lane("cable", "cable").mark({ t: packet.t, packet: packet.number, kind: "hit", text });
     this.version += 1;
   }
 
   phase(lane, t0, t1, name) {
-    // In virtual time much takes none.
+    // In virtual time, much may happen in no time at all.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
   }
 
-  // Phases of a connection: the handshake, and the flicker from the first connect to the one with protocols.
+  // The phases of a connection: the handshake, and the flicker from the first connect to the one with protocols.
   takePhase(kind, serial, t) {
     const began = (name) => { const at = this.began.get(`${name} ${serial}`); this.began.delete(`${name} ${serial}`); return at; };
     const link = began("link");
@@ -314,7 +315,7 @@ export class LaneModel {
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
           record: this.openSession(notice),
         };
-        // A scenario has one app; in other worlds, the app's list of sessions shows which app a session belongs to.
+        // A scenario has one app; in other worlds, each app's list of sessions shows which sessions are its own.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
@@ -339,7 +340,7 @@ export class LaneModel {
     }
   }
 
-  // Whether only the device's end of the cables reports what happens.
+  // Whether only the device's end of the cables reports events.
   get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
 
   takeDeviceCable({ event, t, number, up, text, reason, on }) {
@@ -354,7 +355,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // Shows the sessions whose app is unknown in a lane of one app.
+  // Shows the sessions whose app is unknown in the lane of a single app.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];
@@ -366,7 +367,7 @@ export class LaneModel {
     }
   }
 
-  // Faults that let nothing pass say so when they begin and end.
+  // Faults that stop all traffic report when they begin and end.
   takeStall({ text, t }) {
     const name = text.split(" (")[0];
     if (/from now on$/.test(text)) this.shades.push({ lane: "cable", fault: name, text, t0: t, t1: null, isStall: true });
@@ -394,8 +395,8 @@ export class LaneModel {
     }
   }
 
-  // Adds to an app what no notice reports: its sessions, and the accessories that were there before it was launched or
-  // that it is not notified of.
+  // Adds what no notice reports about an app: its sessions, and the accessories that were connected before it was
+  // launched or that it is not notified about.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;

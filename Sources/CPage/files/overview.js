@@ -24,7 +24,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // Many cards scroll in their box.
+    // If there are many cards, they scroll within their box.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
@@ -72,7 +72,7 @@ export class Overview {
   }
 }
 
-// Where a card is, if the box that it scrolls in shows it.
+// The position of a card, if it is visible in the box that it scrolls in.
 function seen(box, card) {
   if (!card) return null;
   const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
@@ -122,7 +122,7 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
-  // A fault acts as soon as it is chosen, with its defaults; its sliders change it.
+  // A fault takes effect with its defaults as soon as it is chosen; its sliders change it.
   faultMenu() {
     const { desk } = this;
     const option = (name, text) => h("option", { value: name, title: text }, name);
@@ -141,7 +141,7 @@ class AccessoryCard {
     return menu;
   }
 
-  // For an accessory that is not plugged in, the quirk makes it flicker the next time it is plugged in.
+  // If the accessory is not plugged in, the quirk makes it flicker the next time it is.
   flicker() {
     const accessory = this.state.accessory;
     if (this.state.plugged) return [["accessory.flicker", { accessory }]];
@@ -184,14 +184,14 @@ class AccessoryCard {
   }
 }
 
-// The name of one of several accessories, with its serial number if another has the same name.
+// The name of an accessory, with its serial number if another one has the same name.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }
 
 function behaviorText(behavior) { return typeof behavior === "string" ? behavior : behavior?.type ?? ""; }
 
-// A fault with a slider for each of its parameters, which change it while bytes pass.
+// A fault with a slider for each parameter. Moving a slider changes the fault while bytes pass.
 export class FaultRow {
   constructor(desk) {
     this.desk = desk;
@@ -216,7 +216,7 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // The slider shows the fault's value, whoever changed it, except while it is being moved.
+  // The slider shows the fault's current value, no matter who changed it, except while it is being moved.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -246,7 +246,7 @@ export class FaultRow {
     };
   }
 
-  // One request at a time, containing only what was moved: the other values are the fault's current ones.
+  // Sends one request at a time, with only the values that were moved; the others keep the fault's current values.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;

@@ -1,5 +1,5 @@
-// The packets of a world, as in Wireshark: a list that follows the traffic, filters, the bytes beside the fields, and
-// files.
+// A world's packets, as in Wireshark: a list that follows the traffic, filters, the bytes next to the fields, and
+// export to files.
 import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";
@@ -12,7 +12,7 @@ const AT_ONCE = 1_000;
 const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {
-  // `desk` knows the world, the range of time that is selected, and whose cable a packet was on.
+  // `desk` knows the world, the selected time range, and which accessory's cable a packet was on.
   constructor(desk, source) {
     this.desk = desk;
     this.source = source;
@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown: from then on every packet is recorded.
+  // Called when the view is shown; from then on every packet is recorded.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
@@ -87,8 +87,8 @@ export class Packets {
     this.refilter();
   }
 
-  // Asks for the next packets four times a second, more often while there are many; while the view is closed, now and then, because
-  // the lanes show what faults did.
+  // Asks for the next packets four times a second, and more often while there are many. While the view is closed, asks
+  // now and then, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;
@@ -105,7 +105,7 @@ export class Packets {
     }
   }
 
-  // One fetch at a time.
+  // Only one fetch runs at a time.
   fetch() {
     this.fetching = (this.fetching ?? Promise.resolve()).catch(() => {}).then(() => this.fetchNext());
     return this.fetching;
@@ -143,7 +143,7 @@ export class Packets {
     return this.source.isLive ? found.length === AT_ONCE : found.length === MOST;
   }
 
-  // Connects a packet with what is known of it: the one that it repeats, the fault that acted on it, its session.
+  // Links a packet to what is known about it: the packet that it repeats, the fault that acted on it, its session.
   take(one) {
     const lanes = this.desk.world().lanes;
     if (one.seq !== undefined) {
@@ -186,7 +186,7 @@ export class Packets {
 
   sessionName(one) { return one.externalSession === undefined ? "" : this.sessionOf(one)?.name ?? one.externalSession; }
 
-  // The sessions to choose from, by the names that they have elsewhere on the page.
+  // The list of sessions, with the names used elsewhere on the page.
   showSessions() {
     this.sessions.forEach((session, index) => {
       const text = `${session.name}: ${session.protocol}`;
@@ -229,7 +229,7 @@ export class Packets {
     replace(this.count, `${this.shown.length} of ${this.all.length} packets${gone}`);
   }
 
-  // Figures of the packets of a range.
+  // Statistics about the packets in a time range.
   figures({ t0, t1 }) {
     const found = this.all.filter((one) => one.t >= t0 && one.t <= t1 && one.event !== "fault");
     const data = found.reduce((sum, one) => sum + (one.externalSession !== undefined && !one.repeated ? Math.max(0, one.length - 12) : 0), 0);
@@ -256,7 +256,7 @@ export class Packets {
     }
   }
 
-  // Shows a packet, or the packets of a moment.
+  // Shows a packet, or the packets at a given time.
   async jump({ number, t }) {
     await this.opened();
     while (await this.fetch());
@@ -278,7 +278,7 @@ export class Packets {
     }
   }
 
-  // The session that is chosen in the list of sessions, or that of the chosen packet.
+  // Shows the session that is selected in the list of sessions, or that of the selected packet.
   async followSession() {
     const chosen = this.list.rows[this.list.chosen];
     const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
@@ -287,7 +287,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // The packets in the list with their bytes, which the page may not have.
+  // The packets in the list with all their bytes, some of which the page may not have.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

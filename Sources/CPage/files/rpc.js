@@ -1,6 +1,6 @@
 // The control protocol in a browser: POST /rpc, and GET /events as a stream. Nothing else is sent to the server.
 
-// A batch has at most 1,000 requests.
+// A batch is limited to 1,000 requests.
 const MOST_AT_ONCE = 900;
 
 export class Failure extends Error {

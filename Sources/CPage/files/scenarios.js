@@ -50,7 +50,7 @@ export class Scenarios {
     this.results.hidden = true;
   }
 
-  // Every scenario with the robust client, one after the other, a line each.
+  // Runs every scenario with the robust client, one after the other, and shows one line for each.
   async runAll() {
     this.all.disabled = true;
     this.results.hidden = false;

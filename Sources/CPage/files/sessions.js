@@ -1,11 +1,11 @@
-// A session of an app: its counters, and the same payloads as in EADemo: a string, hex, 10,000 bytes. Bytes are read
-// only from sessions that this page has opened, because each byte can be read only once.
+// A session of an app: its counters, and the payloads that EADemo can send: a string, hex, 10,000 bytes. Bytes are read
+// only from sessions that this page opened, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;
 
 export class SessionBox {
-  // The ids of sessions that this page has opened.
+  // The ids of the sessions that this page opened.
   static mine = new Set();
 
   constructor(desk) {
@@ -32,7 +32,7 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // The reply of an accessory that echoes is compared with these bytes. No reply is expected from others.
+  // If the accessory echoes, its reply is compared with these bytes. Other accessories are not expected to reply.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;
@@ -86,7 +86,7 @@ export function accessoryOf(world, session) {
   return all.find((one) => one.plugged) ?? all[0];
 }
 
-// null if the bytes are not UTF-8 text.
+// Returns null if the bytes are not UTF-8 text.
 function asText(data) {
   if (data.some((byte) => byte === 127 || (byte < 32 && ![9, 10, 13].includes(byte)))) return null;
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }

@@ -1,5 +1,5 @@
-// Where packets come from: a server that goes on recording them, or a trace that holds all of them. Both have the same calls, so
-// that the views do not know which it is.
+// The source of packets: a server that continues to record them, or a trace that holds all of them. Both have the same
+// methods, so that the views need not know which of them they use.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {
@@ -19,7 +19,7 @@ export class LivePackets {
     return { packet: { ...packet, bytes: fromHex(packet.hex) }, fields };
   }
 
-  // These packets with their bytes, as far as the server still has them.
+  // These packets including their bytes, if the server still has them.
   async whole(world, packets) {
     const wanted = new Set(packets.map((one) => one.number));
     const found = [];
@@ -39,7 +39,7 @@ const EVENTS = ["packet", "spoiled", "detection", "iap1", "skipped", "transfer",
 const HEADER = 9;
 const CONTROLS = [[0x80, "SYN"], [0x40, "ACK"], [0x20, "EAK"], [0x10, "RST"], [0x08, "SLP"]];
 
-// One packet of a trace. What follows from its bytes is found when it is asked for.
+// One packet of a trace. What can be derived from its bytes is computed on demand.
 class RecordedPacket {
   constructor([time, cable, sender, event, text, base64, cut, more], number, names) {
     this.number = number;
@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // The data of a session in readable form, the same as the server writes.
+  // The data of a session in readable form, the same as the server writes it.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);
@@ -79,13 +79,13 @@ class RecordedPacket {
   }
 }
 
-// The data of an External Accessory session in a packet with its bytes.
+// The data of an External Accessory session in a packet whose bytes are known.
 export function payloadOf(packet) {
   if (packet.event === "transfer") return packet.bytes;
   return packet.bytes.subarray(HEADER + 2, packet.cut > 0 ? undefined : packet.bytes.length - 1);
 }
 
-// Null for what is no text in UTF-8.
+// Returns null if the data is not UTF-8 text.
 export function textOf(data) {
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }
 }
@@ -111,7 +111,7 @@ export class RecordedPackets {
   async whole(world, packets) { return packets; }
 }
 
-// The fields of acknowledgements and of data, of which a trace has none.
+// The fields of acknowledgements and data packets, computed here because a trace does not store them.
 export function plainFields(packet) {
   const { bytes } = packet;
   if (packet.control === undefined) return [];

@@ -1,5 +1,5 @@
-// What is known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
-// world. All of it comes from the event stream and from the lists that are requested when something has changed.
+// Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
+// world. It comes from the event stream and from lists that are requested when something has changed.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -22,7 +22,7 @@ class World {
     this.hosts = [];
   }
 
-  // The world's current time. In real time the clock continues between events.
+  // The world's current time. In real time the clock keeps running between events.
   now() {
     if (this.time === "virtual" || this.offset === null) return this.t;
     return Math.max(this.t, performance.now() / 1000 + this.offset);
@@ -30,7 +30,7 @@ class World {
 
   clock(t) {
     if (t > this.t) this.t = t;
-    // Events arrive late, never early, so the largest offset is the most accurate one.
+    // Events arrive late, never early, so the largest offset is the most accurate.
     const offset = t - performance.now() / 1000;
     if (this.offset === null || offset > this.offset) this.offset = offset;
   }
@@ -64,7 +64,7 @@ export class Store extends EventTarget {
     this.tell("state");
   }
 
-  // Listens forever: reconnects, requests what was missed, and reports what is gone.
+  // Listens forever: reconnects, requests what was missed, and removes what no longer exists.
   async run() {
     let delay = 250;
     while (true) {
@@ -104,7 +104,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // Events from before the stream began.
+  // Requests the events from before the stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -199,7 +199,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // Bytes pass without causing a notice.
+      // Passing bytes cause no notice, so the sessions are polled.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
@@ -210,7 +210,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // What each app sees, its sessions, and the faults of accessories. The lists are shown once these have arrived.
+  // Requests what each app sees, its sessions, and the faults of accessories. The lists are shown once these have
+  // arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),

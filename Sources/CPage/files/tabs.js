@@ -1,8 +1,8 @@
-// Views of which one is shown, chosen by tabs.
+// Views that tabs switch between.
 import { h } from "./dom.js";
 
 export class Tabs {
-  // `place` holds the tabs; `name` is what the choice is remembered by.
+  // `place` contains the tabs; the choice is stored under `name`.
   constructor(place, name) {
     this.place = place;
     this.name = name;
@@ -41,7 +41,7 @@ export class Tabs {
       view.tab.tabIndex = isShown ? 0 : -1;
       if (isShown) view.opened?.(); else view.closed?.();
     }
-    // A file may have no storage.
+    // A page opened from a file may have no storage.
     try { sessionStorage.setItem(this.name, name); } catch { /* Then nothing is remembered. */ }
   }
 

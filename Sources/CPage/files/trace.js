@@ -1,4 +1,4 @@
-// A trace: a run that is over, shown by the views of the live page without a server. The data is in the document.
+// A trace: a completed run, shown in the views of the live page but without a server. The data is part of the document.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";

@@ -2,18 +2,18 @@
 
 #include <stddef.h>
 
-// The files of the live page, which are part of the program; Swift declares these functions itself.
+// The files of the live page, which are embedded in the program. Swift declares these functions itself.
 
 /// The number of files.
 int cpage_count(void);
 
-/// The path of one of them in the address, from 0: "/", "/main.js".
+/// The path of a file in the address, by its index from 0: "/", "/main.js".
 const char *cpage_path(int index);
 
 /// The value of Content-Type.
 const char *cpage_type(int index);
 
-/// The name in the folder files.
+/// The file's name in the folder `files`.
 const char *cpage_name(int index);
 
 const unsigned char *cpage_bytes(int index);
