@@ -2,8 +2,8 @@
 
 import AccessoryRuns
 
-/// A file of the live page, which is at `/`. The files are part of the program; the page itself uses only the control
-/// protocol.
+/// A file of the live page, which is served at `/`. The files are embedded in the program; the page itself uses only
+/// the control protocol.
 public struct PageFile: Equatable, Sendable {
   /// The path in the address: `/`, `/main.js`.
   public let path: String
@@ -11,7 +11,7 @@ public struct PageFile: Equatable, Sendable {
   public let type: String
   /// The name of the file in `Sources/CPage/files`; empty for a generated file.
   public let name: String
-  /// Its contents.
+  /// The contents of the file.
   public let bytes: [UInt8]
 
   private init(_ index: Int32) {
@@ -21,13 +21,13 @@ public struct PageFile: Equatable, Sendable {
     bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
   }
 
-  /// The style that the live page shares with reports.
+  /// Creates the file with the style that the live page shares with reports.
   private init(look path: String) {
     (self.path, type, name) = (path, "text/css; charset=utf-8", "")
     bytes = Array(PageLook.style.utf8)
   }
 
-  /// All files, by their paths.
+  /// All files, keyed by path.
   public static let all: [String: PageFile] = {
     var files: [String: PageFile] = [:]
     for index in 0..<cpage_count() {
@@ -39,8 +39,8 @@ public struct PageFile: Equatable, Sendable {
     return files
   }()
 
-  /// What the browser may do on the page: load files from this server and send requests to it, and nothing else. Markup
-  /// in a name cannot become part of the page, because scripts may not create elements from text.
+  /// What the browser may do on the page: load files from this server and send requests to it, nothing else. A name
+  /// that contains markup cannot become part of the page, because scripts may not create elements from text.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

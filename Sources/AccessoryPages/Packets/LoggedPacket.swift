@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One packet, or other bytes that passed a cable.
+/// One packet, or other bytes that passed over a cable.
 package struct LoggedPacket: Equatable, Sendable {
   package enum Event: String, CaseIterable, Sendable {
     case packet
@@ -17,16 +17,16 @@ package struct LoggedPacket: Equatable, Sendable {
   package var number = 0
   package var time = Instant.origin
   package var cable = 0
-  /// The id of the accessory, or of the host whose address the accessory is at.
+  /// The id of the accessory, or of the host whose address the accessory is attached to.
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// For a transfer, the protocol of its native channel.
+  /// The protocol of the native channel, if this is a transfer on one.
   package var channel: String?
   package var header: PacketHeader?
-  /// What the packet's session carries, if its SYN was seen.
+  /// What the packet's session carries; known only if the link's SYN was seen.
   package var kind: LinkSession.Kind?
-  /// The fault that acted on the packet, as for `--fault`.
+  /// The fault that acted on the packet, written as for `--fault`.
   package var fault: String?
   /// Whether a packet with this number was seen before.
   package var isRepeated = false
@@ -36,11 +36,11 @@ package struct LoggedPacket: Equatable, Sendable {
 }
 
 extension LoggedPacket {
-  /// How much of the data of a session is shown.
+  /// The maximum amount of session data that is shown.
   private static let shownText = 200
   private static let shownBytes = 16
 
-  /// The External Accessory session whose data it carries; nil for all other packets.
+  /// The External Accessory session whose data the packet carries; nil for all other packets.
   package var externalSession: Int? {
     guard let data = externalData else { return nil }
     return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])

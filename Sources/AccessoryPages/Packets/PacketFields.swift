@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// The fields of a packet with the positions of their bytes, for viewers that show both side by side.
+/// A field of a packet, with the position of its bytes, for viewers that show fields and bytes next to each other.
 package struct PacketField: Equatable {
   var name: String
   var value: String
   var range: Range<Int>
   var fields: [PacketField] = []
 
-  /// The fields of a packet; empty if the bytes are not a packet.
+  /// Returns the fields of a packet; empty if the bytes are not a packet.
   package static func fields(of packet: LoggedPacket) -> [PacketField] {
     guard let header = packet.header, packet.bytes.count >= PacketHeader.size else { return [] }
     let bytes = packet.bytes
@@ -123,7 +123,7 @@ package struct PacketField: Equatable {
     return PacketField("\(id)", range.count.counted("byte"), range, fields)
   }
 
-  /// The same parameters twice: once with names and values, once with their positions.
+  /// Combines two forms of the same parameters: one with names and values, the other with positions.
   private static func parameters(_ decoded: [DecodedParameter], _ placed: [Parameter]) -> [PacketField] {
     zip(decoded, placed).map { decoded, placed in
       let range = placed.offset..<placed.offset + 4 + placed.value.count
@@ -147,7 +147,7 @@ package struct PacketField: Equatable {
     (self.name, self.value, self.range, self.fields) = (name, value, range, fields)
   }
 
-  /// As JSON: `name`, `value`, `offset`, `length`, and nested `fields`.
+  /// The field as JSON: `name`, `value`, `offset`, `length`, and nested `fields`.
   package var tree: JSON5Value {
     var members: [JSON5Member] = [
       .init("name", .text(name)), .init("value", .text(value)), .init("offset", .number(range.lowerBound)),

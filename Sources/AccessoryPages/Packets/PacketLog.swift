@@ -3,22 +3,23 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// The packets on the cables of a world, as `packet.list` shows them.
+/// The packets on the cables of a world, as `packet.list` reports them.
 ///
-/// Recording every packet costs time and memory, so it happens only after a client has asked for it (`packet.record`).
-/// The first packets of each cable are always kept: they show how an accessory connected, and without its SYN a link's
+/// Recording every packet takes time and memory, so it starts only when a client asks for it (`packet.record`). The
+/// first packets of each cable are always kept: they show how an accessory connected, and without a link's SYN its
 /// sessions could not be told apart.
 ///
-/// Invariant: at most ``Limits/packets`` packets with a total of at most ``Limits/bytes`` bytes are kept, the newest
-/// ones, and far fewer while nothing is recorded.
+/// Invariant: the newest packets are kept, at most ``Limits/packets`` packets with a total of at most ``Limits/bytes``
+/// bytes, and far fewer while recording is off.
 package final class PacketLog {
-  /// How much is kept.
+  /// The limits on what is kept.
   package struct Limits: Equatable, Sendable {
     package var packets = 100_000
     package var bytes = 32 << 20
-    /// For each cable, even while nothing is recorded.
+    /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// For a world in which nothing was ever recorded: there may be a thousand of these.
+    /// The number of packets kept in a world in which recording was never on. It is small, because there may be a
+    /// thousand such worlds.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 
@@ -38,15 +39,15 @@ package final class PacketLog {
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// The number of the oldest packet that is kept; one more than the last if there is none.
+  /// The number of the oldest packet kept; one more than the last number if none is kept.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// Captures use the keys from 1 up.
+  /// The key of this log among witnesses; captures use the keys from 1 up.
   private static let key = 0
-  /// For how many cables of an owner the native channels can be found by the cable's number.
+  /// The number of an owner's cables whose native channels can be found by the cable's number.
   private static let cables = 64
 
-  /// Observes the cables of an accessory or of an address.
+  /// Observes the cables of an accessory or an address.
   package func watch(_ taps: CableTaps, of owner: String) {
     var numbers: [Int: Int] = [:]
     taps.add(Self.key) { [unowned self] cable, protocolName in
@@ -60,12 +61,13 @@ package final class PacketLog {
     }
   }
 
-  /// A witness of one channel of a cable that the caller numbers; cables of one log have different numbers.
+  /// Creates a witness for one channel of a cable. The caller numbers the cables; within a log, each has a different
+  /// number.
   package func witness(of owner: String, cable: Int, protocolName: String?) -> any CableWitness {
     PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
   }
 
-  /// The packets after a number, oldest first.
+  /// Returns the packets that follow a given number, oldest first.
   package func packets(after number: Int, atMost count: Int) -> [LoggedPacket] {
     let start = min(max(0, number - (firstNumber - 1)), packets.count)
     return (start..<start + min(count, packets.count - start)).map { packets[$0] }

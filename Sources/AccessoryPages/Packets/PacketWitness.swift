@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Records what passes one channel of a cable.
+/// Records what passes over one channel of a cable.
 final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
@@ -73,7 +73,7 @@ final class PacketWitness: CableWitness {
       case .spoiled(let header, _): spoiled(header, packet, end, time)
       case .detection: add(.detection, "DETECT", packet, end, time)
       case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
-      // The rest of a packet whose beginning was skipped.
+      // This is the rest of a packet whose beginning was skipped.
       case .skipped where isTorn: break
       case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
       }
@@ -86,7 +86,7 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // This comes first, because the narrator learns the sessions from a SYN.
+    // This must come first, because the narrator learns the sessions from a SYN.
     let line = narrator.line(for: header, packet: packet)
     entry.kind = narrator.kind(of: header.session)
     entry.messages = narrator.messages(in: header, packet: packet).map(\.id)

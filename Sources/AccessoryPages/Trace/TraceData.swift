@@ -3,12 +3,13 @@ import AccessoryFormats
 import Certificates
 import IAP2
 
-/// What a trace holds, as JSON for the page's module trace.js.
+/// The contents of a trace, as JSON for the page's module trace.js.
 ///
-/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, how many bytes were
-/// cut off, and an object with what few packets have: messages, fields, the external session, and so on.
+/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, how many
+/// bytes were cut off, and an object with properties that few packets have: messages, fields, the external session, and
+/// so on.
 struct TraceData {
-  /// Packets with more bytes are cut to this many, where not all fit into the limit.
+  /// If not all packets fit within the limit, long packets are cut to this many bytes.
   private static let shortest = 64
 
   private let recorder: TraceRecorder
@@ -18,7 +19,7 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole object. `<` is escaped, so that no text can end the element that it is in.
+  /// The whole object. `<` is escaped, so that no text can close the element that contains it.
   mutating func json() -> String {
     let all = recorder.log.packets(after: 0, atMost: .max)
     let packets = fitting(all)
@@ -49,7 +50,7 @@ struct TraceData {
     var lines = all.map { Self.line($0, atMost: .max) }
     var size = lines.reduce(0) { $0 + $1.utf8.count }
     if size > recorder.limit {
-      // The oldest first: what a run ended with is what it is looked at for.
+      // The oldest packets are cut first, because readers are most interested in how a run ended.
       for (index, packet) in all.enumerated() where size > recorder.limit && packet.bytes.count > Self.shortest {
         guard packet.messages.isEmpty else { continue }
         let short = Self.line(packet, atMost: Self.shortest)
@@ -67,7 +68,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// What is not in the file, as a sentence; empty where all is.
+  /// A sentence about what was left out of the file; empty if it contains everything.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }
@@ -96,7 +97,7 @@ struct TraceData {
     if let fault = packet.fault { more.add("fault", fault) }
     if let session = packet.externalSession { more.add("externalSession", session) }
     if !packet.messages.isEmpty { more.add("messages", packet.messages.map { "\($0)" }) }
-    // Of bare acknowledgements and of data, the page knows the fields itself.
+    // For bare acknowledgements and data packets, the page derives the fields itself.
     if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
       more.add("fields", raw: JSON5Writer.line(.array(PacketField.fields(of: packet).map(\.tree))))
     }

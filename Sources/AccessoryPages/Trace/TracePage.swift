@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The file of a trace: the modules of the live page, the style, and the data, in one document that fetches nothing.
+/// The file of a trace: the modules of the live page, the style, and the data, in one document that loads nothing else.
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The file.
+  /// The contents of the file.
   var html: [UInt8] {
     var data = TraceData(recorder, verdict)
     let title = MarkupText.escaped("\(verdict.word): \(recorder.command)")
@@ -35,7 +35,7 @@ struct TracePage {
     return Array(head.utf8) + Array(data.json().utf8) + Array(tail.utf8)
   }
 
-  /// Nothing is fetched, and no text becomes markup.
+  /// Nothing is fetched, and no text can become markup.
   private static let policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     + "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -44,7 +44,8 @@ struct TracePage {
     PageFile.all["/\(name)"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
   }
 
-  /// trace.js and the modules that it imports as one script: each module is a function that returns what it exports.
+  /// trace.js and the modules that it imports as one script, in which each module is a function that returns its
+  /// exports.
   static let program: String = {
     var parts: [String] = []
     var done: Set<String> = []
@@ -73,7 +74,7 @@ struct TracePage {
     )
   }
 
-  /// `import { a } from "./b.js";`: what is imported, and from which file; nil for other lines.
+  /// For `import { a } from "./b.js";`: the imported names and the file; nil for other lines.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
@@ -81,7 +82,7 @@ struct TracePage {
     return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
   }
 
-  /// `async function save(name) {`: "save".
+  /// For `async function save(name) {`: "save".
   private static func name(declaredBy line: Substring) -> Substring {
     let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
     return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""

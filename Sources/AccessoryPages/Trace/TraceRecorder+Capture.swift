@@ -5,8 +5,8 @@ import IAP2
 
 /// The trace of a capture: `easim trace FILE`.
 extension TraceRecorder {
-  /// Continues with an entry of a capture. The senders of bytes are known by their marks: what was received by the machine that
-  /// recorded came from the accessory.
+  /// Adds an entry of a capture. Its mark tells who sent the bytes: if the recording machine received them, they came
+  /// from the accessory.
   public func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Records a run for a trace: its events and the packets on its cables. The trace is the live page with all of that inside,
-/// in one file that opens in any browser without a server.
+/// Records a run for a trace: its events and the packets on its cables. The trace is the live page with all of these
+/// included, in one file that opens in any browser without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -14,59 +14,59 @@ import AccessorySessions
 /// let page = trace.page(TraceVerdict("passed", "10000 bytes came back"))
 /// ```
 ///
-/// Invariant: memory is bounded. The newest packets and events are kept, and the page says how many are gone.
+/// Invariant: memory is bounded. The newest packets and events are kept, and the page says how many were dropped.
 public final class TraceRecorder {
   /// The default of ``limit``.
   public static let usualLimit = 20 << 20
   private static let mostEvents = 50_000
 
-  /// The most bytes that a page has beside the program that shows it.
+  /// The maximum size of the data in a page, not counting the program that shows it.
   public let limit: Int
   let program: String
   let command: String
-  /// What is known of the times: `real`, `virtual`, or `recorded`.
+  /// The kind of time: `real`, `virtual`, or `recorded`.
   let time: String
   let log: PacketLog
-  /// Events as the params of the notification `event`, and how many older ones are gone.
+  /// Events, as the params of the notification `event`, and the number of older ones that were dropped.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The newest cable with each name; a later cable of that name has a number of its own.
+  /// The newest cable with each name; a later cable with the same name gets its own number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
-  /// Whether plugs and sessions are read from the packets, because no device or accessory reports them here.
+  /// Whether plugs and sessions are derived from the packets, because no device or accessory reports them here.
   public var readsLinks = false
-  /// The witnesses of the cables of a capture.
+  /// The witnesses for the cables of a capture.
   var witnesses: [Int: any CableWitness] = [:]
 
-  /// A recorder of a run.
+  /// Creates a recorder for a run.
   ///
   /// - Parameters:
-  ///   - program: the version that made it.
-  ///   - command: the command that made it.
+  ///   - program: the program and version that made the trace.
+  ///   - command: the command that made the trace.
   public convenience init(
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
   ) {
     var limits = PacketLog.Limits()
-    // Packets that are cut take less room than they had.
+    // Cut packets take less room than they did before.
     (limits.packets, limits.bytes) = (500_000, limit * 4)
     let log = PacketLog(limits)
     log.isRecording = true
     self.init(program: program, command: command, time: time, limit: limit, log)
   }
 
-  /// A recorder of what was logged already.
+  /// Creates a recorder for what has already been logged.
   package init(program: String, command: String, time: String, limit: Int = TraceRecorder.usualLimit, _ log: PacketLog)
   {
     (self.program, self.command, self.time, self.limit, self.log) = (program, command, time, limit, log)
   }
 
-  /// Sees every channel that a capture records.
+  /// Observes every channel that a capture records.
   public func follow(_ recorder: CaptureRecorder) {
     recorder.companion = { [self] in witness(named: $0, description: $1, side: $2) }
   }
 
-  /// Sees one channel of a cable with this name; the native channels of a cable come after its main channel.
+  /// Observes one channel of the cable with this name. The native channels of a cable must come after its main channel.
   func witness(named name: String, description: String, side: String?) -> any CableWitness {
     if side == nil || cables[name] == nil {
       cableCount += 1
@@ -76,18 +76,18 @@ public final class TraceRecorder {
       of: description.isEmpty ? name : description, cable: cables[name] ?? cableCount, protocolName: side)
   }
 
-  /// A fault that is there from the start, as for `--fault`.
+  /// Adds a fault that acts from the start, written as for `--fault`.
   public func add(fault: String) { faults.append(fault) }
 
-  /// Something happened.
+  /// Adds an event.
   public func add(_ event: TimelineEvent) { add(event.json, at: event.time) }
 
-  /// A notification of the control protocol.
+  /// Adds a notification of the control protocol.
   package func add(_ method: String, params: String, at time: Instant) {
     add("{\"method\":\(JSONObject.quoted(method)),\"params\":\(params)}", at: time)
   }
 
-  /// All events as JSON, in the order of time.
+  /// All events as JSON, ordered by time.
   var allEvents: [String] {
     var all = (0..<events.count).map { events[$0] }
     if readsLinks {
@@ -110,13 +110,13 @@ public final class TraceRecorder {
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict).html }
 }
 
-/// How a run came out, for the head of its trace.
+/// The result of a run, for the head of its trace.
 public struct TraceVerdict: Equatable, Sendable {
-  /// `passed`, `failed`, or another word where nothing was judged.
+  /// `passed`, `failed`, or another word if nothing was judged.
   public var word: String
-  /// Why, as a sentence.
+  /// The reason, as a sentence.
   public var text: String
 
-  /// A verdict.
+  /// Creates a verdict.
   public init(_ word: String, _ text: String) { (self.word, self.text) = (word, text) }
 }

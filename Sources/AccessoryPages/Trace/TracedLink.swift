@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// The events of cables of which only the packets are known, such as those of a capture: plugs, identifications and sessions,
-/// as their control messages show them.
+/// Derives events from the control messages on cables whose packets are all that is known, such as those of a capture:
+/// plugs, identifications and sessions.
 struct TracedLinks {
   private struct Link {
     var begun: Instant
@@ -17,7 +17,7 @@ struct TracedLinks {
   private var links: [Int: Link] = [:]
   private(set) var events: [TimelineEvent] = []
 
-  /// The events of all packets of a log, in the order of time.
+  /// The events derived from all packets of a log, ordered by time.
   static func events(of log: PacketLog) -> [TimelineEvent] {
     var all = TracedLinks()
     for packet in log.packets(after: 0, atMost: .max) { all.take(packet) }
@@ -28,7 +28,7 @@ struct TracedLinks {
 
   private mutating func take(_ packet: LoggedPacket) {
     let number = packet.cable
-    // A link that is synchronized again after it was identified is a new plug.
+    // A link that is synchronized again after identification is a new plug.
     let isOffer = packet.header.map { $0.control.contains(.syn) && !$0.control.contains(.ack) } ?? false
     if isOffer, links[number]?.subject != nil { end(number, "the link begins again") }
     var link = links[number] ?? Link(begun: packet.time, last: packet.time)
@@ -100,7 +100,7 @@ struct TracedLinks {
     events.append(TimelineEvent(time: time, side: side, kind: kind, subject: links[number]?.subject))
   }
 
-  /// The values of parameters of one or two bytes, in the order of their numbers.
+  /// The values of parameters of one or two bytes, ordered by parameter number.
   private static func values(_ message: ControlMessage) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     return parameters.sorted { $0.id < $1.id }.filter { 1...2 ~= $0.value.count }.map {
