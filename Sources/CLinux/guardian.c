@@ -1,9 +1,9 @@
-// A program's guardian: a process between this one and the program, which does not outlive either of them.
+// A program's guardian: a process between this one and the program that outlives neither of them.
 //
-// The guardian is the subreaper of everything the program starts, so nothing escapes it by leaving its process group or
-// its parent. It ends everything when the program has ended, and immediately when this process does, however that
-// happens: it waits on a pipe, the leash, whose other end only this process has. It is forked and never executes
-// another file, so it only calls functions that are allowed after a fork in a process with threads.
+// The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
+// or its parent. It kills what is left when the program has ended, and everything immediately when this process ends in
+// any way: it waits on a pipe, the leash, whose other end only this process holds. The guardian is forked and never
+// executes another file, so it only calls functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long the remains of a program may take to end after SIGTERM.
+// How long the remaining processes of a program may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
 // Everything that must be prepared before the fork.
@@ -55,7 +55,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   for (int target = 0; target < 3; target++) {
     if (dup2(program->standard[target], target) < 0) fail(report, errno);
   }
-  // Above the standard descriptors; dup2 clears close-on-exec.
+  // Move it above the standard descriptors; dup2 clears close-on-exec.
   if (report != 3) {
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, errno);
     report = 3;
@@ -91,14 +91,14 @@ static void signal_children(int number) {
   close(file);
 }
 
-// Reaps ended processes; returns whether any are left.
+// Reaps ended processes; returns whether any children are left.
 static bool reap(void) {
   pid_t ended;
   while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
   return ended == 0;
 }
 
-// Ends everything that is left: with SIGTERM first, if there is time, and then with SIGKILL.
+// Ends all remaining processes: with SIGTERM first, if there is time, and then with SIGKILL.
 static void sweep(pid_t body, int signals, int patience) {
   // The program has not been reaped yet, so its group number has not been reused.
   kill(-body, patience > 0 ? SIGTERM : SIGKILL);
@@ -166,8 +166,8 @@ static _Noreturn void be_guardian(const struct program *program, int leash, int 
   if (body < 0) fail(report, errno);
   if (body == 0) become(program, report, self);
   setpgid(body, body);
-  // Nothing else stays open: otherwise the program's pipes would never end, and files of this process would never be
-  // closed.
+  // Nothing else stays open: otherwise the program's pipes would never reach their end, and files of this process would
+  // never be closed.
   if (dup2(leash, 0) < 0) fail(report, errno);
   close_from(1);
   sigset_t child;
@@ -192,14 +192,14 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
     close(reins[1]);
     return code;
   }
-  // No handler of this process may run in the new one.
+  // No signal handler of this process may run in the new one.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_t child = fork();
   int code = child < 0 ? errno : 0;
   if (child == 0) {
-    // Above the standard descriptors, which are about to be replaced.
+    // Move it above the standard descriptors, which are about to be replaced.
     int own = fcntl(report[1], F_DUPFD_CLOEXEC, 4);
     int rein = fcntl(reins[0], F_DUPFD_CLOEXEC, 4);
     if (own < 0 || rein < 0) fail(report[1], errno);
@@ -209,7 +209,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
   close(reins[0]);
   close(report[1]);
   if (code == 0) {
-    // The end of the pipe shows that the program has been executed.
+    // End of file on the pipe means that the program was executed.
     int failure = 0;
     ssize_t count;
     do count = read(report[0], &failure, sizeof failure);

@@ -162,14 +162,14 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The terminal that is held raw. Either the program or its crash handler restores it.
+// The settings of the terminal that was made raw. Either the program or its crash handler restores them.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
-// What is written when the terminal is restored.
+// The text that is written when the terminal is restored.
 static const char *terminal_leave;
 
-// A process in the background would be stopped if it changed the settings, which then belong to the shell.
+// A background process would be stopped if it changed the settings, which belong to the shell at that time.
 static int terminal_is_ours(int descriptor) {
   pid_t group = tcgetpgrp(descriptor);
   return group < 0 || group == getpgrp();
@@ -183,7 +183,7 @@ void clinux_terminal_release(void) {
   if (!terminal_held) return;
   terminal_held = 0;
   int code = errno;
-  // The settings first, and with TCSANOW: writing to a stopped terminal blocks, and so would TCSADRAIN.
+  // The settings are restored first, with TCSANOW: writing to a stopped terminal blocks, and so would TCSADRAIN.
   if (terminal_is_ours(terminal_descriptor)) {
     tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
     if (write(terminal_descriptor, terminal_leave, strlen(terminal_leave)) < 0) {}
@@ -193,7 +193,7 @@ void clinux_terminal_release(void) {
 
 static void terminal_crashed(int signal) {
   clinux_terminal_release();
-  // The previous handler of the signal is restored, and receives the signal when this returns.
+  // The signal's previous handler is restored and receives the signal when this function returns.
   for (int i = 0; i < crash_count; i++) {
     if (crash_signals[i] == signal) sigaction(signal, &crash_before[i], NULL);
   }
@@ -252,7 +252,7 @@ int clinux_exchange(const char *one, const char *other) {
 
 int clinux_rename_to_free(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  // A file system that lacks the flag: a second name for the same file has the same effect.
+  // The file system does not support the flag. Creating a second name for the same file has the same effect.
   if (errno != EINVAL || link(from, to) != 0) return -1;
   unlink(from);
   return 0;
@@ -292,7 +292,7 @@ int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t 
   int descriptor = socket(AF_BLUETOOTH, type, is_rfcomm ? CLINUX_BTPROTO_RFCOMM : CLINUX_BTPROTO_L2CAP);
   if (descriptor < 0) return -1;
   if (is_rfcomm) {
-    // Level 2 (medium): the line is encrypted with the bond's key.
+    // Level 2 (medium): the connection is encrypted with the bond's key.
     struct {
       uint8_t level;
       uint8_t key_size;

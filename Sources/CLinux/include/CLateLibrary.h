@@ -1,4 +1,4 @@
-// A library that is loaded when it is first needed, so that programs start without it and run where it is missing.
+// A library that is loaded when it is first needed, so that programs start without it and also run where it is missing.
 //
 // Its functions are listed as `F(result, name, parameters, arguments)` and get the same names here:
 //
@@ -14,19 +14,19 @@
 #pragma once
 #include <dlfcn.h>
 
-/// Defines a function that calls the library's.
+/// Defines a function that calls the library's function.
 #define LATE_FUNCTION(result, name, parameters, arguments)                                                              \
   static __typeof__(&name) late_##name;                                                                                 \
   result name parameters { return late_##name arguments; }
 
-/// Finds a function in `library`; if there is none, makes the enclosing function return a sentence.
+/// Finds a function in `library`; if it is missing, makes the enclosing function return a sentence that says so.
 #define LATE_FIND(result, name, parameters, arguments)                                                                  \
   if (!(*(void **)&late_##name = dlsym(library, #name))) return LATE_LIBRARY " has no " #name;
 
-/// A pointer to a function with variable arguments, which cannot be forwarded; LATE_FIND finds it as well.
+/// A pointer to a function with variable arguments, which cannot be wrapped; LATE_FIND finds it as well.
 #define LATE_POINTER(name) static __typeof__(&name) late_##name;
 
 /// The library, or NULL with dlerror. `file` includes the version, because a program and a library of different
-/// versions do not work together. A program from a tarball or wheel is linked with its own copy, whose file may have
-/// another name; `any` is one of the library's functions, used to find that copy. Needs _GNU_SOURCE.
+/// versions do not work together. A program from a tarball or wheel is linked with its own copy of the library, whose
+/// file may have another name; `any` is one of the library's functions, used to find that copy. Needs _GNU_SOURCE.
 #define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))
