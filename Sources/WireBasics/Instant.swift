@@ -21,7 +21,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// Seconds since the origin, for output.
   public var seconds: Double { Double(nanoseconds) / 1e9 }
 
-  /// The earlier of two instants comes first.
+  /// Whether `left` is earlier than `right`.
   @inlinable
   public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
@@ -39,16 +39,17 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// How long after `earlier` this instant is.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    // Duration.nanoseconds(_:) would make several calls into the standard library.
+    // Duration.nanoseconds(_:) would call the standard library several times.
     Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * 1_000_000_000)
   }
 }
 
 extension Duration {
-  /// This duration in whole nanoseconds, clamped to what 64 bits can hold (292 years).
+  /// This duration in whole nanoseconds, clamped to the range of 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Up to 18 seconds, as in nearly all cases, this avoids the 128-bit division that takes most of a timer's cost.
+    // For durations of up to 18 seconds, that is, nearly all of them, this avoids a 128-bit division, which would be
+    // most of the cost of a timer.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

@@ -1,7 +1,7 @@
-/// A queue: elements are taken from the front in the order in which they were appended.
+/// A queue: elements are removed from the front in the order in which they were appended.
 ///
-/// An array whose memory is reused: a queue that is emptied from time to time does not allocate in a steady state, and
-/// taking from the front costs the same for any length. Index 0 is the front.
+/// It is an array whose memory is reused: a queue that becomes empty from time to time does not allocate in a steady
+/// state, and removing from the front takes the same time at any length. Index 0 is the front.
 ///
 /// ```swift
 /// var queue = Queue<Int>()
@@ -10,7 +10,7 @@
 /// queue.popFirst()   // 1
 /// ```
 ///
-/// A removed element is released when its place is reused, not immediately.
+/// A removed element is released when its slot is reused, not immediately.
 public struct Queue<Element> {
   @usableFromInline var elements: [Element] = []
   /// The index of the front. Invariant: 0 when the queue is empty.
@@ -50,7 +50,7 @@ public struct Queue<Element> {
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
-    // The usual case in a queue that is drained after every event: the element moves out, and nothing is copied.
+    // The usual case in a queue that is drained after every event: the element is moved out, and nothing is copied.
     if elements.count == 1 { return elements.removeLast() }
     let front = elements[head]
     head += 1
@@ -79,8 +79,8 @@ public struct Queue<Element> {
     if elements.capacity == 0 { elements.reserveCapacity(count) }
   }
 
-  /// Moves the elements to the start of the memory when at least half of it is used up. Fewer elements move than were
-  /// removed since the last time, so appending stays cheap.
+  /// Moves the elements to the start of the memory when at least half of it is unused. Fewer elements are moved than
+  /// were removed since the last time, so appending stays cheap.
   @inlinable
   mutating func reclaim() {
     if head > 0, head * 2 >= elements.count {
@@ -128,7 +128,7 @@ extension Queue where Element == UInt8 {
     body(elements.span.bytes.extracting(head..<elements.count))
   }
 
-  /// Offers all bytes to `body`, which returns how many it has used; those are removed. Returns that number.
+  /// Offers all bytes to `body`, which returns how many it used. Removes those bytes and returns their number.
   @inlinable
   @discardableResult
   public mutating func consume(_ body: (RawSpan) -> Int) -> Int {
@@ -137,14 +137,14 @@ extension Queue where Element == UInt8 {
     return count
   }
 
-  /// Lets `body` replace the memory of an empty queue with an array of bytes, whose contents the queue then holds.
+  /// Lets `body` replace the memory of an empty queue with an array of bytes, which becomes the content of the queue.
   @inlinable
   public mutating func refill(_ body: (inout [UInt8]) -> Void) {
     precondition(isEmpty, "only an empty queue can be refilled")
     body(&elements)
   }
 
-  /// Writes at the end through `body`, which appends to an array.
+  /// Appends bytes: `body` adds them to an array.
   @inlinable
   public mutating func write(_ body: (inout [UInt8]) -> Void) {
     reclaim()

@@ -1,4 +1,4 @@
-/// Bytes and numbers in hex, for reading and writing.
+/// Reading and writing bytes and numbers in hex.
 ///
 /// ```swift
 /// Hex.spaced([0xFF, 0x5A])           // "ff 5a"
@@ -35,7 +35,7 @@ public enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// A number with leading zeros, as wide as its type unless `digits` says otherwise: `EA00`.
+  /// A number with leading zeros, as wide as its type unless `digits` is given: `EA00`.
   public static func number<Number: FixedWidthInteger & UnsignedInteger>(
     _ value: Number, digits: Int = Number.bitWidth / 4, uppercase: Bool = true
   ) -> String {
@@ -72,7 +72,7 @@ public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADigit(Character, position: Int)
   /// White space between the two digits of a byte.
   case splitByte(position: Int)
-  /// The last byte has one digit.
+  /// The last byte has only one digit.
   case oddDigits
 
   /// What is wrong and where.
@@ -86,16 +86,16 @@ public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// Digits with leading zeros, padded to the requested width: "7" to three is "007".
+  /// The digits padded with leading zeros to the requested width: "7" with a width of 3 becomes "007".
   public func zeroPadded(to width: Int) -> String {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
 }
 
 extension Unicode.Scalar {
-  /// Whether the character is invisible and changes how its neighbours are shown: controls, line and paragraph
-  /// separators, marks that reverse the direction of writing (U+202E and similar), and characters without width, such
-  /// as tags.
+  /// Whether the character is invisible or changes how its neighbors are displayed: control characters, line and
+  /// paragraph separators, marks that change the text direction (U+202E and similar), and characters without width,
+  /// such as tags.
   public var isUnprintable: Bool {
     if value < 0x7F { return value < 0x20 }
     return switch properties.generalCategory {
