@@ -4,7 +4,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Bluetooth, in both roles: a host finds paired accessories, and a simulated accessory appears at an adapter of this machine.
+/// Bluetooth in both roles: a host finds paired accessories, and a simulated accessory appears on one of this machine's
+/// adapters.
 final class BluetoothMedium: Medium {
   let kinds = [Address.Kind.bt]
   let capacity = PortCapacity.one
@@ -12,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The host's end for each loop that has one. BlueZ gives a service to one D-Bus client only, so the finders on a
-  /// loop share it.
+  /// The host's end on each loop that has one. BlueZ gives a service to one D-Bus client only, so all finders on a loop
+  /// share it.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -40,7 +41,7 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // Not thrown, because a command that waits for an accessory also waits until this is fixed.
+      // Not thrown, because a command that waits for an accessory should also wait until this problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
   }
@@ -87,7 +88,8 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// A stand-in that carries the reason when no device can be listed: Bluetooth cannot be used, or BlueZ does not know the device.
+  /// A stand-in that carries the reason if no device can be listed: Bluetooth cannot be used, or BlueZ does not know
+  /// the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -136,7 +138,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // A change of signal strength alone is not reported; there are many during a scan.
+    // A change in signal strength alone is not reported, because there are many during a scan.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
@@ -145,7 +147,7 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
-  /// Reports the stand-in with a reason, or that the named device is unknown, or removes the stand-in.
+  /// Reports the stand-in with a reason, reports that the named device is unknown, or removes the stand-in.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { onEvent?(.left(absent, reason: "")) }
     absent = nil
@@ -173,7 +175,7 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 }
 
-/// Makes the port of an adapter.
+/// Creates ports on an adapter.
 private final class BluetoothHub: PortHub {
   private let selector: Address.BluetoothSelector
   private let blueZ: BlueZ
@@ -188,7 +190,7 @@ private final class BluetoothHub: PortHub {
   }
 }
 
-/// The port of an adapter. While it is open, hosts may connect. Releasing it withdraws the service.
+/// A port on an adapter. While it is open, hosts may connect. Releasing it withdraws the service.
 private final class BluetoothPort: Port {
   private let selector: Address.BluetoothSelector
   private let accessory: BluetoothAccessory
@@ -219,7 +221,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Whether a host lists the device: it is an accessory, or the address names it.
+  /// Whether a host should list the device: it is an accessory, or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
@@ -243,7 +245,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // The device offered the service when it was paired, so the service may return.
+      // The device offered the service when it was paired, so the service may come back.
       case .noSuchService, .refused, .failed: .failed(address, error.description)
       }
   }

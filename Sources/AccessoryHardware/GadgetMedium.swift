@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's own device port: gadgets, through FunctionFS.
+/// Simulated accessories on this machine's own USB device port: gadgets, through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -32,7 +32,7 @@ private final class GadgetHub: PortHub {
   }
 }
 
-/// A device port of this machine with one accessory on it: a gadget, through FunctionFS.
+/// One of this machine's USB device ports with one accessory on it: a gadget, through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
 /// Stale gadgets of killed processes are removed before a new one is created.
@@ -44,10 +44,10 @@ private final class GadgetHub: PortHub {
 final class GadgetPort: Port {
   private let gadget: Gadget
 
-  /// Makes the gadget.
+  /// Creates the gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; the only one by default.
+  ///   - controller: the controller's name in /sys/class/udc; nil means the only one.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   init(
@@ -64,7 +64,7 @@ final class GadgetPort: Port {
   /// "gadget:fe980000.usb".
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
-  /// The accessory appears on the bus.
+  /// Connects the accessory to the bus.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
     try gadget.plugIn { news in
@@ -75,7 +75,7 @@ final class GadgetPort: Port {
     }
   }
 
-  /// The accessory leaves the bus.
+  /// Disconnects the accessory from the bus.
   func close() {
     gadget.unplug()
   }

@@ -1,6 +1,6 @@
 import AccessoryCables
 
-/// What the product `ExternalAccessoryHardware` links into this program: one line for each medium.
+/// Registers the media that the product `ExternalAccessoryHardware` links into this program, one line for each.
 ///
 /// Called by the C library of the package when ``MediumTable/linked`` is created, so that no source needs to import
 /// this module.

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories as USB devices of other kernels, over USB/IP.
+/// Simulated accessories as USB devices on other machines, over USB/IP.
 struct USBIPMedium: Medium {
   let kinds = [Address.Kind.usbip]
   let capacity = PortCapacity.many
@@ -18,25 +18,25 @@ struct USBIPMedium: Medium {
   }
 }
 
-/// A USB bus that other kernels can reach: a USB/IP server at an address, with any number of accessories on it.
+/// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, it is not on the
-/// server's list, and its host sees the device disconnect. When plugged in again, it has the same bus id.
+/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, the server does not
+/// list it, and its host sees the device disconnect. When plugged in again, it has the same bus ID.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus: PortHub {
-  /// The address it listens on, with the port that the system chose.
+  /// The address that the server listens on, including the port that the system chose.
   let address: Address
 
   private let server: USBIPServer
   private var listener: (any Listener)?
 
-  /// Listens at once.
+  /// Starts listening immediately.
   ///
-  /// - Parameter report: called for clients that make mistakes or are refused.
+  /// - Parameter report: called when clients make mistakes or are refused.
   init(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
     report: @escaping (String) -> Void
@@ -78,7 +78,7 @@ final class USBIPBus: PortHub {
 
 /// One place on a USB/IP bus.
 final class USBIPPort: Port {
-  // Retained, so that the server lives as long as something can be plugged into it.
+  // Retained, so that the server exists as long as something can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
 
@@ -90,21 +90,21 @@ final class USBIPPort: Port {
   /// "usbip:127.0.0.1:3240, bus id 1-1".
   var place: String { "\(bus.address), bus id \(export.busID)" }
 
-  /// Appears on the server's list.
+  /// Adds the accessory to the server's list.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
     export.plugIn { cable in onEvent(.cable(cable, from: "a USB host on \(place)")) }
   }
 
-  /// Removes it from the list and from its client.
+  /// Removes the accessory from the list and disconnects its client.
   func close() {
     export.unplug()
   }
 }
 
 extension USBAccessoryShape {
-  /// The accessory that a profile describes as a USB device. Speeds above 480 Mbit/s are not simulated: such an
-  /// accessory becomes a high-speed device. Native transports are added by a port that can carry them.
+  /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated: such an accessory
+  /// becomes a high-speed device. Native transports are added by a port that can carry them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,
