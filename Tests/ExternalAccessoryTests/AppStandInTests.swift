@@ -4,7 +4,7 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// The replacements for the parts of UIKit that apps use, driven by the world.
+/// The stand-ins for the parts of UIKit that apps use, driven by a world.
 @MainActor @Suite struct AppStandInTests {
   /// Records the app's notifications, both of its state and of its accessories, and the state that `UIApplication`
   /// reports.

@@ -3,7 +3,7 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// ExternalAccessoryAsync, through the public API.
+/// ExternalAccessoryAsync, tested through the public API.
 @Suite struct AsyncTests {
   private final class Collected: @unchecked Sendable {
     private let lock = NSLock()
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// The camera's frames use native transport, which makes no difference here.
+  /// The camera's frames use native transport, which should make no difference here.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// An open session whose far end is operated by the test.
+  /// Opens a session whose far end is operated by the test.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
@@ -121,8 +121,8 @@ import Testing
     }
   }
 
-  /// Nothing is read before it is requested; and while a task reads, however slowly it gets a thread, no time passes in
-  /// which the accessory could give up.
+  /// Nothing is read before it is requested. While a task reads, no time passes in which the accessory could give up,
+  /// however long the task waits for a thread.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)

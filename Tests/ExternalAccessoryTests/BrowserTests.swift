@@ -3,7 +3,7 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// The browser for accessories that wait to be configured for a wireless network.
+/// The browser for accessories that have not been configured for a wireless network.
 @Suite struct BrowserTests {
   final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
     private(set) var words: [String] = []
@@ -29,7 +29,7 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  /// The delegate is called on the given queue, otherwise on the main queue, and is not retained.
+  /// The delegate is called on the given queue or, without one, on the main queue, and is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
@@ -76,7 +76,7 @@ import Testing
       world.finishConfiguration(.success)
       await world.settle()
       await withCheckedContinuation { told in queue.async { told.resume() } }
-      // The states in turn: searching, found, removed, configuring, finished, stopped.
+      // The events in order: searching, found, removed, configuring, finished, stopped.
       #expect(held?.isOwn == Array(repeating: hasQueue, count: 6))
       #expect(held?.isMain == Array(repeating: !hasQueue, count: 6))
       #expect(place != nil)
@@ -155,8 +155,8 @@ import Testing
     }
   }
 
-  /// A configured accessory is no longer found, and a browser that did not start the search is only notified of the
-  /// states.
+  /// A configured accessory is no longer found. A browser that did not start the search is notified of state changes
+  /// only.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  /// Without this, a caller would wait forever.
+  /// Otherwise the caller would wait forever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

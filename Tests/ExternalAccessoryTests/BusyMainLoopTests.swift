@@ -3,10 +3,10 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// A main thread that is as busy as possible with streams.
+/// A main thread that is as busy with streams as possible.
 @Suite struct BusyMainLoopTests {
   /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
-  /// used to take less from that queue than its streams added, so it grew, and notifications waited behind all of it.
+  /// used to take fewer items from that queue than its streams added, so the queue grew and delayed notifications.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -17,7 +17,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each time it is scheduled, its bytes are reported again.
+        // Each time the stream is scheduled, its bytes are announced again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

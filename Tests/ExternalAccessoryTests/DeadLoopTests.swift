@@ -9,8 +9,7 @@ import Testing
 @Suite struct DeadLoopTests {
   private final class Delegate: NSObject, StreamDelegate {}
 
-  /// The thread that reports a misuse may be delayed before the misuse can be read; a thread that reads the misuses then
-  /// waits.
+  /// The thread that reports a misuse may be delayed. A thread that reads the misuses must then wait for the report.
   @Test func aLoopIsDeadUntilThatCanBeRead() async throws {
     try await withSimulatedWorld { world in
       let (isReporting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -3,8 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// EADemo's alerts, A1 to A3, and its text for an empty list, A4: what its read-me says that the system and the app
-/// show to their user.
+/// EADemo's alerts (A1 to A3), and its text for an empty list (A4): what the system and the app show to the user
+/// according to EADemo's read-me.
 @Suite struct EADemoAlertTests {
   private func declaring(_ protocols: [String]) -> SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// "If the protocol has not been previously defined, an alert is present to indicate that the protocolString is not
-  /// defined in the Info.plist": on current systems there is no session.
+  /// defined in the Info.plist": on current systems no session is opened.
   @Test func a2AnUndeclaredProtocolIsAnAlertAndNoSession() async throws {
     var settings = declaring(["com.example.other"])
     settings.rules.visibility = .all
@@ -78,7 +78,7 @@ import Testing
   }
 
   /// "Under iOS 4.x and earlier, when EADemo is put into the background, the application will receive the
-  /// didDisconnectNotification", the background mode declared or not.
+  /// didDisconnectNotification", whether the background mode is declared or not.
   @Test func a3OnOlderSystemsTheBackgroundModeMeansNothing() async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = ["external-accessory"]

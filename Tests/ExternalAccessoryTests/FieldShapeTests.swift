@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Patterns in client code from the field that once failed here.
+/// Patterns from client code in the field that once failed here.
 @Suite struct FieldShapeTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
@@ -14,7 +14,7 @@ import Testing
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
-  /// Keeps only the streams, and opens them when the session object is gone.
+  /// Keeps only the streams, and opens them after the session object was released.
   @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -35,7 +35,7 @@ import Testing
       #expect((streams[1] as? OutputStream)?.write([3], maxLength: 1) == 1)
       await world.settle()
       #expect(simulated.sessions.first?.received == [3])
-      // A stream's own deinit still closes.
+      // A stream is still closed when it is deallocated.
       for stream in streams { stream.close() }
       streams = []
       await world.settle()
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// Without a wake-up, the stream's pending signal would be seen only after the hour.
+  /// Without being woken, the run loop would see the stream's pending signal only after an hour.
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  /// Nothing runs the main loop of a test: the main queue stands in for it, and must learn of the pending signal.
+  /// Nothing runs the main run loop of a test: the main queue takes its place and must learn of the pending signal.
   @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// A session with a byte that waits for a run loop that is not running.
+  /// Creates a session with a byte that waits for a run loop that is not running.
   private func byteForADeadLoop(
     _ world: SimulatedWorld
   ) async throws -> (parts: Open, recorder: StreamRecorder, loop: DeadLoop) {
@@ -173,7 +173,7 @@ import Testing
       Thread.detachNewThread { [self] in
         loop = .current
         thread = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
-        // A loop without a source does not sleep.
+        // A run loop without a source would not sleep.
         RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
         _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
         begun.signal()
@@ -186,7 +186,7 @@ import Testing
       while !isAsleep { sched_yield() }
     }
 
-    /// Whether the kernel says that the thread sleeps; a running loop would see the signal without being woken.
+    /// Whether the thread is asleep according to the kernel; a running loop would see the signal without being woken.
     private var isAsleep: Bool {
       guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
         return true
@@ -208,7 +208,7 @@ import Testing
         #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
-        // A stream that is opened but not scheduled may be polled.
+        // A stream that was opened but not scheduled may be polled.
         stream.open()
       }
       await world.settle()
@@ -216,14 +216,14 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // The next delegate receives the events that were missed.
+      // The next delegate receives the missed events.
       parts.session.inputStream?.delegate = recorder
       await world.settle()
       #expect(recorder.all == ["in open"])
     }
   }
 
-  /// In the order used by some clients: the delegate last, before the run loop turns.
+  /// The order that some clients use: the delegate is set last, before the run loop runs.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  /// A subclass with Apple's initializer, the initializer as a value, and the async way.
+  /// A subclass that uses Apple's initializer, the initializer used as a value, and the async form.
   @Test func anOpeningIsNamedInEveryWayToOpen() async throws {
     final class Named: EASession, @unchecked Sendable {
       override init?(accessory: EAAccessory, forProtocol protocolString: String) {
@@ -302,7 +302,7 @@ import Testing
     }
   }
 
-  /// Clients read their Info.plist themselves.
+  /// Clients read their own Info.plist.
   @Test func theDeclarationsOfAWorldAreThoseOfTheMainBundle() async throws {
     var settings = SimulatedWorld.Settings()
     settings.declaredProtocols = ["com.example.echo", "com.example.other"]

@@ -5,7 +5,8 @@ import Testing
 
 /// F: the flicker and its variants.
 @Suite struct FlickerTests {
-  /// Keeps a session like a robust client: opens it when its protocol is offered, and releases it at the disconnect.
+  /// Keeps a session open like a robust client: opens it when its protocol is offered, and releases it at the
+  /// disconnect.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app; in milder cases only background apps are not notified.
+  /// The system has connected the accessory but notifies no app; in milder cases it only leaves out background apps.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -113,7 +114,7 @@ import Testing
     try await withSimulatedWorld { world in
       let client = Client()
       try world.add("lawk-view", quirks: ["authentication,slow,delay=4s"]).plugIn()
-      // Two answers are late: the certificate, and the signature.
+      // Two answers are late: the certificate and the signature.
       await world.advance(by: .milliseconds(7900))
       #expect(client.log == [])
       await world.advance(by: .milliseconds(200))
@@ -146,17 +147,17 @@ import Testing
     }
   }
 
-  /// A stale entry of an accessory that disconnected hours ago, unnoticed by the system: it is in the list, claims to
-  /// be connected, and is useless. A session with it ends when its first bytes have not been acknowledged for long
-  /// enough.
+  /// A stale entry of an accessory that disconnected hours ago without the system noticing: it is in the list, claims
+  /// to be connected, and is useless. A session with it ends when its first bytes have remained unacknowledged for too
+  /// long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
-      // Until the last message of the set-up is acknowledged, because a device that waits for that would find out by
-      // itself.
+      // Wait until the last message of the setup is acknowledged; a device that is still waiting for that would detect
+      // the loss by itself.
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))
@@ -177,8 +178,8 @@ import Testing
     }
   }
 
-  /// The accessory connects again while its stale entry is still listed: two entries with one serial number, and only
-  /// the newer one works.
+  /// The accessory connects again while its stale entry is still listed: there are two entries with one serial number,
+  /// and only the newer one works.
   @Test func f8TheAccessoryComesBackBesideItsGhost() async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")
@@ -215,9 +216,9 @@ import Testing
     }
   }
 
-  /// No report describes this beyond F7 (locking the device), so the test plays a script: the device is locked, the
+  /// No report describes more than F7 (locking the device), so this test plays a script: the device is locked, the
   /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. With the
-  /// background mode, the lock itself changes nothing; without it, the app loses everything.
+  /// background mode, locking alone changes nothing; without it, the app loses all accessories.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []
@@ -237,7 +238,7 @@ import Testing
       glasses.pull()
       await world.advance(by: .seconds(3600))
       #expect(client.log == (keepsAccessories ? ["open"] : ["open", "lost"]))
-      // The unlock.
+      // The device is unlocked.
       world.move(to: .foreground)
       await world.settle()
       #expect(client.log == ["open", "lost"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ExternalAccessory
 
-/// An Info.plist, XML and binary; the binary ones are Foundation's.
+/// Reading an Info.plist in XML and binary form; Foundation creates the binary files.
 @Suite(.waits) struct InfoPlistTests {
   static let xml = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -35,7 +35,7 @@ import Testing
 
     """
 
-  /// The same values in the form of app bundles.
+  /// The same values in the form that app bundles use.
   static func binary() throws -> [UInt8] {
     let object = try PropertyListSerialization.propertyList(from: Data(xml.utf8), format: nil)
     return Array(try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0))
@@ -134,10 +134,11 @@ import Testing
   }
 }
 
-/// Read at load, before `main` and before anything uses the manager, as by a global of the app.
+/// Read when the program is loaded, before `main` and before anything uses the manager, as a global variable of the app
+/// would.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
-/// Run by ``InfoPlistTests`` alone, in a process with EASIM_INFO_PLIST.
+/// Run only by ``InfoPlistTests``, in a process with EASIM_INFO_PLIST.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct EarlyReaders {
   @Test func theBundleHasItFromTheStart() {
     #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])

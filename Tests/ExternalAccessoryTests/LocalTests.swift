@@ -41,14 +41,15 @@ import Testing
     #expect(result.status == 0, "\(result)")
   }
 
-  /// As on Apple's systems, where it is part of the app: next to the program, or in the folder above it.
+  /// The file is found in the same places as on Apple's systems, where it is part of the app: next to the program, or
+  /// in the folder above it.
   @Test(arguments: ["Info.plist", "../Info.plist"], ["com.example.echo", "com.example.other"])
   func theInfoPlistBesideTheProgramIsTheApps(place: String, declared: String) throws {
     let local = LocalFolder()
     let folder = local.folder.file("Linux")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Written by another process: a file written by this one would be busy while another test's child holds its
-    // descriptor.
+    // Copied by another process: a file written by this process would be busy while a child process of another test has
+    // inherited its descriptor.
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
     copy.arguments = [BuiltProducts.program("EADemoClient"), "\(folder)/App"]
@@ -92,7 +93,7 @@ import Testing
       said += String(decoding: more, as: UTF8.self)
     }
     #expect(said.contains("ExternalAccessory: the app does not see Echo"))
-    // SIGTERM may be blocked in the process that runs the tests, and then also in the client.
+    // SIGTERM may be blocked in the process that runs the tests, and the client would inherit that.
     kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
     let all = try local.run(

@@ -3,10 +3,10 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// N7 as apps see it: `Thread.isMainThread` in notifications, delegates and stream events, under Swift Testing, where the
-/// main thread has ended; and apps that wait for the main queue.
+/// N7 as seen by apps: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing, where
+/// the main thread has ended; and apps that wait for the main queue.
 @Suite(.waits) struct MainThreadTests {
-  /// A client that updates its interface from wherever it is called, as found in the field.
+  /// A client that updates its interface on whatever thread it is called, as found in the field.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {
     private(set) var seen: [String] = []
     private var observers: [any NSObjectProtocol] = []
@@ -61,7 +61,7 @@ import Testing
 
   @Test func anotherThreadIsNotTheMainThread() async throws {
     try await withSimulatedWorld { world in
-      // The semaphore keeps the two threads apart.
+      // The semaphore ensures that the two threads do not run at the same time.
       nonisolated(unsafe) var answers: [Bool] = []
       let recorder = EventRecorder { _ in
         let done = DispatchSemaphore(value: 0)
@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-/// It ends its process, and is run by ``MainThreadTests`` alone.
+/// This suite ends its process. Only ``MainThreadTests`` runs it.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct SelfWaiters {
   static let line = #line + 2
 

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// `NotificationCenter.notifications(named:)`, as an app with Swift Concurrency uses it.
+/// `NotificationCenter.notifications(named:)`, as used by an app with Swift Concurrency.
 @Suite struct NotificationSequenceTests {
   private actor App {
     private(set) var names: [String] = []
@@ -24,7 +24,7 @@ import Testing
       for count in 1... {
         await world.plugIn(echo)
         await world.unplug(echo)
-        // The first ones may come before the task listens.
+        // The first notifications may be posted before the task is listening.
         if await app.names.count >= 3 || count > 1000 { break }
       }
       task.cancel()

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// The Bluetooth picker, answered by the world.
+/// The Bluetooth picker, which the world answers.
 @Suite struct PickerTests {
   private final class Outcome: @unchecked Sendable {
     var words: [String] = []
@@ -24,7 +24,7 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // The choice belongs to one connect: neither its disconnect nor the next connect has it.
+      // The choice belongs to a single connect: neither its disconnect nor the next connect contains it.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Without this, a caller would wait forever.
+  /// Otherwise the caller would wait forever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

@@ -2,7 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// The app's process: killed and crashed with a session open, launched again; other listeners in it; a long day.
+/// The app's process: killed and crashed with a session open, launched again, shared with other listeners, and running
+/// for a whole day.
 @Suite struct ProcessTests {
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withSimulatedWorld { world in
@@ -51,7 +52,7 @@ import Testing
     }
   }
 
-  /// W21 as on some systems: the killed app's session stays, and the next app gets none.
+  /// W21 as seen on some systems: the killed app's session remains, and the next app gets none.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)
@@ -63,7 +64,7 @@ import Testing
       #expect((EASession(accessory: accessory, forProtocol: "com.example.echo") == nil) == blocks)
       await world.settle()
       #expect(parts.far.isOpen == blocks)
-      // A replug helps.
+      // Unplugging and plugging in again helps.
       parts.simulated.unplug()
       await world.settle()
       parts.simulated.plugIn()
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  /// A day with a session open takes no more real time than its events do.
+  /// A day with an open session takes only as much real time as its events do.
   @Test func aDayOfVirtualTimeIsCheap() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

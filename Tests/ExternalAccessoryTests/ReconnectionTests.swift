@@ -5,7 +5,7 @@ import Testing
 
 /// `AccessoryReconnection`: when it opens the next session, and when it gives up.
 @Suite struct ReconnectionTests {
-  /// A loop over the sequence, as an app writes it.
+  /// A loop over the sequence, written as in an app.
   private final class Client: @unchecked Sendable {
     let clock = ManualClock()
     private let lock = NSLock()

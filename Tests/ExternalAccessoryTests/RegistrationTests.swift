@@ -38,9 +38,9 @@ import Testing
   @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()  // the app
-      manager.registerForLocalNotifications()  // a library of its
+      manager.registerForLocalNotifications()  // a library that the app uses
       manager.unregisterForLocalNotifications()
-      manager.unregisterForLocalNotifications()  // the library again
+      manager.unregisterForLocalNotifications()  // the library, once too often
       try await world.plugIn("lawk-view")
       #expect(recorder.words == [])
       #expect(world.registrationCount == 0)
@@ -176,7 +176,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
-      // One pair of glasses that can be reached in two ways.
+      // One pair of glasses that is reachable over two transports.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }
@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// One disconnect, of the most recent connection; or none, if the system does not notice that the first connection is
-  /// gone.
+  /// There is one disconnect, for the more recent connection; or none, if the system does not notice that the first
+  /// connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

@@ -3,7 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// What a failed test reports about its world. The failures happen in a separate process, which runs this very bundle.
+/// What a failed test reports about its world. The failures happen in a separate process that runs this same test
+/// bundle.
 @Suite(.waits) struct ReportTests {
   private func output(of test: String) throws -> String {
     let result = try TestBundle.run("DeliberateFailures/\(test)")
@@ -57,7 +58,7 @@ import Testing
   }
 }
 
-/// They fail, and only ``ReportTests`` runs them.
+/// These tests fail, and only ``ReportTests`` runs them.
 @Suite(.waits, .enabled(if: TestBundle.isInner))
 struct DeliberateFailures {
   static let lineOfExpect = #line + 6

@@ -6,10 +6,10 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// Scenarios, played with an app of Apple's API in them.
+/// Scenarios played with an app that uses Apple's API.
 @Suite struct ScenarioTests {
-  /// Plays every shipped scenario twice: in a world, with the client from the command line, and with `easim scenario
-  /// run`. The bytes on the cables and the timelines are identical.
+  /// Plays every shipped scenario twice: in a world with the client of the command-line tool, and with `easim scenario
+  /// run`. The bytes on the cables and the timelines must be identical.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
     let local = LocalFolder()
@@ -21,7 +21,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     let scenario = try #require(settings.scenario)
     settings.keepsTranscript = true
-    // The scenario's app replaces the one that the manager shows, which has no part here.
+    // The scenario's app replaces the one that the manager shows, which plays no part here.
     settings.rules = AppRules()
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
@@ -35,13 +35,13 @@ import Testing
       await world.settle()
       #expect(!transcript.isEmpty)
       #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
-      // The last line is the command's verdict; its advice names options, which only the command line has.
+      // The last line is the command's verdict; its advice names options that exist only on the command line.
       let lines = printed.replacing(/,"advice":"[^"]*"/, with: "").split(separator: "\n")
       #expect(world.events.map(\.json) == lines.dropLast().map(String.init))
     }
   }
 
-  /// An app that uses Apple's API sees the same world: the same bytes pass until the first session opens.
+  /// An app that uses Apple's API experiences the same world: the same bytes pass until the first session opens.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()
@@ -126,7 +126,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // This holds however busy the machine is.
+      // This holds no matter how busy the machine is.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -25,7 +25,7 @@ import Testing
         switch closes {
         case "one": session.inputStream?.close()
         case "both": session.stop()
-        // The accessory is gone, and nothing is left to close.
+        // The accessory is gone, so there is nothing left to close.
         case "accessory": simulated.unplug()
         default: break
         }
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// Written bytes are sent first, and the accessory does not read them.
+  /// The written bytes must be sent before the end, but the accessory does not read them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// Open classes and `open` getters, because apps subclass them.
+  /// The classes and their getters are open, because apps subclass them.
   @Test func aSubclassOfASessionIsASession() async throws {
     final class Named: EASession, @unchecked Sendable {
       var note = ""

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// A stale accessory claims to be connected, and every session with it is nil.
+  /// A stale accessory claims to be connected, but no session with it can be opened.
   @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
     try await withSimulatedWorld(.with { $0.rules.settlingTime = .seconds(365 * 24 * 3600) }) { world in
       let (simulated, accessory) = try await accessory(world)
@@ -256,7 +256,7 @@ import Testing
       var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
       #expect(session?.protocolString == "com.example.echo")
       await world.unplug(simulated)
-      // No other object retains it: it is no longer in the list.
+      // Only the session retains it: it is no longer in the list.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
       session = nil

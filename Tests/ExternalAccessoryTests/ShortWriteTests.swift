@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T7 as clients get it wrong: a write takes fewer bytes than it was asked to, and its result is ignored.
+/// T7 as clients get it wrong: a write accepts fewer bytes than requested, and the client ignores the result.
 @Suite struct ShortWriteTests {
   /// A client that sends each message with one write and ignores the result, as found in the field.
   private final class CarelessClient: NSObject, StreamDelegate, @unchecked Sendable {
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// A client that keeps the rest, and writes it in pieces.
+  /// A client that keeps the remaining bytes and writes them in pieces.
   private final class CarefulClient: NSObject, StreamDelegate, @unchecked Sendable {
     private var rest: [UInt8]
     private let piece: Int
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  /// What hid the bug: a buffer that fits every message.
+  /// This is what hid the bug: a buffer large enough for every message.
   @Test func aLargeBufferLosesNothing() async throws {
     try await withSimulatedWorld(.with { $0.sendBufferSize = 65536 }) { world in
       let parts = try await open(world)

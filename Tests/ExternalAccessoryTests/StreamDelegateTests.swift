@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Delegates that are set and removed while their streams have events.
+/// Delegates that are set and removed while their streams deliver events.
 @Suite struct StreamDelegateTests {
   /// Uses its stream during deallocation, like clients that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
@@ -12,7 +12,7 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Checking whether there is a delegate retains it for that moment, perhaps as its last owner.
+  /// Checking whether there is a delegate retains it briefly, perhaps as its last owner.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// A stream that two threads use.
+  /// A stream that is used by two threads.
   private struct Shared: @unchecked Sendable {
     let stream: InputStream
     init(_ stream: InputStream) { self.stream = stream }

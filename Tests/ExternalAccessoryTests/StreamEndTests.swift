@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Bytes first, announced again until all were read; an output stream announces no more space.
+  /// The bytes come first and are announced until all are read; the output stream announces no more space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// More bytes had arrived than a stream holds, and none were read.
+  /// More bytes arrived than a stream can hold, and none of them were read.
   @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
       let parts = try await open(world)
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  /// The app receives the end of one stream, and writes before it receives the end of the other. Both ends are
-  /// delivered nevertheless.
+  /// The app receives the end of one stream, and writes before it receives the end of the other. Both ends are still
+  /// delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
@@ -155,7 +155,8 @@ import Testing
     }
   }
 
-  /// Streams that are scheduled on another thread end there, whenever the main thread is notified of the disconnect.
+  /// Streams that are scheduled on another thread end on that thread, no matter when the main thread is notified of the
+  /// disconnect.
   @Test func t12StreamsOfAnotherThreadEndOnThatThread() async throws {
     try await withSimulatedWorld { world in
       manager.registerForLocalNotifications()
@@ -228,7 +229,8 @@ import Testing
     }
   }
 
-  /// All in one step: the session is opened, written to and released before the accessory has seen any of it.
+  /// All of it happens in one step: the session is opened, written to and released before the accessory has seen any of
+  /// it.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

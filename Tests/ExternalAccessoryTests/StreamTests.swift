@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T: which events streams deliver, to which delegate and when.
+/// T: which events streams deliver, when, and to which delegate.
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {
@@ -49,7 +49,7 @@ import Testing
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
-        // A source for the current mode, so that the run loop waits.
+        // The current mode needs a source, so that the run loop waits.
         RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])
@@ -93,7 +93,7 @@ import Testing
         }
       )
       let loop = try #require(slot.loop)
-      // The thread is busy, so that nothing reaches it before everything is done.
+      // The thread is kept busy, so that nothing reaches it before everything has been done.
       loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
       parts.session.start(recorder, on: loop)
       parts.session.inputStream?.remove(from: loop, forMode: .default)
@@ -135,7 +135,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(recorder.received == counting(4))
-      // In a mode that is not removed, the remaining events arrive.
+      // The remaining events arrive in the mode that was not removed.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
       #expect(recorder.received == counting(10))

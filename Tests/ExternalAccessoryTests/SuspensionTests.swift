@@ -140,9 +140,9 @@ import Testing
     }
   }
 
-  /// The system's daemon itself cannot crash here (docs/external-accessory.md describes what was tried). What apps see
-  /// of such a crash can happen: all accessories disconnect at once, in the middle of a transfer and unannounced on
-  /// every cable, and return with new connection IDs.
+  /// The system's daemon itself cannot crash here (docs/external-accessory.md describes what was tried). But what apps
+  /// see of such a crash can be played: without warning, all accessories on all cables disconnect at once, in the
+  /// middle of a transfer, and return with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
       let recorder = EventRecorder.registered()
@@ -173,8 +173,8 @@ import Testing
     }
   }
 
-  /// Suspended between `EASession` and `openCompleted`: no event is delivered until the app runs, and none is lost. On
-  /// the main actor, so that none is delivered before the suspension.
+  /// The app is suspended between `EASession` and `openCompleted`: no event is delivered until the app runs again, and
+  /// none is lost. The test runs on the main actor, so that none is delivered before the suspension.
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)

@@ -2,9 +2,9 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T16 and T17: what apps can see of the pipe between them and the system.
+/// T16 and T17: what apps can see of the pipe between themselves and the system.
 @Suite struct TransportTests {
-  /// One end of a pipe, and what its other end can do.
+  /// One end of a pipe, and actions of the other end.
   private struct Ends {
     let write: ([UInt8]) -> Int
     let read: (Int) -> [UInt8]?
@@ -15,13 +15,13 @@ import Testing
     let failure: () -> Int32
   }
 
-  /// What an app reads and writes, and its events, when the other end answers, stops reading, and disconnects with
-  /// bytes in transit.
+  /// Records what an app reads and writes, and its events, when the other end answers, stops reading, and disconnects
+  /// with bytes in transit.
   private func walk(_ ends: Ends) async -> [String] {
     var seen: [String] = []
     await ends.peerWrites(counting(10))
     seen.append("read \(ends.read(4) ?? [])")
-    // The other end does not read, but a bounded number of bytes is accepted nevertheless.
+    // The other end does not read, yet a limited number of bytes is accepted.
     let written = ends.write(counting(1_000_000))
     seen.append(written > 0 && written < 1_000_000 ? "a large write is taken in part" : "took \(written)")
     seen.append("write when full: \(ends.write([1]) > 0 ? "taken" : "not taken")")
@@ -29,7 +29,7 @@ import Testing
     seen.append("write when there is room: \(ends.write([7, 8]))")
     await ends.peerWrites([42])
     await ends.peerGoes()
-    // What had arrived is still there; then comes the end, repeatedly.
+    // The bytes that had arrived can still be read; then reads report the end, repeatedly.
     seen.append("read \(ends.read(4) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
@@ -39,8 +39,9 @@ import Testing
     return seen
   }
 
-  /// Apple's streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). These are not, but
-  /// behave the same step for step. A write to a socket would raise SIGPIPE here, and the process survives.
+  /// On Apple's systems, streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). Here they
+  /// are not, but behave the same, step for step. A write to a socket would raise SIGPIPE here; the process must
+  /// survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(
@@ -81,13 +82,13 @@ import Testing
     }
   }
 
-  /// A real socket pair, without waiting and without signals.
+  /// A real socket pair that never blocks and raises no signals.
   private final class SocketPair {
     private var ends: [Int32] = [-1, -1]
     private(set) var lastError: Int32 = 0
 
     init() {
-      // A program that another test starts must not keep an end open.
+      // A program that another test starts must not inherit an end.
       let kind = [SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC].reduce(0) { $0 | Int32($1.rawValue) }
       precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no socket pair")
     }
@@ -111,7 +112,7 @@ import Testing
     }
 
     func peerGoes() {
-      // With unread bytes, closing the socket would reset the connection.
+      // If there were unread bytes, closing the socket would reset the connection.
       _ = peerReadsAll()
       Glibc.close(ends[1])
       ends[1] = -1
@@ -124,8 +125,8 @@ import Testing
     }
   }
 
-  /// The first read works, and no event arrives for anything that follows. The report also says that the getter never
-  /// returned; that half is not played: docs/external-accessory.md describes what was tried.
+  /// The first read works, and no event arrives for any later bytes. The report also says that the getter never
+  /// returned; that part is not reproduced: docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
     try await withSimulatedWorld(.with { $0.rules.announcesBytesOnce = true }) { world in
       let parts = try await open(world)
@@ -137,7 +138,7 @@ import Testing
       #expect(recorder.all.filter { $0 == "in bytes" }.count == 1)
       #expect(recorder.received == [1])
       #expect(parts.session.inputStream?.hasBytesAvailable == false)
-      // The output works as before, and the end is reported.
+      // The output stream works as before, and the end is reported.
       #expect(parts.session.write([9]) == 1)
       await world.settle()
       parts.far.close()

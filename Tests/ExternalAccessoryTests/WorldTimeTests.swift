@@ -3,9 +3,10 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Time of the app beside the world's: timers of the main run loop, a clock, and what stays real.
+/// The app's time and the world's: timers on the main run loop, a clock, and what remains in real time.
 @Suite struct WorldTimeTests {
-  /// A client that connects a while after the connect, and sends a heartbeat, by timers, as found in the field.
+  /// A client that uses timers to connect some time after the accessory has connected and to send a heartbeat, as found
+  /// in the field.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0
@@ -77,7 +78,7 @@ import Testing
     }
   }
 
-  /// An app that takes a clock, as more and more do.
+  /// An app that accepts a clock, as more and more apps do.
   private actor Sleeper {
     private(set) var words: [String] = []
     private let clock: any Clock<Duration>
@@ -102,7 +103,7 @@ import Testing
       #expect(await sleeper.words == [])
       for attempt in 1...2 {
         await world.advance(by: .milliseconds(1))
-        // The task may take a moment to sleep again on a busy machine.
+        // On a busy machine the task may take a moment to go back to sleep.
         await world.expect { world.sleeperCount == 1 }
         #expect(await sleeper.words.last == "attempt \(attempt)")
         await world.advance(by: .milliseconds(19_999))
@@ -126,7 +127,7 @@ import Testing
 
   @Test func aWorldSaysThatTheAppWaitedInRealTime() async throws {
     try await withSimulatedWorld { world in
-      // From the first look on, so that the world stands still for all of that time.
+      // The time of the first check, so that the world stands still for the whole interval.
       var begin: Date?
       await world.expect {
         begin = begin ?? Date()

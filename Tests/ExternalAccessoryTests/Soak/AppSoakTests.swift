@@ -7,9 +7,11 @@ import TestSupport
 import Testing
 
 /// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and only
-/// through the public API. In a separate process, so that the descriptors and memory belong to the soak.
+/// through the public API. This happens in a separate process, so that all its descriptors and memory belong to the
+/// soak.
 ///
-/// `EASIM_SOAK_PLUGS` is the number of plugs: few every day, more in `.ci/nightly`, and 10,000 is what easim promises.
+/// `EASIM_SOAK_PLUGS` is the number of plugs: a few by default, more in `.ci/nightly`, and 10,000 is what easim
+/// promises.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfThePlugs() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -17,9 +19,9 @@ import Testing
       FileHandle.standardError.write(Data(findings.joined(separator: "\n").utf8))
       exit(EXIT_SUCCESS)
     }
-    // The findings, or a line that summarizes the run if there are none.
+    // The findings or, if there are none, a line that summarizes the run.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      // Threads that take sessions from each other cause messages.
+      // Threads that take sessions from each other cause these messages.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")
     print(said)
     #expect(said.hasPrefix("soak:") && !said.contains("\n"), "\(said)")
@@ -28,14 +30,14 @@ import Testing
 
 /// Rounds of a soak in this process.
 enum Soak {
-  /// The findings, one sentence each; and finally, after `soak:`, what was done.
+  /// Returns the findings, one sentence each, followed by a summary that begins with `soak:`.
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // Checking the heap requires waiting for the caches of idle threads, so a short soak does not check it.
+    // Checking the heap takes a wait for the caches of idle threads, so a short soak does not check it.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
-    // The first worlds allocate what the process keeps permanently.
+    // The first worlds allocate memory that the process keeps permanently.
     findings += try await SoakRound(plugs: judgesTheHeap ? 200 : 4).play()
     let descriptors = SoakRound.descriptors()
     let heapBefore = judgesTheHeap ? await SoakRound.idleHeap() : 0
@@ -47,9 +49,9 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most of it must get through, otherwise this would not test bytes.
+    // Most bytes must arrive, otherwise this would not test bytes.
     if total.read < total.lost { findings.append("more was lost than read") }
-    // A loop of the first worlds may have been ending when they were counted.
+    // A loop of the first worlds may still have been ending when the descriptors were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
     let left = SoakRound.descriptors(beside: descriptors)
     if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
@@ -63,7 +65,7 @@ final class SoakRound: @unchecked Sendable {
   let plugs: Int
   let ledger = SoakLedger()
   private let watch = SoakWatch()
-  /// What "multi" offers.
+  /// The protocols that the profile "multi" offers.
   static let protocols = ["com.example.control", "com.example.stream", "com.example.mirror"]
 
   init(plugs: Int) { self.plugs = plugs }
@@ -78,21 +80,21 @@ final class SoakRound: @unchecked Sendable {
     }
   }
 
-  /// The bytes that remain allocated once the dispatch library's idle threads are gone. Each keeps up to 1,024 blocks
-  /// of 80 bytes; a run loop with a limit creates many such threads, and they stay for five seconds: 22 MB after 10,000
-  /// plugs, and up to 1 MB with the dozen that remain.
+  /// The number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each thread
+  /// caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which live for five
+  /// seconds: 22 MB after 10,000 plugs, and up to 1 MB for the dozen threads that remain.
   static func idleHeap() async -> Int {
     await until { ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count < 12 }
     return Int(mallinfo2().uordblks)
   }
 
-  /// The descriptors without the timers that the dispatch library creates when it first needs one; a run loop or a
-  /// world that was not released shows up in the others.
+  /// The open descriptors, without the timers that the dispatch library creates when it first needs one. A run loop or
+  /// a world that was not released shows up in the others.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`, each as often as it occurs more often.
+  /// The descriptors that are open in addition to `others`. One that occurs several times more often is repeated.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in
@@ -124,7 +126,7 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // Some are complete, and one is open and has written something, when the cable is pulled.
+        // When the cable is pulled, some sessions are complete, and one is open and has written something.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
@@ -136,7 +138,7 @@ final class SoakRound: @unchecked Sendable {
           ledger.find("plug \(number) was never seen")
           break
         }
-        // It may have been closed just now; most are open when the cable is pulled, see below.
+        // The session may have been closed just now; most are open when the cable is pulled, which is checked below.
         if ledger.openCount(id) > 0 { openAtThePull += 1 }
         ledger.cableGoes(id)
         if random.below(2) == 0 { accessory.unplug() } else { accessory.pull() }
@@ -144,12 +146,12 @@ final class SoakRound: @unchecked Sendable {
         accessory.plugIn()
       }
       for thread in threads { thread.stop() }
-      // Bytes written before an orderly end are still sent.
+      // Bytes written before a regular end are still sent.
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Clients that close nothing and release everything, and threads that take sessions from each other, are part of
-      // this, and are recorded as misuses.
+      // Some clients close nothing and release everything, and threads take sessions from each other. These are
+      // expected misuses.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")
@@ -175,7 +177,7 @@ final class SoakRound: @unchecked Sendable {
   }
 }
 
-/// A count from any thread.
+/// A counter that any thread may use.
 private final class SoakCount: @unchecked Sendable {
   private let lock = NSLock()
   private var number = 0

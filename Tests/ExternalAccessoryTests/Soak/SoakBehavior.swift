@@ -3,13 +3,14 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session: its number in four bytes, and then each byte as a function of the number and its place.
+/// The bytes of a session: its number in four bytes, followed by bytes that are each a function of the number and the
+/// position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// At most `longest` bytes, from a place on.
+  /// At most `longest` bytes, starting at a position.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -24,7 +25,7 @@ enum SoakBytes {
       let expected = of(token, place, rest.count)
       let isRight = rest.withUnsafeBytes { found in
         expected.withUnsafeBytes { expected in
-          // Byte by byte in Swift, this would take most of the time of a debug build.
+          // A loop over the bytes in Swift would take most of the time of a debug build.
           guard let one = found.baseAddress, let other = expected.baseAddress else { return true }
           return memcmp(one, other, expected.count) == 0
         }
@@ -39,14 +40,14 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's side: checks every byte, records it in the ledger and sends it back, and reads nothing more while
-/// too much of it is waiting.
+/// The accessory's side: checks every byte, records it in the ledger and sends it back. It stops reading while too many
+/// bytes wait to be sent.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
-  /// The accessory's end of one session. On the loop.
+  /// The accessory's end of one session. Use only on the loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?

@@ -2,8 +2,8 @@ import AccessoryFormats
 import ExternalAccessory
 import TestSupport
 
-/// One of an app's threads in a soak: opens a session with any accessory, writes, reads what comes back, closes it in
-/// one of several ways, and starts again, until it is stopped.
+/// One of the app's threads in a soak: opens a session with any accessory, writes, reads what comes back, closes the
+/// session in one of several ways, and starts again, until it is stopped.
 final class SoakThread: @unchecked Sendable {
   private let number: Int
   private let ledger: SoakLedger
@@ -13,7 +13,7 @@ final class SoakThread: @unchecked Sendable {
   private var random: SeededRandom
   private let ended = DispatchSemaphore(value: 0)
   private let never = DispatchSemaphore(value: 0)
-  /// The previous session, if it must be finished before the next.
+  /// The previous session, if it must be complete before the next one begins.
   private var last: UInt32?
 
   init(_ number: Int, _ ledger: SoakLedger, _ watch: SoakWatch) {
@@ -27,19 +27,19 @@ final class SoakThread: @unchecked Sendable {
     }.start()
   }
 
-  /// Makes it stop after the current session, and waits for that.
+  /// Makes the thread stop after its current session, and waits for that.
   func stop() {
     lock.withLock { isAsked = true }
     ended.wait()
   }
 
-  /// There is no accessory to open a session with.
+  /// Waits a short time, because there is no accessory to open a session with.
   private func waitABit() { _ = never.wait(timeout: .now() + 0.001) }
 
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually this thread's own accessory; sometimes any, which takes the session from another thread.
+    // Usually the thread uses its own accessory; sometimes it uses any, which takes the session from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
@@ -55,7 +55,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // If it did not wait, it might take the session from itself.
+    // Without waiting for it, the thread might take the session from itself.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {
@@ -76,7 +76,7 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // Closes both, in either order, or releases everything, which has the same effect.
+    // Closes both streams in either order, or releases everything, which has the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:
@@ -109,7 +109,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Takes turns until everything was written and, for patient threads, came back, or until the session broke.
+  /// Takes turns until the session broke, or everything was written and, for patient threads, came back.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
     while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {
@@ -121,7 +121,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   /// Waits a short time for another thread to do something for this client.
   func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
 
-  /// Nothing is written from here on.
+  /// Called when nothing more will be written.
   func finish() {
     lock.withLock { session = nil }
     ledger.closed(token)
@@ -154,7 +154,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     lock.withLock {
       guard let output = session?.outputStream, written < quota else { return }
       guard output.hasSpaceAvailable else {
-        // A stream without a delegate notices the end in this way.
+        // This is how a stream without a delegate notices the end.
         if output.streamStatus != .open { isBroken = true }
         return
       }
@@ -170,7 +170,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// Objects that must be gone at the end.
+/// Keeps track of objects that must be released by the end.
 final class SoakWatch: @unchecked Sendable {
   private struct Weak { weak var object: AnyObject? }
 
@@ -183,6 +183,6 @@ final class SoakWatch: @unchecked Sendable {
   }
 
   var count: Int { lock.withLock { watched.count } }
-  /// The objects that are still alive.
+  /// The types of the objects that still exist.
   var left: [String] { lock.withLock { watched.compactMap { $0.object.map { "\(type(of: $0))" } } } }
 }

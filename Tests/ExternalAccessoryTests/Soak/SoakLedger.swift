@@ -1,26 +1,26 @@
 import ExternalAccessory
 
-/// The bytes of every session in a soak, as both ends saw them.
+/// The bytes of every session in a soak, as seen by both ends.
 ///
 /// A session is an account: what the app wrote, and how much of it the accessory read and sent back. Every byte encodes
-/// its position, so that a byte that is lost, duplicated, changed or in another session is found where it happens. An
-/// account may end with less read than written only if the session was interrupted: the cable was pulled, or another
-/// thread opened a session for the same protocol of the same accessory.
+/// its position, so that a byte that is lost, duplicated, changed or in the wrong session is found where it happens. An
+/// account may end with fewer bytes read than written only if the session was interrupted: the cable was pulled, or
+/// another thread opened a session for the same protocol of the same accessory.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
     let key: String
     var written = 0
     var read = 0
     var echoed = 0
-    /// The cable was pulled, or another session replaced it: bytes in transit may be lost.
+    /// Whether the cable was pulled or another session replaced this one: bytes in transit may be lost.
     var isDisturbed = false
-    /// The app has finished with it.
+    /// Whether the app is done with the session.
     var isClosed = false
-    /// The accessory has seen its end.
+    /// Whether the accessory has seen the end of the session.
     var isOver = false
   }
 
-  /// The sum of all accounts.
+  /// The total over all accounts.
   struct Balance: Equatable {
     var sessions = 0
     var written = 0
@@ -42,7 +42,7 @@ final class SoakLedger: @unchecked Sendable {
   private let lock = NSLock()
   private var accounts: [UInt32: Account] = [:]
   private var lastToken: UInt32 = 0
-  /// Connections whose cable was pulled, or is about to be.
+  /// Connections whose cable was pulled or is about to be.
   private var going: Set<Int> = []
   private var list: [String] = []
   private var settled = Balance()
@@ -50,9 +50,9 @@ final class SoakLedger: @unchecked Sendable {
   /// What went wrong, one sentence each.
   var findings: [String] { lock.withLock { list } }
   var balance: Balance { lock.withLock { settled } }
-  /// How many sessions were complete from beginning to end.
+  /// The number of sessions that were complete from beginning to end.
   var throughCount: Int { lock.withLock { settled.sessions - settled.disturbed } }
-  /// How many accounts are open with an accessory.
+  /// The number of open accounts with an accessory.
   func openCount(_ connectionID: Int) -> Int {
     lock.withLock { accounts.values.count { $0.key.hasPrefix("\(connectionID) ") && !$0.isClosed && $0.written > 0 } }
   }
@@ -61,13 +61,13 @@ final class SoakLedger: @unchecked Sendable {
 
   // MARK: The app
 
-  /// An account for a session that is about to be opened.
+  /// Opens an account for a session that is about to be opened.
   func begin(_ connectionID: Int, _ protocolName: String) -> UInt32 {
     lock.withLock {
       lastToken += 1
       var account = Account(key: "\(connectionID) \(protocolName)")
       account.isDisturbed = going.contains(connectionID)
-      // The later one closes the other, including bytes in transit.
+      // The later session closes the other one, and bytes in transit are lost.
       for (token, other) in accounts where other.key == account.key {
         accounts[token]?.isDisturbed = true
         account.isDisturbed = true
@@ -77,12 +77,12 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// There was no session.
+  /// Removes the account: the session was not opened.
   func forget(_ token: UInt32) { lock.withLock { accounts[token] = nil } }
 
   func wrote(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.written += count } }
 
-  /// The app has read these returned bytes.
+  /// The app has read these bytes, which the accessory sent back.
   func echoed(_ bytes: ArraySlice<UInt8>, _ token: UInt32) {
     lock.withLock {
       guard let place = accounts[token]?.echoed else { return }
@@ -93,7 +93,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether the accessory has seen everything and the end, or never will.
+  /// Whether the accessory has seen all bytes and the end, or never will.
   func isThrough(_ token: UInt32) -> Bool { lock.withLock { accounts[token]?.isDisturbed ?? true } }
 
   func closed(_ token: UInt32) {
@@ -103,7 +103,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// The cable of an accessory is about to be pulled.
+  /// Called before the cable of an accessory is pulled.
   func cableGoes(_ connectionID: Int) {
     lock.withLock {
       going.insert(connectionID)
@@ -113,10 +113,10 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether both ends have finished with every session that was not interrupted.
+  /// Whether both ends are done with every session that was not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// No cable is left, so the end of open sessions will not be seen.
+  /// Settles all accounts: without cables, the end of open sessions will not be seen.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {
@@ -127,7 +127,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Adds an account that both ends have finished to the sum and removes it; the caller holds the lock.
+  /// Removes an account that both ends are done with, and adds it to the total. The caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

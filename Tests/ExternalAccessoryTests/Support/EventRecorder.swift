@@ -1,13 +1,13 @@
 import ExternalAccessory
 
-/// Records the notifications of the notification centre during its lifetime.
+/// Records the notifications of the notification center during its lifetime.
 final class EventRecorder: @unchecked Sendable {
   struct Heard {
     let name: String
     let accessory: EAAccessory
     let isSelected: Bool
     let isOnMainQueue: Bool
-    /// The list of accessories at the time when the handler is called.
+    /// The connection IDs in the list of accessories when the handler is called.
     let listed: [Int]
     let object: AnyObject?
   }
@@ -45,7 +45,7 @@ final class EventRecorder: @unchecked Sendable {
 
   var heard: [Heard] { lock.withLock { list } }
 
-  /// `connect` and `disconnect`, with the number of protocols.
+  /// The notifications as `connect` or `disconnect`, followed by the number of protocols.
   var words: [String] { heard.map { "\($0.name) \($0.accessory.protocolStrings.count)" } }
 }
 
@@ -56,7 +56,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private var bytes: [UInt8] = []
   private let input: Stream?
   private let onEvent: (Stream, Stream.Event) -> Void
-  /// Reads at most this many bytes for each event; 0 reads nothing.
+  /// At most this many bytes are read for each event; with 0, nothing is read.
   let readSize: Int
 
   init(
@@ -96,7 +96,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// A thread with a run loop that runs in slices, like a client's; counts the slices.
+/// A thread whose run loop runs in slices, as a client's might. Counts the slices.
 final class LoopThread: @unchecked Sendable {
   private let lock = NSLock()
   private var isAsked = false
@@ -104,7 +104,7 @@ final class LoopThread: @unchecked Sendable {
   private let ended = DispatchSemaphore(value: 0)
   private(set) var thread: Thread?
 
-  /// Runs `body` on the thread first. `slice` is the maximum duration of one run.
+  /// Runs `body` on the thread before the run loop. `slice` is the maximum duration of one run.
   init(slice: TimeInterval = 0.05, mode: RunLoop.Mode = .default, _ body: @escaping @Sendable () -> Void) {
     let begun = DispatchSemaphore(value: 0)
     let made = Thread { [self] in
@@ -130,14 +130,14 @@ final class LoopThread: @unchecked Sendable {
 }
 
 extension EASession {
-  /// Observes both streams, which are open and scheduled on the main loop.
+  /// Records both streams, which are already open and scheduled on the main run loop.
   func listen(readSize: Int = 4096) -> StreamRecorder {
     let recorder = StreamRecorder(self, readSize: readSize)
     start(recorder)
     return recorder
   }
 
-  /// Sets the delegate of both streams, schedules and opens them.
+  /// Sets the delegate of both streams, and schedules and opens them.
   func start(_ delegate: any StreamDelegate, on loop: RunLoop = .main, forMode mode: RunLoop.Mode = .default) {
     for stream in [inputStream, outputStream] as [Stream?] {
       stream?.delegate = delegate
@@ -156,7 +156,7 @@ extension EASession {
   func write(_ bytes: [UInt8]) -> Int { outputStream?.write(bytes, maxLength: bytes.count) ?? -1 }
 }
 
-/// 0, 1, 2, … 255, 0, …
+/// The bytes 0, 1, 2, … 255, 0, …
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
 let manager = EAAccessoryManager.shared()

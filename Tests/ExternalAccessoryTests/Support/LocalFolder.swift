@@ -15,7 +15,7 @@ final class LocalFolder: @unchecked Sendable {
     try start(at: BuiltProducts.program(name), arguments, environment)
   }
 
-  /// Starts a program at a path.
+  /// Starts the program at a path.
   func start(at path: String, _ arguments: [String], _ environment: [String: String]) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
@@ -29,13 +29,13 @@ final class LocalFolder: @unchecked Sendable {
     return process
   }
 
-  /// The standard error of a program that ends by itself.
+  /// What a program that ends by itself writes to standard error.
   func errors(of process: Process) -> String {
     let bytes = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Runs a program to its end and returns what it printed.
+  /// Runs a program until it ends and returns what it printed.
   func run(
     _ name: String, _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> (status: Int32, output: String, errors: String) {

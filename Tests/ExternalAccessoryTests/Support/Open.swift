@@ -57,7 +57,7 @@ extension SimulatedWorld.Settings {
 }
 
 extension EventRecorder {
-  /// A recorder in an app that has registered for notifications.
+  /// Creates a recorder in an app that has registered for notifications.
   static func registered() -> EventRecorder {
     defer { manager.registerForLocalNotifications() }
     return EventRecorder()

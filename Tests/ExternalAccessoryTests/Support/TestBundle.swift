@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// This very bundle in a process of its own, for tests that fail or end their process on purpose.
+/// Runs this same test bundle in a separate process, for tests that fail or end their process on purpose.
 enum TestBundle {
   private static let variable = "EASIM_DELIBERATE_FAILURES"
 
-  /// Whether this is that process.
+  /// Whether the current process is that separate process.
   static var isInner: Bool { ProcessInfo.processInfo.environment[variable] == "1" }
 
   /// Runs one test, and returns what it printed.
