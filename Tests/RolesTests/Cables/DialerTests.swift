@@ -3,7 +3,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// A dialer on a medium that the test controls.
+/// A dialer on a medium controlled by the test.
 @Suite struct DialerTests {
   @Test func everyAccessoryThatFitsGetsALineOfItsOwn() throws {
     let rig = try DialerRig(.every { $0.protocols == ["p"] })
@@ -90,7 +90,7 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Such an accessory was dialled 469 times in 10 s.
+  /// Without the pauses, such an accessory was dialed 469 times in 10 s.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")
@@ -137,7 +137,7 @@ import Testing
   }
 }
 
-/// A dialer, with the finder and the device operated by the test.
+/// A dialer with a finder and a device that the test operates.
 private final class DialerRig {
   let loop = VirtualLoop()
   let finder: HandFinder
@@ -184,7 +184,7 @@ private final class DialerRig {
   func pass(_ time: Duration) throws { try loop.advance(by: time) }
 }
 
-/// A medium whose accessories appear, disappear and answer at the test's command.
+/// A medium on which accessories appear, disappear and answer when the test says so.
 final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))
@@ -231,7 +231,7 @@ final class HandAttempt: Connecting {
   func cancel() { give() }
 }
 
-/// Keeps cables until a test ends them.
+/// Retains cables until a test ends them.
 private final class HandOwner: CableOwner {
   private var endings: [String: (CableOutcome) -> Void] = [:]
   private(set) var reports: [String] = []

@@ -3,7 +3,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// The machine of one line, event by event.
+/// The machine of a single line, event by event.
 @Suite struct LineTests {
   static let address = Address.unix(path: "/a")
   static let nobody = TransportError.nobodyThere(address, "x")
@@ -73,7 +73,7 @@ import Testing
     #expect(!line.dial())
   }
 
-  /// Late events of an attempt or a cable that no longer exists have no effect.
+  /// Late events from an attempt or a cable that no longer exists have no effect.
   @Test func eventsOutOfTurnAreIgnored() {
     let line = LineUnderTest(pauses)
     line.connected()
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-/// A line whose events can be used inside an expectation.
+/// A line whose events can be passed inside an expectation.
 private final class LineUnderTest {
   private var line: Line
 

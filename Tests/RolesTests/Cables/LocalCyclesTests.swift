@@ -10,7 +10,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// In a separate process, so that its descriptors can be counted.
+/// Runs in a separate process, so that its descriptors can be counted.
 @Suite(.waits) struct LocalCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
     await #expect(processExitsWith: .success) { try LocalCycles().play() }
@@ -34,8 +34,8 @@ import Testing
   }
 }
 
-/// Ten accessories that flicker fifty times each, on their own loop and thread, and a host and a watcher on another:
-/// like two processes, except that they cannot crash separately.
+/// Ten accessories that flicker fifty times each, on one loop and thread, and a host and a watcher on another. They
+/// behave like two processes, except that they cannot crash separately.
 final class LocalCycles {
   private static let accessoryCount = 10
   private static let cycleCount = 50
@@ -45,7 +45,7 @@ final class LocalCycles {
   private var descriptorsBefore: [String] = []
   private var accessories: [SimulatedAccessory] = []
   private var cyclesDone: [String: Int] = [:]
-  /// What the host saw and what the watcher saw, per accessory.
+  /// What the host and the watcher saw of each accessory.
   private var appearances: [String: [String]] = [:]
   private var cards: [String: [String]] = [:]
   private var warnings: [String] = []
@@ -56,8 +56,8 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// The process's open descriptors of the kinds that a local directory opens: "7 → socket:[4711]". Others belong to
-  /// the runtime, which opens a timer whenever it likes.
+  /// The open descriptors of this process of the kinds that a local directory opens: "7 → socket:[4711]". Others belong
+  /// to the runtime, which may open a timer at any time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
@@ -89,7 +89,7 @@ final class LocalCycles {
     dialer.stop()
     watcher.stop()
     device.unplugAll()
-    // A closed socket stays for a moment, until the other end has closed, too.
+    // A closed socket remains for a moment, until the other end has closed as well.
     let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
     simulatorLoop.stop()
     let left = Set(openDescriptors).subtracting(descriptorsBefore)
@@ -106,7 +106,7 @@ final class LocalCycles {
     let accessory = SimulatedAccessory(
       profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
     ) { [unowned self] event in
-      // A cycle is over when the host has the accessory with all its protocols.
+      // A cycle is complete when the host sees the accessory with all its protocols.
       guard case .identification = event.kind, event.subject?.protocols.isEmpty == false, !whole else { return }
       whole = true
       cyclesDone[serial, default: 0] += 1
@@ -135,7 +135,8 @@ final class LocalCycles {
     switch change {
     case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
     case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
-    // Unplugged before its card was read, but reported: its place in the sequence shows which half it was.
+    // It was reported although it was unplugged before its card could be read; its position in the sequence shows which
+    // half of the flicker it was.
     case .passed(_, let it):
       let seen = cards[it?.card.serial ?? "?", default: []]
       let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
@@ -144,7 +145,7 @@ final class LocalCycles {
     }
   }
 
-  /// Checked after a turn, so there must be turns.
+  /// The condition is checked after each turn of the loop, so there must be turns.
   private var isClean: Bool {
     lab.loop.schedule(after: .milliseconds(5)) {}
     return Set(openDescriptors).isSubset(of: descriptorsBefore)

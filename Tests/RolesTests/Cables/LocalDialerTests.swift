@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct LocalDialerTests {
-  /// A device whose events are recorded as words.
+  /// A device that records its events as words.
   final class Host {
     let device: Device
     let dialer: Dialer

@@ -13,14 +13,14 @@ import Testing
 /// How long a test waits before it counts as hung.
 let hangLimit = Duration.seconds(30)
 
-/// A separate local directory for one test, with a loop on which both roles run.
+/// A separate local directory for one test, and a loop that runs both roles.
 final class LocalLab {
   private let folder = TemporaryFolder()
   let directory: LocalDirectory
   let loop: EpollLoop
   var changes: [String] = []
 
-  /// `depth` directories above the local directory do not exist yet.
+  /// Creates the directory; its `depth` parent directories do not exist yet.
   init(depth: Int = 0) throws {
     directory = LocalDirectory(folder.path + String(repeating: "/d", count: depth) + "/local")
     loop = try EpollLoop(seed: 7)
@@ -46,7 +46,7 @@ final class LocalLab {
     }
   }
 
-  /// A simulated accessory in the local directory, with stubbed authentication.
+  /// Creates a simulated accessory in the local directory, with stub authentication.
   func accessory(
     _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
   ) -> SimulatedAccessory {
@@ -62,7 +62,7 @@ final class LocalLab {
     return profile
   }
 
-  /// Runs until a condition holds; on a timeout the test reports what it has seen.
+  /// Runs until a condition holds. After the timeout, the test fails and reports what it has seen.
   func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
     let came = loop.run(until: condition, limit: hangLimit)
     #expect(came, "\(changes)", sourceLocation: place)

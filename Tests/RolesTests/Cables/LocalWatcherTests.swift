@@ -8,7 +8,7 @@ import Testing
 @testable import AccessoryCables
 
 @Suite(.waits) struct LocalWatcherTests {
-  /// A local directory with S1 in it, whose arrival a watcher has reported.
+  /// A local directory that contains S1, whose arrival a watcher has reported.
   struct Scene {
     let lab: LocalLab
     let local: LocalPorts
@@ -89,7 +89,7 @@ import Testing
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
-    // The loop does not turn in between, so the watcher is too late for every card.
+    // The loop does not run in between, so the watcher is too late for every card.
     for _ in 0..<3 {
       try accessory.plugIn()
       accessory.unplug()

@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// All that a real medium needs: a conformance and a line.
+  /// A conformance and a line are all that a real medium needs.
   @Test func aNewMediumIsAConformanceAndALine() throws {
     struct EmptyMedium: Medium {
       let kinds = [Address.Kind.usb]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryCables
 
-/// A roll call among accessories that the test controls.
+/// A roll call among accessories controlled by the test.
 @Suite struct RollCallTests {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
@@ -15,7 +15,7 @@ import Testing
     try rig.connect("b")
     try rig.send("a", Self.detection)
     #expect(!rig.call.isOver)
-    // The sequence arrives split, after the end of an earlier session.
+    // The detection sequence arrives in two parts, after the end of an earlier session.
     try rig.send("b", [0x00, 0xFF] + Self.detection.prefix(3))
     try rig.send("b", Array(Self.detection.dropFirst(3)))
     #expect(rig.call.isOver && rig.troubles == [nil, nil])

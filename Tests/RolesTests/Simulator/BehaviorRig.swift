@@ -6,8 +6,8 @@ import AccessorySimulator
 import AccessoryWorlds
 import IAP2
 
-/// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it:
-/// what a behavior looks like from the other end of the wire.
+/// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it.
+/// It shows what a behavior looks like from the other end of the wire.
 final class BehaviorRig: AppHandler {
   let loop: any EventLoop
   private(set) var world: World
@@ -32,7 +32,7 @@ final class BehaviorRig: AppHandler {
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
     var settings = AppSettings()
-    // These tests check how an accessory handles many sessions at once, which no app could open.
+    // These tests check how an accessory handles many sessions at once, which a real app could not open.
     settings.rules.secondSession = .sideBySide
     app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()
@@ -41,13 +41,13 @@ final class BehaviorRig: AppHandler {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
 
-  /// Releases the device, which retains every app that uses it.
+  /// Releases the device, which otherwise retains every app that uses it.
   func close() {
     app?.close()
     app = nil
   }
 
-  /// Opens a session; the accessory must be published.
+  /// Opens a session; the accessory must have been published.
   func open(_ protocolName: String = "com.example.rig") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
     let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
@@ -56,7 +56,7 @@ final class BehaviorRig: AppHandler {
 
   struct NotShown: Error {}
 
-  /// Warnings and notes of the accessory, in order, except those about a device on the cable.
+  /// The accessory's warnings and notes in order, except those about a device on the cable.
   var said: [TimelineEvent.Kind] {
     world.events.filter { $0.side == .accessory }.map(\.kind).filter { kind in
       switch kind {
@@ -79,7 +79,7 @@ final class BehaviorRig: AppHandler {
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []
-  /// Every arrival: the time, and the number of bytes.
+  /// The time and the number of bytes of every arrival.
   private(set) var arrivals: [(time: Instant, count: Int)] = []
   private(set) var end: SessionEnd?
   var isDeaf = false { didSet { if !isDeaf { sessionIsReadable(session) } } }

@@ -7,8 +7,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Real programs on a real-time loop. One after another, because the tests count this process's descriptors and
-/// children.
+/// Real programs on a real-time loop. The tests run one after another, because they count this process's descriptors
+/// and children.
 @Suite(.waits, .serialized) struct ExecBehaviorTests {
   private static let hangLimit = Duration.seconds(30)
   private let loop: EpollLoop
@@ -22,7 +22,7 @@ import Testing
     #expect(came, "\(what) within \(Self.hangLimit)", sourceLocation: place)
   }
 
-  /// A session with an accessory that runs `script` in a shell.
+  /// Opens a session with an accessory that runs `script` in a shell.
   private func open(
     _ script: String, grace: Duration = ExecBehavior.grace
   ) throws -> (BehaviorRig, SessionEar) {
@@ -32,7 +32,7 @@ import Testing
     return (rig, try rig.open())
   }
 
-  /// The open descriptors of this process. Tests run in parallel, so they are searched, not compared.
+  /// The open descriptors of this process. Other tests run in parallel, so search the list instead of comparing it.
   private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
@@ -95,7 +95,7 @@ import Testing
     let before = descriptors().count
     for _ in 0..<100 { _ = try rig.open() }
     wait("all sessions end") { rig.endings.count == 101 }
-    // Each program would leave three pipes.
+    // Each leaked program would leave three pipes.
     #expect(descriptors().count < before + 100)
   }
 
@@ -103,7 +103,7 @@ import Testing
     let folder = TemporaryFolder()
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
-    // The program reads nothing before the session has ended, so that more than a pipe holds is left for afterwards.
+    // The program reads nothing before the session has ended, so that there is more left to read than a pipe holds.
     let (rig, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     recorder.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
@@ -131,7 +131,7 @@ import Testing
   @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
     let (rig, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
     recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
-    // The pipe and the buffers are full, and the program still waits for the end of a line.
+    // The pipe and the buffers are full, and the program is still waiting for the end of a line.
     wait("the session takes no more") {
       rig.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
     }
@@ -145,7 +145,8 @@ import Testing
     let (rig, recorder) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
     recorder.isDeaf = true
-    // The limit is two buffers of a quarter of a megabyte, a pipe and one read: far less than the program's 4 MB.
+    // The limit is two buffers of a quarter of a megabyte, a pipe and one read, far less than the 4 MB that the program
+    // writes.
     #expect(!loop.run(until: { rig.said.count >= 20 }, limit: .milliseconds(300)))
     recorder.isDeaf = false
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
@@ -161,7 +162,7 @@ import Testing
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
-    // The watch blocks these signals here, as commands do for Ctrl-C; programs must not inherit that.
+    // The signal watch blocks these signals here, as commands do for Ctrl-C; programs must not inherit the mask.
     var mask = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &mask)
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }
@@ -176,7 +177,7 @@ import Testing
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     let lines = recorder.text.split(separator: "\n").map(String.init)
     #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
-    // The two signals above 31 are the C library's own.
+    // The two signals above 31 belong to the C library.
     let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
     #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0])
     watch.close()

@@ -93,7 +93,7 @@ import Testing
 
   @Test func aLengthFromTheWireIsNotTrusted() throws {
     let frame = Self.frame { $0.lengthWidth = 4 }
-    // The claimed four gigabytes are skipped and never kept.
+    // The four gigabytes that the frame claims to have are skipped, not stored.
     #expect(Self.events(frame, [[0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3]]) == [.wrongLength(0xFFFF_FFFF)])
     let small = Self.frame { $0.longest = 10 }
     #expect(

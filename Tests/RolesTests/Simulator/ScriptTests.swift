@@ -11,7 +11,7 @@ import Testing
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 
-  /// An accessory with these scripts, the first of com.example.a, the second of com.example.b.
+  /// Creates an accessory with these scripts, the first for com.example.a, the second for com.example.b.
   private func rig(_ scripts: String...) throws -> BehaviorRig {
     let protocols = zip(["a", "b"], scripts).map { name, script in
       "{ name: 'com.example.\(name)', behavior: { type: 'script', \(script) } }"
@@ -142,7 +142,7 @@ import Testing
     ear.send("FIRE\nARM\nFIRE\nFIRE\nARM\n")
     try loop.advance(by: .seconds(4))
     #expect(ear.text == "no armed bang no armed ")
-    ear.send("ARM\n")  // Entered again: the five seconds begin again.
+    ear.send("ARM\n")  // Entered again: the five seconds start over.
     try loop.advance(by: .seconds(4))
     ear.send("FIRE\n")
     try loop.advance(by: .seconds(10))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Quirks that affect the bytes of sessions, as an app sees them.
+/// Quirks that affect the bytes of sessions, as seen by an app.
 @Suite struct SessionByteTests {
   private func rig(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(behavior, quirks: quirks, on: loop)
@@ -101,7 +101,7 @@ import Testing
     try loop.advance(by: .seconds(5))
     #expect(ear.heard == Array(sent.prefix(100)))
     #expect(ear.end == nil)
-    // If it is written slowly, everything arrives.
+    // If the bytes are written slowly, all of them arrive.
     for byte in sent {
       ear.send([byte])
       try loop.advance(by: .milliseconds(10))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Quirks that affect how long sessions live, as an app sees them.
+/// Quirks that affect how long sessions live, as seen by an app.
 @Suite struct SessionLifeTests {
   private func rig(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(.echo, quirks: [quirk], on: loop)
@@ -15,7 +15,7 @@ import Testing
     return rig
   }
 
-  /// Sends something and returns what came back within a tenth of a second.
+  /// Sends text and returns what comes back within a tenth of a second.
   private func reply(_ ear: SessionEar, _ loop: VirtualLoop, to text: String = "hello") throws -> String {
     let before = ear.heard.count
     ear.send(text)
@@ -32,7 +32,7 @@ import Testing
 
   // MARK: ends-sessions
 
-  /// How long consecutive sessions last; nil for more than a minute.
+  /// How long each of several consecutive sessions lasts; nil for more than a minute.
   private func lives(_ quirk: String, count: Int, seed: UInt64 = 1) throws -> [Duration?] {
     let loop = VirtualLoop(seed: seed)
     let rig = try rig(quirk, on: loop)
@@ -105,7 +105,7 @@ import Testing
     let eighth = try rig.open()
     #expect(try reply(eighth, loop) == "" && eighth.end == nil)
     #expect(try reply(first, loop) == "" && first.end == nil)
-    // Replugging quickly does not help, and waiting does not either.
+    // Neither replugging quickly nor waiting helps.
     try replug(rig, loop, after: .seconds(9))
     try loop.advance(by: .seconds(3_600))
     let replugged = try rig.open()
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: goes-silent
 
-  /// How many seconds a new session answers for.
+  /// How many seconds a new session keeps answering.
   private func seconds(_ rig: BehaviorRig, _ loop: VirtualLoop) throws -> Int {
     let ear = try rig.open()
     var seconds = 0

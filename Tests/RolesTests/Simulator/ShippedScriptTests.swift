@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The shipped accessories that consist of scripts, as their pages describe them.
+/// The shipped accessories that are defined by scripts, as their pages describe them.
 @Suite struct ShippedScriptTests {
   private let loop = VirtualLoop()
 
@@ -16,7 +16,7 @@ import Testing
     return rig
   }
 
-  /// What comes back within a time.
+  /// Returns what comes back within a given time.
   private func answer(_ ear: SessionEar, _ bytes: [UInt8], within time: Duration = .milliseconds(500)) throws -> [UInt8]
   {
     let before = ear.heard.count
@@ -161,7 +161,8 @@ import Testing
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
 
-  /// Bytes of every kind at any time, to every shipped script: it never stops, and never keeps more than it may.
+  /// Every shipped script receives bytes of every kind at any time. It must never stop, and never store more than it
+  /// may.
   @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     for name in ["scanner", "printer", "gps", "terminal", "card-reader", "heart-rate", "scripted"] {
@@ -185,7 +186,7 @@ import Testing
         }
         now = now + .milliseconds(Int.random(in: 0...700, using: &random))
         machine.handleTimeout(now: now, &memory)
-        // A reader that often reads nothing.
+        // This reader often reads nothing.
         while Bool.random(using: &random), let step = machine.next(at: now) {
           switch step {
           case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))

@@ -11,7 +11,7 @@ import Testing
   private static let size = 320
   private static let stream = UniqueStream(seed: 21, session: 4)
 
-  /// The reports about bytes that arrive in pieces and then stop.
+  /// The reports about bytes that arrive in pieces and then stop arriving.
   private static func told(_ bytes: [UInt8], piece: Int = 100) -> [String] {
     var check = SinkCheck()
     var told: [String] = []
@@ -27,7 +27,8 @@ import Testing
     #expect(Self.told(Self.stream.bytes(0..<30_000), piece: piece) == [])
   }
 
-  /// What `easim burst --pattern eademo` sends: the pattern starts over with every burst, 16 bytes off a full count.
+  /// The bytes that `easim burst --pattern eademo` sends: the pattern starts over with every burst, although 10,000
+  /// bytes end 16 bytes into a count.
   @Test(arguments: [10_000, 10_240, 777]) func burstsOfEADemosPatternAreRightHoweverLongTheyAre(size: Int) {
     let bursts = (0..<5).flatMap { _ in Self.counting(size) }
     #expect(Self.told(bursts, piece: 2_000) == [])
@@ -46,7 +47,7 @@ import Testing
     let (before, request) = (Self.stream.bytes(0..<Self.size), Self.stream.bytes(Self.size..<2 * Self.size))
     let bytes = before + wrong.answer(request, before, UniqueStream(seed: 22, session: 0).bytes(0..<Self.size))
     let told = Self.told(bytes + Self.stream.bytes(2 * Self.size..<3 * Self.size))
-    // A sink does not know where a burst ends, so bytes of an earlier one count as repeated.
+    // A sink does not know where a burst ends, so bytes of an earlier burst count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && told.first?.hasPrefix("corrupted: ") == true
     #expect(told.first?.hasPrefix("\(kind): ") == true || isInPlace, "\(wrong): \(told)")

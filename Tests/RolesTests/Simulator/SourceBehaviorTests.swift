@@ -69,8 +69,8 @@ import Testing
     #expect(recorder.end == nil)
   }
 
-  /// A reader that sleeps for a while stops the source through the link, and finds no flood when it wakes: what the
-  /// link held, one chunk, and then the rate.
+  /// A reader that sleeps for a while stops the source through the link. When it wakes, it is not flooded: it gets what
+  /// the link held and one chunk, and then bytes at the normal rate.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000
@@ -83,8 +83,8 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // A second before, a tenth of a second after, and the buffers of both ends; if the source caught up on the five
-    // seconds, it would be twice as much.
+    // The bytes of one second before and a tenth of a second after, plus the buffers of both ends. If the source made
+    // up for the five seconds, there would be twice as many.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The wire flicker as a machine: when the accessory is plugged in and out, and with which protocols.
+/// The machine of the wire flicker: when the accessory is plugged in and unplugged, and with which protocols.
 @Suite struct WireFlickerMachineTests {
   @Test func withoutAFlickerItIsPluggedInWholeAndStays() {
     var plug = Plug()
@@ -129,7 +129,7 @@ import Testing
   }
 }
 
-/// A cable that follows the machine's decisions, in milliseconds: "260 out".
+/// A cable that follows the machine's decisions, with times in milliseconds: "260 out".
 private struct Plug {
   private var program: WireFlickerMachine
   private var random: SeededRandom

@@ -6,7 +6,7 @@ import Testing
 @testable import AccessoryHost
 
 /// An app's machine, driven by a transcript: each line that begins with `>` is performed, and its consequences are
-/// written below it. A transcript that comes out unchanged is correct.
+/// written below it. The machine is correct if the transcript is unchanged.
 ///
 /// ```
 /// > publish 7 com.a
@@ -24,7 +24,7 @@ struct AppTranscript {
   private var keys: [String: Int] = [:]
   private(set) var explanations: [String] = []
 
-  /// The background mode and the declared protocols, as in an Info.plist.
+  /// Creates an app with the background mode and the declared protocols, as in an Info.plist.
   init(
     declares: [String]? = ["com.a", "com.b"], modes: [String] = [AppManifest.mode],
     registered: Bool = true, _ change: (inout AppSettings) -> Void = { _ in }
@@ -38,7 +38,7 @@ struct AppTranscript {
     machine = AppMachine(settings)
   }
 
-  /// Plays the lines with `>` and returns the whole resulting transcript.
+  /// Performs the lines that begin with `>` and returns the resulting transcript.
   mutating func play(_ transcript: String) -> String {
     var lines: [String] = []
     for line in transcript.split(separator: "\n") where line.hasPrefix(">") {
@@ -128,7 +128,7 @@ struct AppTranscript {
     }
   }
 
-  /// The serial number is the same for all publications below 100, and for all from 100.
+  /// The serial number is the same for all publications below 100, and another for all from 100 on.
   private mutating func accessory(_ id: Int, _ protocols: [String]) -> PublishedAccessory {
     var identification = Identification()
     identification.name = "Glasses"

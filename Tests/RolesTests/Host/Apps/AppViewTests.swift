@@ -8,9 +8,9 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Apps in a world: the machines' decisions, carried out on real sessions.
+/// Apps in a world: real sessions carry out the machines' decisions.
 @Suite struct AppViewTests {
-  /// An app that opens a session at every connect and records its notifications as words.
+  /// An app that opens a session at every connect, and records its notifications as words.
   final class App: AppHandler, SessionHandler {
     var view: AppView?
     var heard: [String] = []

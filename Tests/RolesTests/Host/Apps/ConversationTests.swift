@@ -45,7 +45,7 @@ import Testing
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  /// An accessory that answers each request with `answer`: pieces, 50 ms apart; nil closes the session.
+  /// Plays an accessory that answers each request with the pieces in `answer`, 50 ms apart; nil closes the session.
   private static func events(
     _ exchanges: [Conversation.Exchange], settle: Duration = .zero, limit: Duration = .seconds(60),
     answer: @escaping (String) -> [String?]
@@ -123,7 +123,7 @@ import Testing
     #expect(events == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
   }
 
-  /// A backtracking matcher needs minutes for this reply, and hours for a longer one.
+  /// A backtracking matcher would need minutes for this reply, and hours for a longer one.
   @Test func aPatternThatIsHardForOthersIsJudgedAtOnce() throws {
     let rule = ReplyRule(.pattern(try BytePattern("^(a+)+$")))
     let reply = String(repeating: "a", count: 2_000) + "!"
@@ -134,7 +134,7 @@ import Testing
         == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
   }
 
-  /// Patterns consist of bytes: `\r\n` is not one character, and invalid UTF-8 is not repaired.
+  /// Patterns match bytes: `\r\n` is not one character, and invalid UTF-8 is not repaired.
   @Test(
     arguments: [
       ("OK\\r", [0x4F, 0x4B, 0x0D, 0x0A], true), ("\u{FFFD}", [0x4F, 0xE9], false), ("^O\\xe9$", [0x4F, 0xE9], true),
@@ -151,7 +151,7 @@ import Testing
     #expect(events.last == .different(0, utf8("OK and more")))
   }
 
-  /// A byte 150 ms after the last expected one, or the end of the session at that time.
+  /// A byte arrives 150 ms after the last expected one, or the session ends at that time.
   @Test(
     arguments: [
       (.milliseconds(200), "!", .excess(utf8("!"))), (.milliseconds(100), "!", .done), (.zero, "!", .done),

@@ -11,7 +11,7 @@ import Testing
 
 /// One payload sent to an accessory, as in `easim send`, and the verdict on the answer.
 @Suite struct ExchangeTests {
-  /// Opens a session as soon as there is a protocol, and sends.
+  /// Opens a session as soon as there is a protocol, and sends the payload.
   private final class App: AppHandler {
     let makeExchange: (App) -> Exchange
     var exchange: Exchange?
@@ -72,7 +72,7 @@ import Testing
     #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
   }
 
-  /// Bytes of a pattern do not encode their place, so only the first difference is known.
+  /// The bytes of a pattern do not encode their position, so only the first difference is known.
   @Test func theFirstWrongByteOfAPatternIsNamed() throws {
     let behavior = ClosureBehavior { bytes, session, _ in
       var answer = bytes.withUnsafeBytes { Array($0) }
@@ -103,7 +103,7 @@ import Testing
     #expect(findings.first?.kind.rawValue == wrong.kind, "\(wrong): \(findings.text())")
   }
 
-  /// A byte 150 ms after the last one of the echo.
+  /// A byte arrives 150 ms after the last one of the echo.
   @Test(arguments: [true, false], [Duration.milliseconds(200), .zero])
   func bytesAreLookedForAfterTheLastExpectedOne(isUnique: Bool, settle: Duration) throws {
     var count = 0

@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func twoPublicationsOfOneAccessoryAreTwoThings() {
-    // A switch of transports: the new connection appears before the old one disappears.
+    // Switching transports: the new connection appears before the old one disappears.
     expect(
       """
       > publish 7 com.a

@@ -5,7 +5,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// Only the machine: what apps see and when, for each policy and each cause of a flicker.
+/// The machine alone: what apps see and when, for each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test func aReadyAccessoryAppearsOnceAndWhole() {
     var scene = Scene()
@@ -91,7 +91,8 @@ import Testing
     #expect(scene.shown == ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"])
   }
 
-  /// Every order of the four events, with and without early publication and flicker: 4^6 histories for each.
+  /// All sequences of the four events, with and without early publication and flicker: 4^6 histories for each
+  /// combination.
   @Test(arguments: [nil, "flicker,device,empty=3ms,gap=2ms,cycles=2"])
   func eachConnectHasItsDisconnectWhateverHappens(quirk: String?) throws {
     let made = try quirk.map { try flicker($0) }
@@ -118,8 +119,8 @@ import Testing
   }
 }
 
-/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]", in milliseconds and with numbers
-/// from 1.
+/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" gives the time in milliseconds, +
+/// for a connect, the number counted from 1, and the protocols.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
@@ -144,7 +145,7 @@ private struct Scene {
     note(action.map { [$0] } ?? [], milliseconds)
   }
 
-  /// What a device does only with an accessory that is identified.
+  /// What a device does only once the accessory is identified.
   mutating func authenticate(at milliseconds: Int) {
     guard isIdentified else { return }
     runTimers(until: milliseconds)
@@ -164,7 +165,7 @@ private struct Scene {
     }
   }
 
-  /// Each number appears once and disappears once, in order, and none is reused.
+  /// Checks that each number appears once and disappears once, in order, and that none is reused.
   func checkPairs() throws {
     var open: String?
     var used: Set<String> = []
