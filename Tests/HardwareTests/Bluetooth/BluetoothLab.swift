@@ -14,10 +14,10 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// How long a test waits before it fails: long enough for any load.
+/// How long a test waits before it fails: long enough even for a heavily loaded machine.
 let hangLimit = Duration.seconds(60)
 
-/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs in place of
+/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs instead of
 /// RFCOMM. Everything runs on one loop.
 final class BluetoothLab {
   let loop: EpollLoop
@@ -61,15 +61,15 @@ final class BluetoothLab {
     return try MockBlueZ(place, on: loop)
   }
 
-  /// What to print if a test has waited in vain.
+  /// The state to print when a wait has timed out.
   var state: String {
     "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
   }
 
-  /// The daemon of the bus, to be stopped and continued.
+  /// The process of the bus daemon, which tests stop and continue.
   var busProcess: pid_t? { daemon?.pid }
 
-  /// Kills the bus, as at shutdown.
+  /// Kills the bus, as happens at shutdown.
   func killBus() {
     guard let pid = daemon?.pid else { return }
     kill(pid, SIGKILL)
@@ -77,7 +77,7 @@ final class BluetoothLab {
     daemon = nil
   }
 
-  /// Restarts BlueZ: registrations are gone, pairings stay.
+  /// Restarts BlueZ: registrations are lost, pairings remain.
   func restartService() throws {
     let (adapters, devices) = (blueZ.adapters, blueZ.devices)
     stopService()
@@ -85,7 +85,7 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
-  /// Lets another BlueZ take over the name, which the bus reports in one signal.
+  /// Lets another BlueZ take over the name; the bus reports this in one signal.
   func replaceService() throws {
     let old = blueZ
     blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
@@ -101,7 +101,7 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
-  /// A medium on this bus. Each role needs its own, as in two processes.
+  /// Creates a medium on this bus. Each role needs its own, as it would in a separate process.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(
@@ -115,7 +115,7 @@ final class BluetoothLab {
   func settle() { loop.run(limit: .milliseconds(20)) }
 }
 
-/// The device role in a lab, with a log of what apps see.
+/// The device role in a lab, with a log of what its apps see.
 final class LabHost {
   let device: Device
   let dialer: Dialer
@@ -169,7 +169,7 @@ final class LabAccessory {
   }
 }
 
-/// The other end of a connection that BlueZ passes on, as bytes.
+/// The other end of a connection that BlueZ passed on, as raw bytes.
 final class RawHost {
   let near: BusDescriptor
   private let far: Int32
@@ -200,7 +200,7 @@ final class RawHost {
     return read.starts(with: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10])
   }
 
-  /// Whether the other end has closed.
+  /// Whether the other end has closed the connection.
   var isClosed: Bool {
     receive()
     return isOver

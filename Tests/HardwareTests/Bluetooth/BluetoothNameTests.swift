@@ -18,7 +18,7 @@ import Testing
     let program = try Spawn(
       BuiltProducts.easim, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": lab.address], out: output, err: output)
     var status: Int32 = 0
-    // The mock that answers the call runs on this loop.
+    // The mock that answers the program's calls runs on this loop.
     lab.run(until: {
       lab.loop.schedule(after: .milliseconds(20)) {}
       return waitpid(program.pid, &status, WNOHANG) == program.pid

@@ -8,7 +8,7 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// Both roles with a mock of BlueZ on a private D-Bus.
+/// Tests both roles with a mock of BlueZ on a private D-Bus.
 @Suite(.waits) struct BluetoothTests {
   private let whole = ["connect [\"com.example.echo\"]"]
 
@@ -136,7 +136,7 @@ import Testing
     let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
     let host = try LabHost(lab)
     lab.run(until: { host.log.appearances == whole })
-    // The connection survives, because it belongs to the kernel.
+    // The connection survives the restart, because it belongs to the kernel.
     try lab.restartService()
     lab.run(until: { lab.blueZ.services.count == 2 }, "\(lab.blueZ.calls)")
     accessory.accessory.unplug()
@@ -282,7 +282,7 @@ import Testing
     try lab.blueZ.pairAdapters()
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:05", paired: false, services: [AccessoryService.accessory])
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:06", services: ["0000110b-0000-1000-8000-00805f9b34fb"])
-    // On another thread, because it blocks until the mock on this loop has answered.
+    // Runs on another thread, because it blocks until the mock on this loop has answered.
     let (medium, loop) = (lab.medium(), lab.loop)
     let answer = Locked<Result<Sighting?, any Error>?>(nil)
     Thread.detachNewThread {
@@ -417,7 +417,7 @@ import Testing
   }
 }
 
-/// What a test leaves behind: nothing.
+/// Tests must leave nothing behind.
 @Suite(.waits) struct BluetoothLabTests {
   @Test func theBusOfALabEndsWithIt() throws {
     func use() throws -> pid_t {

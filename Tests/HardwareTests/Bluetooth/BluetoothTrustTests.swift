@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// What devices in range, and other programs on the system bus, can do.
+/// What devices in range and other programs on the system bus can do.
 @Suite(.waits) struct BluetoothTrustTests {
   @Test func aHostThatConnectsAgainReplacesItsDeadConnection() throws {
     let lab = try BluetoothLab()
@@ -13,7 +13,7 @@ import Testing
     let (first, second) = (try RawHost(), try RawHost())
     try first.connect(lab, from: "00:AA:01:00:00:00")
     lab.run(until: { first.hasDetection })
-    // As after rfkill at the host, the first connection has not ended.
+    // The first connection has not ended, as after rfkill at the host.
     try second.connect(lab, from: "00:AA:01:00:00:00")
     lab.run(until: { second.hasDetection })
     lab.run(until: { first.isClosed })
@@ -76,7 +76,7 @@ import Testing
 
   @Test func anAccessoryThatDialsAgainReplacesItsDeadConnection() throws {
     let lab = try BluetoothLab()
-    // The accessory offers no service, so only the accessory connects.
+    // BlueZ knows no service of the accessory, so only the accessory can connect.
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:01", services: [])
     let host = try LabHost(lab, at: .init(adapter: "hci0", device: BluetoothDeviceAddress("00:AA:01:00:00:01")))
     let (first, second) = (try RawHost(), try RawHost())

@@ -7,7 +7,7 @@ import Testing
 
 /// How a connection to D-Bus ends.
 @Suite(.waits) struct MessageBusTests {
-  /// By itself, sd-bus waits 90 s for a silent daemon.
+  /// Without easim's limit, sd-bus would wait 90 s for a silent daemon.
   @Test(arguments: [false, true])
   func aDaemonThatStopsDoesNotHoldUpTheEnd(afterItWasReady: Bool) throws {
     let lab = try BluetoothLab()

@@ -5,7 +5,7 @@ import LinuxIO
 
 @testable import AccessoryBluetooth
 
-/// A mock of BlueZ with the parts that easim uses: adapters, devices, registered services, an agent.
+/// A mock of the parts of BlueZ that easim uses: adapters, devices, registered services, and an agent.
 final class MockBlueZ {
   struct Service: Equatable {
     var client: String
@@ -22,26 +22,28 @@ final class MockBlueZ {
   private(set) var agent: (client: String, path: String)?
   /// The calls so far, such as "hci0 StartDiscovery".
   private(set) var calls: [String] = []
-  /// Errors to answer with, by method.
+  /// The errors to answer with, keyed by method.
   var failures: [String: (name: String, message: String)] = [:]
   /// Methods that get no answer.
   var silences: Set<String> = []
-  // Both get the mock, because one that held its lab would keep it, and the bus's process with it, for ever.
-  /// Called when a device is to be paired; without it, pairing succeeds.
+  // Both closures receive the mock as an argument: one that captured its lab would keep the lab and the bus process
+  // alive forever.
+  /// Called when a device should be paired; without this closure, pairing succeeds.
   var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
   /// Called when a scan starts.
   var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: takes the name from another mock, like a daemon that starts before the old one has exited.
+  /// - Parameter replaces: whether to take over the name from another mock, like a daemon that starts before the old
+  ///   one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
     // 1: replace the owner; 2: allow replacement.
     var result: Int32 = 0
-    // A mock that left before this one may still have the name, until the bus has noticed that it is gone. Each attempt
-    // takes a turn of the bus; the number only keeps a test from hanging.
+    // A mock that has left may keep the name until the bus notices that it is gone. Each attempt takes one turn of the
+    // bus; the limit only keeps the test from hanging.
     for _ in 0..<20_000 {
       result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
       if result != -EEXIST { break }
@@ -58,7 +60,7 @@ final class MockBlueZ {
     for path in adapters.keys { try export(path) }
   }
 
-  /// Leaves the bus, as when the daemon exits.
+  /// Leaves the bus, as if the daemon had exited.
   func leave() {
     bus = nil
     services = []
@@ -113,7 +115,7 @@ final class MockBlueZ {
   /// The service that listens on a channel.
   func service(_ channel: UInt8) -> Service? { services.first { $0.channel == channel } }
 
-  /// Hands a connection to the process that offers a service.
+  /// Passes a connection to the process that offers a service.
   func connect(_ service: Service, from device: String, _ descriptor: Int32) {
     bus?.call(
       service.client, service.path, "org.bluez.Profile1", "NewConnection",
@@ -209,7 +211,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that get no answer; retained, because a released call answers with an error.
+  /// Calls that get no answer. They are retained, because releasing a call answers it with an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {
@@ -224,14 +226,15 @@ final class MockBlueZ {
   }
 }
 
-/// Sockets between the adapters of a ``MockBlueZ``: a connection reaches the process that offers a service on the channel.
+/// Sockets between the adapters of a ``MockBlueZ``: a connection goes to the process that offers a service on the
+/// channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
   // Used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
-  /// Errors for the next connections.
+  /// The errors with which the next connections fail.
   var failures: [Int32] = []
-  /// How many RFCOMM connections were attempted.
+  /// The number of RFCOMM connections that were attempted.
   private(set) var dialled = 0
   private var answering: [Responder] = []
 

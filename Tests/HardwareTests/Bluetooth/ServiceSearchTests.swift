@@ -2,9 +2,9 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// SDP compared with bytes written by hand according to the Bluetooth core specification.
+/// SDP, compared with bytes written by hand according to the Bluetooth Core Specification.
 @Suite struct ServiceSearchTests {
-  /// One record with the protocols L2CAP and RFCOMM, channel 5.
+  /// One record that lists the protocols L2CAP and RFCOMM on channel 5.
   private let record: [UInt8] = [
     0x35, 0x13,  // the list of records
     0x35, 0x11,  // a record: attribute 0004 and its value
@@ -14,7 +14,7 @@ import Testing
     0x35, 0x05, 0x19, 0x00, 0x03, 0x08, 0x05,  // RFCOMM, channel 5
   ]
 
-  /// Wraps parts of records as the answer to a request.
+  /// Wraps a part of the records as the answer to a request.
   private func answer(
     _ records: some Collection<UInt8>, transaction: UInt8 = 1, continuation: [UInt8] = [0x00]
   ) -> [UInt8] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Descriptors compared with bytes written according to chapter 9 of the USB specification.
+/// Descriptors, compared with bytes written by hand according to chapter 9 of the USB specification.
 @Suite struct DescriptorTests {
   static let device: [UInt8] = [
     0x12, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x01,
@@ -58,7 +58,8 @@ import Testing
       outgoing: USBEndpoint(address: outgoing, packetSize: 512), nameIndex: name)
   }
 
-  /// Two native transports besides iAP2: each an interface named after its protocol, empty in alternate 0.
+  /// Two native transports in addition to iAP2. Each is an interface named after its protocol; its alternate setting 0
+  /// has no endpoints.
   static let withNatives: [UInt8] = [
     0x09, 0x02, 0x60, 0x00, 0x03, 0x01, 0x00, 0xC0, 0x32,
     0x09, 0x04, 0x00, 0x00, 0x02, 0xFF, 0xF0, 0x00, 0x04,
@@ -118,9 +119,9 @@ import Testing
     #expect(addresses.allSatisfy { $0 & 0x0F <= 15 })
   }
 
-  // MARK: Devices of others
+  // MARK: Devices that are not easim's
 
-  /// One interface, whose endpoints are given by address, attributes and packet size.
+  /// One interface whose endpoints are given as address, attributes and packet size.
   static func interface(
     _ number: UInt8, _ kind: [UInt8], alternate: UInt8 = 0, _ endpoints: [(UInt8, UInt8, UInt8)] = []
   ) -> [UInt8] {
@@ -135,7 +136,7 @@ import Testing
   static let iAP: [UInt8] = [0xFF, 0xF0, 0x00]
   static let pair: [(UInt8, UInt8, UInt8)] = [(0x81, 2, 64), (0x02, 2, 64)]
 
-  /// Where the accessory is found: configuration, interface, alternate setting.
+  /// Where the accessory is found: its configuration, interface and alternate setting.
   static func place(_ configurations: [UInt8]..., active: UInt8? = 1) throws -> [UInt8]? {
     let found = try USBDescriptors(reading: device + configurations.flatMap(\.self))
     guard case .accessory(let it) = found.findIAP(active: active) else { return nil }
@@ -186,7 +187,7 @@ import Testing
     #expect(try USBDescriptors(reading: Self.device + other).findIAP(active: 1) == .unrelated)
   }
 
-  // MARK: Lies
+  // MARK: False descriptors
 
   @Test func aLieIsAnErrorWithItsPlace() {
     func error(_ bytes: [UInt8]) -> DescriptorError? {

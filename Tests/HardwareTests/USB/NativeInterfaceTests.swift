@@ -3,17 +3,17 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Native transport on a USB/IP server, with a client whose every byte is written out. Interface 1 carries `a.b` on
-/// endpoints 83 and 03, interface 2 carries `c.d` on 84 and 04.
+/// Native transport on a USB/IP server, tested with a client that sends bytes written by hand. Interface 1 carries
+/// `a.b` on endpoints 83 and 03; interface 2 carries `c.d` on endpoints 84 and 04.
 @Suite struct NativeInterfaceTests {
   let rig = USBIPRig(natives: ["a.b", "c.d"])
 
-  /// SET_INTERFACE.
+  /// The bytes of SET_INTERFACE.
   static func choose(_ alternate: UInt8, _ interface: UInt8 = 1) -> [UInt8] {
     [0x01, 0x0B, alternate, 0x00, interface, 0x00, 0x00, 0x00]
   }
 
-  /// A client that has the device and uses iAP2, so that there is a cable.
+  /// A client that has imported the device and uses iAP2, so that there is a cable.
   func beginning() throws -> USBIPClient {
     let client = try rig.importing()
     client.send(USBIPBytes.submit(2, incoming: true, endpoint: 1, length: 512))
@@ -22,7 +22,7 @@ import Testing
     return client
   }
 
-  /// A client with a session on `a.b`.
+  /// A client that has opened a session on `a.b`.
   func opening() throws -> (client: USBIPClient, accessory: AccessoryEnd) {
     let client = try beginning()
     client.send(USBIPBytes.control(3, Self.choose(1)))
@@ -238,13 +238,13 @@ import Testing
     client.send(USBIPBytes.submit(200, incoming: true, endpoint: 1, length: 4))
     try rig.pass(.seconds(100))
     #expect(rig.cables.count == 1 && rig.cables[0].end == nil)
-    // Its read is answered, and it is processing the result.
+    // The client's read is answered, and the client is processing the result.
     #expect(rig.cables[0].send([1]) == 1)
     try rig.pass(.seconds(100))
     #expect(rig.cables[0].end == nil)
   }
 
-  /// Its requests are not read while too many answers are waiting for it, which TCP passes on to the client.
+  /// While too many answers are waiting for the client, its requests are not read; TCP then slows the client down.
   @Test func aClientThatTakesNoAnswersIsNotReadEither() throws {
     let client = try rig.importing()
     client.channel.pauseReading()

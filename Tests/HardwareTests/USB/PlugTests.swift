@@ -4,7 +4,7 @@ import Testing
 
 /// A USB/IP server's answers to a client that imports a device, and the kernel's table of attached devices.
 @Suite struct PlugTests {
-  /// "1-1", bus 1, device 2, high speed, 1209:0001, one interface.
+  /// A device on bus 1, "1-1": device 2, high speed, 1209:0001, one interface.
   static let record: [UInt8] =
     [UInt8](repeating: 0, count: 256) + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
     + [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0x12, 0x09, 0x00, 0x01, 0x01, 0x00, 0, 0, 0, 1, 1, 1]
@@ -20,7 +20,8 @@ import Testing
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
 
-  /// A host has several addresses, and the first one may have used up the time; zero would mean no limit to the system.
+  /// A host has several addresses, and trying the first one may have used up the time. A timeout of zero would mean no
+  /// limit to the system.
   @Test func noAddressIsTriedWhenTheTimeIsUp() {
     let problem = #expect(throws: PlugProblem.self) {
       try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)
@@ -85,7 +86,7 @@ import Testing
   }
 }
 
-/// What may be plugged into the kernel.
+/// Which devices may be plugged into the kernel.
 @Suite struct PlugRulesTests {
   let rules = PlugRules { _ in .trusted }
 
@@ -109,7 +110,7 @@ import Testing
       try rules.check(Self.offer([[3, 1, 1], [3, 1, 2]]))
     }
     try rules.check(Self.offer([[3, 1, 1], [0xFF, 0xF0, 0]]))
-    // The interface may be in the other configuration, or none is chosen.
+    // The interface may belong to the other configuration, or no configuration may be chosen.
     try rules.check(Self.offer([[3, 1, 1]], configurations: 2))
     try rules.check(Self.offer([]))
     try PlugRules(takesAnyDevice: true) { _ in .trusted }.check(Self.offer([[3, 1, 1]]))

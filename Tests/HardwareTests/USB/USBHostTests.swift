@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// What a host of USB accessories does without a device.
+/// What a host of USB accessories can do without a device.
 @Suite struct USBHostTests {
   var accessory = USBAccessory(
     path: "/sys/devices/usb1/1-2/1-2.4", port: "1-2.4", bus: 1, number: 7, node: "/dev/bus/usb/001/007", vendor: 0x05AC,
@@ -44,7 +44,7 @@ import Testing
     #expect(text.contains("sudo tee /etc/udev/rules.d/70-easim.rules && sudo udevadm control --reload"))
   }
 
-  /// The node is gone, or no longer has a device.
+  /// The device node is gone, or it no longer belongs to a device.
   @Test(arguments: [
     (ENOENT, USBHostError.gone), (ENODEV, .gone), (ENXIO, .gone), (EBUSY, .claimed),
     (EACCES, .noPermission(node: "/dev/x")), (EIO, .refused("open /dev/x", reason: "Input/output error")),

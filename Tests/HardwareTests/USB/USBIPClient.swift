@@ -3,7 +3,7 @@ import AccessoryUSB
 import LinuxIO
 import Testing
 
-/// A client of a USB/IP server: sends given bytes, and keeps the answers.
+/// A client of a USB/IP server that sends given bytes and keeps the answers.
 final class USBIPClient: ChannelHandler {
   let channel: any Channel
   private(set) var received: [UInt8] = []
@@ -18,7 +18,7 @@ final class USBIPClient: ChannelHandler {
     #expect(channel.send(bytes.span.bytes) == bytes.count)
   }
 
-  /// What has arrived since the last call.
+  /// Returns what has arrived since the last call.
   func take() -> [UInt8] {
     defer { received = [] }
     return received
@@ -31,13 +31,13 @@ final class USBIPClient: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// A server on a virtual loop, with an accessory that keeps its cables.
+/// A server on a virtual loop with an accessory that retains its cables.
 final class USBIPRig {
   let loop = VirtualLoop()
   let server: USBIPServer
   let export: USBIPExport
   var complaints: [String] { log.lines }
-  /// How many problems there were, including those that were only counted.
+  /// The number of problems, including those that were only counted.
   var allComplaints: Int {
     complaints.reduce(0) { sum, line in
       let words = line.split(separator: " ")
@@ -74,7 +74,7 @@ final class USBIPRig {
     return USBIPClient(cable.left)
   }
 
-  /// Lets everything happen that can happen by itself within a second.
+  /// Runs everything that happens by itself within a second.
   func settle() throws {
     try pass(.seconds(1))
   }
@@ -117,7 +117,7 @@ final class AccessoryEnd: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// The contents of a USB/IP connection, field by field.
+/// The bytes of a USB/IP connection, field by field.
 enum USBIPBytes {
   static func number(_ value: UInt32) -> [UInt8] {
     [UInt8(value >> 24), UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]

@@ -6,8 +6,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The server notices a client's death in every state: the accessory loses its cable, and the next client gets the
-/// device.
+/// The server notices that a client has died, whatever state it was in: the accessory loses its cable, and the next
+/// client gets the device.
 @Suite(.waits) struct USBIPDeathTests {
   /// What the client has left unfinished.
   enum Leaving: String, CaseIterable {
@@ -15,9 +15,9 @@ import Testing
     case idle
     /// It has written bytes that the accessory has not read.
     case unread
-    /// The client has not read the bytes that it requested.
+    /// It has not read the bytes that it requested.
     case unreadAnswers
-    /// It has read none of its answers, so that the server no longer reads its requests.
+    /// It has not read any of its answers, so the server no longer reads its requests.
     case unreadRequests
   }
 
@@ -36,7 +36,7 @@ import Testing
     Leaving.allCases.flatMap { leaving in
       [false, true].flatMap { isPaused in
         ([.close, .kill, .halfClose] + (family == .unix ? [] : [.reset])).compactMap { (death: Death) in
-          // The client may still read its answers.
+          // A client that has closed only its sending direction may still read its answers.
           if leaving == .unreadRequests, death == .halfClose { return nil }
           return Example(family: family, leaving: leaving, isAccessoryPaused: isPaused, death: death)
         }
@@ -61,7 +61,7 @@ import Testing
     var accessory: AccessoryEnd?
     export.plugIn { accessory = AccessoryEnd($0.main) }
     let client = try importing(example.family)
-    // Starts the cable.
+    // This request starts the cable.
     client.send(USBIPBytes.submit(2, incoming: true, endpoint: 1, length: 16_384))
     try run("the cable begins") { accessory != nil }
     let end = try #require(accessory)
@@ -97,7 +97,7 @@ import Testing
         _ = loop.run(until: { false }, limit: .milliseconds(1))
       }
     case .unreadRequests:
-      // The answer is longer than the request.
+      // Each answer is longer than its request.
       var flood: [UInt8] = []
       for sequence in UInt32(10)..<1_010 { flood += USBIPBytes.control(sequence, [0x80, 6, 0, 2, 0, 0, 255, 0]) }
       var (sent, isStuck) = (0, false)
@@ -131,7 +131,7 @@ import Testing
     try #require(came, what)
   }
 
-  /// Runs the loop until it is idle. An idle loop must sleep.
+  /// Checks that an idle loop sleeps.
   private func requireIdle() throws {
     for _ in 0..<1_000 {
       let before = loop.turns

@@ -2,12 +2,12 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Whatever a client must do, the server waits for it within a limit, and then others can have the place and the
-/// device.
+/// Whatever a client must do next, the server waits for it only up to a limit. After that, others can use the
+/// connection slot and the device.
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()
 
-  /// A client that must do this, and does nothing.
+  /// A client that must do this next and does nothing.
   func client(owing debt: USBIPDebt) throws -> USBIPClient {
     switch debt {
     case .request: return rig.connect()

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryUSB
 import Testing
 
-/// The server, with a client whose every byte is written out.
+/// The server, tested with a client that sends bytes written by hand.
 @Suite struct USBIPServerTests {
   let rig = USBIPRig()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Endpoint 0 of a gadget: its reaction to each event, in every state.
+/// Endpoint 0 of a gadget, and how it reacts to each event in every state.
 @Suite struct GadgetControlTests {
   var control = GadgetControl(USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1"))
 
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test mutating func eventsThatTheKernelForgotAreMadeUpFor() {
-    // The disable is missing, because the kernel keeps the newest event.
+    // There is no disable event, because the kernel keeps only the newest event.
     #expect(told(.enable) == .restarted)
     #expect(told(.unbind) == .stopped)
     #expect(told(.disable) == .nothing)
@@ -51,11 +51,11 @@ import Testing
 
   @Test mutating func whatNoAccessoryKnowsIsStalledInTheDirectionOfTheRequest() {
     _ = told(.enable)
-    // A vendor request in either direction, and a class request to the interface.
+    // A vendor request in each direction, and a class request to the interface.
     #expect(asked([0x40, 0x51, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
     #expect(asked([0xC0, 0x53, 0, 0, 0, 0, 4, 0]) == .stall(hostReads: true))
     #expect(asked([0x21, 0x0A, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
-    // A request with a data stage that would not be read.
+    // A request whose data stage would not be read.
     #expect(asked([0x00, 0x03, 1, 0, 0, 0, 2, 0]) == .stall(hostReads: false))
   }
 
@@ -70,7 +70,7 @@ import Testing
 
   @Test mutating func aRequestToAnEndpointReachesTheOneThatTheHostMeant() {
     _ = told(.enable)
-    // CLEAR_FEATURE(ENDPOINT_HALT) with the file's number in place of the address.
+    // CLEAR_FEATURE(ENDPOINT_HALT), with the number of the file instead of the endpoint address.
     for (file, address) in [(UInt8(1), UInt8(0x81)), (2, 0x02), (7, 0)] {
       let setup = ControlEndpoint.Setup([0x02, 1, 0, 0, file, 0, 0, 0])
       let (reply, effect) = control.handle(.setup(setup))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The bulk endpoints of a gadget with a queue that the test operates.
+/// The bulk endpoints of a gadget, with a queue operated by the test.
 @Suite struct GadgetEndpointsTests {
   let rig = GadgetRig()
 
@@ -224,7 +224,7 @@ import Testing
   }
 }
 
-/// Endpoints on a virtual loop with a queue of four reads and writes of at most 2048 bytes.
+/// Endpoints on a virtual loop, with a queue of four reads and writes of at most 2048 bytes each.
 final class GadgetRig {
   let loop = VirtualLoop()
   let queue = ScriptedQueue()
@@ -247,7 +247,7 @@ final class GadgetRig {
     try loop.advance(by: .seconds(1))
   }
 
-  /// The direction that a host reads, in which nothing has been sent.
+  /// Opens the direction that a host reads; nothing has been sent in it.
   func carry() throws {
     endpoints.begin(packetSize: 512)
     queue.endWrite()
@@ -257,7 +257,7 @@ final class GadgetRig {
   }
 }
 
-/// Transfers that complete when a test requests it.
+/// Transfers that complete when the test says so.
 final class ScriptedQueue: TransferQueue {
   weak var handler: (any TransferHandler)?
   var log: [String] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// A gadget in a folder in place of configfs.
+/// A gadget in an ordinary folder instead of configfs.
 @Suite struct GadgetFolderTests {
   let tree = GadgetTree()
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
@@ -37,13 +37,14 @@ import Testing
     #expect(GadgetLayout.tooLong(shape) == [])
   }
 
-  /// The folders that configfs creates with a gadget, and which the tree does not create by itself.
+  /// The folders that configfs creates together with a gadget, which the test's folder does not create by itself.
   func make(_ layout: GadgetLayout) throws -> [String] {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
     return try tree.gadget("g").make(
       GadgetLayout(
         steps: steps.filter { step in
-          // A file that does not exist cannot be written, here as there; the kernel would have created these.
+          // A file that does not exist cannot be written, either here or in configfs, where the kernel creates these
+          // files.
           if case .file = step { false } else { true }
         }))
   }
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func aMissingFunctionFSIsNamedWithItsModule() {
-    // Without the functions folder mkdir fails, as in a kernel that finds no module.
+    // Without the functions folder mkdir fails, as it does if the kernel finds no module.
     let error = #expect(throws: GadgetError.self) {
       try tree.gadget("g").make(GadgetLayout(steps: [.folder("functions/ffs.x")]))
     }

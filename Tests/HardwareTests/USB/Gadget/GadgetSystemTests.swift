@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// What a machine needs in order to be a device, each missing part with its name and its remedy; and what dead
-/// processes leave behind.
+/// What a machine needs in order to be a USB device, with the name of each missing part and how to fix it; and what
+/// killed processes leave behind.
 @Suite struct GadgetSystemTests {
   // MARK: Controllers
 
@@ -84,7 +84,7 @@ import Testing
     #expect(GadgetError.notRoot.description == "making a gadget needs root: run it with sudo")
   }
 
-  /// A module is loaded only if the running kernel has it; otherwise the command would fail.
+  /// A module is loaded only if the running kernel has it, because otherwise the command would fail.
   @Test func aModuleIsLoadedOnlyWhereTheKernelHasIt() {
     let place = TemporaryFolder()
     let without = "use a kernel with CONFIG_USBIP_VHCI_HCD: this one has no module vhci-hcd"

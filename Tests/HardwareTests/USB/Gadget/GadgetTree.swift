@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import AccessoryUSB
 
-/// A separate folder for a test, in place of configfs and the list of controllers.
+/// A test's own folder, used instead of configfs and the list of controllers.
 final class GadgetTree {
   private let folder = TemporaryFolder()
   private(set) var system = GadgetSystem()
@@ -24,14 +24,14 @@ final class GadgetTree {
   func read(_ place: String) -> String? { folder.bytes(place).map { String(decoding: $0, as: UTF8.self) } }
   func has(_ place: String) -> Bool { folder.has(place) }
 
-  /// A gadget's folder with the files that configfs would create by itself.
+  /// Creates a gadget's folder with the files that configfs would create by itself.
   func makeGadget(_ name: String, controller: String = "") {
     makeFolder("config/usb_gadget/\(name)")
     write(controller + "\n", to: "config/usb_gadget/\(name)/UDC")
   }
 
-  /// A gadget as the program sees it. Folders are removed as in configfs: with their files, but not with anything else
-  /// in them.
+  /// Opens a gadget as the program would. As in configfs, a folder is removed together with its files, but not if it
+  /// contains anything else.
   func gadget(_ name: String) -> GadgetFolder { open(SystemFolder(path: "\(path)/config/usb_gadget/\(name)")) }
 
   func open(_ folder: SystemFolder) -> GadgetFolder {
